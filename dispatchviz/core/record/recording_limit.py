@@ -40,7 +40,7 @@ NO_LIMIT = Limit()
 DEFAULT_LIMIT = Limit(bytes=4 * 10**9, chosen=False)
 """Some twenty million events. A file on a disk with less than twice that gets half of the free space."""
 MOST_IN_MEMORY = 5_000_000
-"""So many events are recorded, about, where no file was asked for: some two gigabytes."""
+"""A recording in memory ends after about this many events: some two gigabytes."""
 REACHED_IN_MEMORY = (
     f"the default limit of about {MOST_IN_MEMORY:,} events in memory is reached (record(limit=...) sets another, "
     "record(save=...) writes to a file)"

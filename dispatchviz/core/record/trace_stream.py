@@ -80,7 +80,7 @@ class TraceStream:
         self.complete = False
         """There is nothing more to come."""
         self.header: Header | None = None
-        """That of the complete file, whose index is written."""
+        """The header of the complete file, whose index is written."""
         self._worker = Worker(self._look, INTERVAL)
         _streams.add(self)
 

@@ -102,7 +102,7 @@ def aminmax_backward(
 
 
 def reduced_dims(self: Tensor, dim: int | None) -> Size:
-    """Of ``aminmax``: the dimension, or all of them"""
+    """The dimensions that ``aminmax`` reduces: one, or all"""
     return tuple(range(len(self._size))) if dim is None else (dim,)
 
 

@@ -72,7 +72,7 @@ def written(count: int, dtype: Callable[[DType], DType] = lambda own: own) -> Ke
 
 
 def _real(dtype: DType) -> DType:
-    """Of ``abs`` and ``angle``."""
+    """The dtype of the results of ``abs`` and ``angle``."""
     return real_type(dtype) if dtype.is_complex else dtype
 
 
@@ -123,7 +123,7 @@ def trace(ks: int, self: Tensor) -> Tensor:
 
 
 def _places(self: Any, among: Tensor, out_int32: bool) -> Tensor:
-    """Of the size of self, which may be a number."""
+    """A result of the size of self, which may be a number."""
     size = self._size if isinstance(self, Tensor) else ()
     return _blank(among, size, int32 if out_int32 else int64)
 
@@ -197,7 +197,7 @@ def householder_product(ks: int, input: Tensor, tau: Tensor) -> Tensor:
 
 
 def distances(x1: Tensor, x2: Tensor, *args: Any) -> Size:
-    """Of ``cdist``: a matrix for each pair of a batch."""
+    """The size of the result of ``cdist``: a matrix for each pair of a batch."""
     return (*broadcast_sizes(x1._size[:-2], x2._size[:-2]), x1._size[-2], x2._size[-2])
 
 
@@ -205,7 +205,7 @@ def distances(x1: Tensor, x2: Tensor, *args: Any) -> Size:
 
 
 def adaptive_avg_pool(count: int) -> Kernel:
-    """Of so many dimensions, in the format of the input."""
+    """The kernel of a pooling over so many dimensions, in the format of the input."""
 
     def pooled(ks: int, self: Tensor, output_size: Size) -> Tensor:
         form = suggested(self) if len(self._size) == count + 2 and count == 2 else None

@@ -334,7 +334,7 @@ def _cubic_weight(xp: Any, x: Any, a: float) -> Any:
 
 
 LINEAR_WIDTH, CUBIC_WIDTH = 2, 4
-"""So many old elements a new one takes that is not wider than they are (``interp_size``)."""
+"""The number of old elements that a new one of their size takes (``interp_size``)."""
 
 
 def linear_smooth(align_corners: bool) -> AxisTaps:

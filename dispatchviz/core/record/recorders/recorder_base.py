@@ -45,7 +45,7 @@ MANY_NOTES = 1 << 12
 """So many items in the list of notes are read at once where events go to a file: those of some 64 KiB."""
 
 NOTE_LENGTH = 3
-"""So many items a note has for each of its events, about."""
+"""The number of items that a note has for each of its events, about."""
 
 KNOWN: ev.TensorOrigin = "known before"
 """How a tensor was met that was there before the recording."""
@@ -74,7 +74,7 @@ class RecorderBase(SafetyNet):
         self.full = False
         """The recording stays in memory and has reached the limit of that."""
         self._kept_notes = 0
-        """So many items in ``notes`` were there then."""
+        """The number of items in ``notes`` when the limit was reached."""
         self._to_raise: list[BaseException] = []
         """Exceptions from outside that came where Python ignores every exception."""
         self.many_notes = self._many_notes()

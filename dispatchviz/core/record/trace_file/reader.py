@@ -97,7 +97,7 @@ def _open(path: str | Path) -> int:
 
 
 def _copy(pipe: int) -> int:
-    """All that comes through a pipe, up to its end. A pipe without a writer is at its end."""
+    """Copies a pipe to a file, up to its end. A pipe without a writer is at its end."""
     with tempfile.TemporaryFile(buffering=0) as copy:
         while True:
             try:
@@ -178,7 +178,7 @@ def _later_header(line: bytes, before: Header) -> tuple[Header, bool]:
 
 
 TOO_LONG = b"a line that is longer than any event"
-"""Read in place of such a line."""
+"""The reader gets this in place of a line that is too long."""
 
 
 def _lines(source: Source) -> Iterator[tuple[int, bytes]]:
