@@ -96,11 +96,12 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
 
 build: $(VENV)/.installed-dev
-	$(BIN)/python $(PIP_INSTALL) -e '.[release]'
+	$(BIN)/python $(PIP_INSTALL) build
 	$(BIN)/python -m build
 
-release: build
-	$(BIN)/python -m scripts.release
+release: $(VENV)/.installed-dev
+	$(BIN)/python $(PIP_INSTALL) -e '.[release]'
+	@$(BIN)/python -m scripts.release
 
 clean:
 	rm -rf $(VENV) $(TORCH_VENV) $(GPU_VENV) .venv-bounds-* .venv-releases-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
