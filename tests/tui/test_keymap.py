@@ -8,6 +8,7 @@ import pytest
 
 from dispatchviz.tui.actions import ACTIONS
 from dispatchviz.tui.app import StepperApp
+from dispatchviz.tui.commands.focused_pane import FOCUS_ACTIONS
 from dispatchviz.tui.screens.help_screen import help_rows
 from dispatchviz.tui.screens.stepper_screen import StepperScreen
 from dispatchviz.views.bars.footer_bar import footer_row
@@ -30,7 +31,7 @@ def test_every_action_exists() -> None:
     for entry in KEYMAP:
         name, _, argument = entry.action.removeprefix("app.").partition("(")
         owner = StepperApp if entry.action.startswith("app.") else StepperScreen
-        assert name in ACTIONS or hasattr(owner, f"action_{name}")
+        assert name in ACTIONS or name in FOCUS_ACTIONS or hasattr(owner, f"action_{name}")
         if name in ("move", "jump"):
             assert hasattr(Cursor, argument.strip("')"))
 

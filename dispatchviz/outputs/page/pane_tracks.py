@@ -22,7 +22,7 @@ from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.outputs.page.interned_lines import Lines
 from dispatchviz.outputs.page.moments import NO_NODE, NO_TENSOR, Kinds, moment
 from dispatchviz.outputs.page.tracks import Track
-from dispatchviz.views.cursor.cursor import ShownStack
+from dispatchviz.views.cursor.cursor_state import ShownStack
 from dispatchviz.views.layout.pane_layout import (
     CALLS,
     CELL,

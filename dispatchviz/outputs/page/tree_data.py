@@ -19,7 +19,8 @@ from dispatchviz.foundation.shown_text import shown
 from dispatchviz.outputs.page.interned_lines import Lines
 from dispatchviz.outputs.page.tracks import differences
 from dispatchviz.outputs.page.written_numbers import written
-from dispatchviz.views.cursor.cursor import ERRORS, FRAMES
+from dispatchviz.views.cursor.cursor import FRAMES
+from dispatchviz.views.cursor.cursor_state import ERRORS
 from dispatchviz.views.layout.needed_panes import order
 from dispatchviz.views.text.styled_line import line
 
