@@ -303,6 +303,7 @@ def test_each_thread_has_a_queue_of_its_own() -> None:
     assert not any(map(listed, trace))
 
 
+@pytest.mark.long
 def test_a_queue_of_any_step_in_any_order() -> None:
     """Also where heaps are kept, and where a later step was asked before."""
     trace = recorded(lambda: torch.stack([leaf.exp().sin() for leaf in leaves(400)]).sum().backward())
@@ -350,6 +351,7 @@ def calls_per_event(branches: int) -> float:
     return sum(entry.callcount for entry in profile.getstats()) / len(trace)
 
 
+@pytest.mark.long
 def test_what_is_told_of_a_step_costs_no_more_where_more_branches_wait() -> None:
     calls_per_event(2)  # what is looked up once
     assert calls_per_event(240) < 1.3 * calls_per_event(30)

@@ -269,6 +269,7 @@ def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     assert "cannot be written" in note.plain
 
 
+@pytest.mark.long
 def test_the_next_question_is_looked_for_nearby() -> None:
     """Of a loop whose topics are all done no more is read than a few steps, however long it is."""
     trace = traced("import torch\nx = torch.ones(2)\nfor i in range(300):\n    x = x * 2.0\n")

@@ -63,6 +63,7 @@ def test_terms(text: str, query: Query) -> None:
 # -- fields ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_every_field_finds_what_the_events_say() -> None:
     compared = 0
     for name in (*SAMPLE, "loop"):
