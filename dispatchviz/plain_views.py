@@ -17,10 +17,9 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.calls.call_stack import Frame
 from dispatchviz.explain.calls.folded_frames import GROUPS, OUTSIDE, folded
-from dispatchviz.explain.sentences.rules.knowledge import engine_text
+from dispatchviz.explain.kinds.all_kinds import label, rule, sign, why_here
+from dispatchviz.explain.recorded_engine import engine_text
 from dispatchviz.explain.sentences.step_counts import place_of
-from dispatchviz.explain.sentences.step_labels import label, sign
-from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.explain.things.questions import description, questions, title
 from dispatchviz.explain.things.step_things import things_of
 from dispatchviz.explain.things.uses import uses

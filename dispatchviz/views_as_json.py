@@ -21,12 +21,11 @@ from dispatchviz.explain.calls.call_stack import call_stack
 from dispatchviz.explain.calls.cell_card import cell_card
 from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.graph.engine_state import engine_state
+from dispatchviz.explain.kinds.all_kinds import label, rule, sign, why_here
 from dispatchviz.explain.moment.step_tensors import tensors_of
 from dispatchviz.explain.moment.tensor_card import tensor_card
 from dispatchviz.explain.moment.thread_state import thread_state
-from dispatchviz.explain.sentences.rules.knowledge import engine_text
-from dispatchviz.explain.sentences.step_labels import label, sign
-from dispatchviz.explain.sentences.step_sentences import rule, why_here
+from dispatchviz.explain.recorded_engine import engine_text
 from dispatchviz.explain.things.thing import Thing
 from dispatchviz.plain_views import LOG, WIDTH, check_view, step_shown, text_width, view_names, view_rows
 from dispatchviz.render.log.text_log import log_rows

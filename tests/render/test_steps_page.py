@@ -12,7 +12,7 @@ import pytest
 from dispatchviz.cli.export_steps import Steps, check_pictures_folder, export_steps, pictures_folder
 from dispatchviz.core.record import events as ev
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.output import STEPS_MARK, check_export
 from dispatchviz.plain_views import view_text
 from dispatchviz.program import run

@@ -11,7 +11,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.table.pytorch_registrations import pytorch_operators
 from dispatchviz.explain.cells.computed_table import Row, kept_rows, table_card
 from dispatchviz.explain.cells.pytorch_tables import pytorch
-from dispatchviz.explain.sentences.rules.knowledge import build_of
+from dispatchviz.explain.recorded_engine import build_of
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, within
 
 REGISTRATIONS_LOOKED_AT = 2_000

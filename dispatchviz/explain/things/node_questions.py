@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import history
+from dispatchviz.explain.recorded_engine import is_unseen
 from dispatchviz.explain.sentences.english import listed
-from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.things.answer import MOST, Answer, Question, nearest
 from dispatchviz.explain.things.calls_around import by
 from dispatchviz.explain.things.keepers import freed_at, is_freed, keepers, losses, unknown_tensors

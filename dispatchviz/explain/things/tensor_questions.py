@@ -14,8 +14,8 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.moment.tensor_card import storage_of
+from dispatchviz.explain.recorded_engine import is_unseen
 from dispatchviz.explain.sentences.english import listed
-from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.things.answer import MOST, Answer, Question, nearest
 from dispatchviz.explain.things.calls_around import by, maker, plain, without_call
 from dispatchviz.explain.things.thing import NodeThing, TensorThing

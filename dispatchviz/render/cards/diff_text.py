@@ -9,8 +9,8 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.difference_sentences import Run, said
 from dispatchviz.explain.comparison.divergence_sentences import WIDTH, lines_of, raised, sameness, steps_of, texts
 from dispatchviz.explain.comparison.divergences import Comparison, Divergence, Lines
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.explain.sentences.english import capital, counted, shortened
-from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.enclosing_steps import source_line
 from dispatchviz.render.console import Console
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.event_groups import SIGNS
+from dispatchviz.explain.kinds.kind import SIGNS
 from dispatchviz.render.console import painted, shows_colours
 from dispatchviz.render.log.log_filter import ALL_STEPS, LogFilter
 from dispatchviz.render.log.text_log import WIDTH, LogRow, log_rows, text_log

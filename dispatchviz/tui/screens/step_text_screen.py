@@ -9,7 +9,7 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.step_sentences import rule, why_here
+from dispatchviz.explain.kinds.all_kinds import rule, why_here
 from dispatchviz.tui.panes.bars.why_bar import message_lines, rule_lines
 from dispatchviz.tui.panes.key_set_pane import raw_rows
 from dispatchviz.tui.session import Update

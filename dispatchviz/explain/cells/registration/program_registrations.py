@@ -23,7 +23,7 @@ from dispatchviz.explain.cells.registration.registrations import (
     pytorch_registrations_of,
 )
 from dispatchviz.explain.codegen.operator_at_step import operator_at
-from dispatchviz.explain.sentences.rules.knowledge import build_of
+from dispatchviz.explain.recorded_engine import build_of
 from dispatchviz.explain.trace_index import statements
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.kinds.guard import GUARD_FILES
 from dispatchviz.explain.sentences.english import listed
-from dispatchviz.explain.sentences.rules.event_rules import GUARD_FILES
 
 
 class Change(NamedTuple):

@@ -1,44 +1,55 @@
-"""Sentences of the ready queue: when a Node is ready, which of the ready ones runs, and which never do."""
+"""The ready queue: when a Node is ready, which of the ready ones runs, and which never do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import assert_never
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backwards import Backward
 from dispatchviz.explain.graph.graph_history import backward_around
 from dispatchviz.explain.graph.queued_nodes import Queue, QueuedNode, queue_at, queue_device
+from dispatchviz.explain.kinds.kind import Kind, Rule
+from dispatchviz.explain.kinds.known import QUEUE, Known, unseen
+from dispatchviz.explain.locations.pytorch_locations import (
+    ENGINE,
+    apply_function,
+)
+from dispatchviz.explain.recorded_engine import is_unseen
 from dispatchviz.explain.sentences.engine_claims import runs
 from dispatchviz.explain.sentences.english import counted, listed
 from dispatchviz.explain.sentences.node_sentences import NO_NUMBER
-from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.sentences.sentence_claims import Claim, EdgesCounted, RunsBefore
 from dispatchviz.explain.sentences.statement import LaterClaims, Statement
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name
 
+
+def _dependency_label(trace: Trace, event: ev.DependencyMet) -> str:
+    node = node_title(trace, event.node, event.seq)
+    if event.skipped:
+        return f"{node} is not needed"
+    return f"{node} waits for {event.left} more" if event.left else f"{node} has all its gradients"
+
+
+def _node_queued_label(trace: Trace, event: ev.NodeQueued) -> str:
+    node = node_title(trace, event.node, event.seq)
+    return f"{node} is {_queued_label(backward_around(trace, event.seq), event.node)}"
+
+
+def _queued_label(backward: Backward | None, node: int) -> str:
+    if backward is None or backward.needs(node):
+        return "ready"
+    return "queued to be captured" if backward.captures(node) else "queued, but not needed"
+
+
+def _node_started_label(trace: Trace, event: ev.NodeStarted) -> str:
+    number = "" if event.sequence_nr == NO_NUMBER else f", seq {event.sequence_nr}"
+    return f"run {node_title(trace, event.node, event.seq)}{number}"
+
+
 SHOWN = 5
 """Of a longer queue the first ones are named."""
-
-
-def why(trace: Trace, event: ev.DependencyMet | ev.NodeQueued | ev.NodeStarted | ev.NodeSkipped) -> Statement:
-    """Why a Node waits, is queued, runs or does not run."""
-    match event:
-        case ev.DependencyMet():
-            return _came(trace, event)
-        case ev.NodeQueued():
-            return _queued(trace, event)
-        case ev.NodeStarted():
-            return _runs(trace, event)
-        case ev.NodeSkipped():
-            return _skipped(trace, event)
-        case _:
-            assert_never(event)
-
-
-# -- waiting ----------------------------------------------------------------------------------------------------------
 
 
 def _came(trace: Trace, event: ev.DependencyMet) -> Statement:
@@ -74,9 +85,6 @@ def _edges(backward: Backward | None, node: int) -> tuple[Claim, ...]:
     return (EdgesCounted(backward.event.graph_task, node, backward.counts[node], True),)
 
 
-# -- the queue --------------------------------------------------------------------------------------------------------
-
-
 def _queued(trace: Trace, event: ev.NodeQueued) -> Statement:
     node, device = node_title(trace, event.node, event.seq), queue_device(event.device)
     claims = runs(trace, event.seq, [event.node])
@@ -102,9 +110,6 @@ def _numbered(trace: Trace, each: QueuedNode, at: int) -> str:
     """``ExpBackward0 (seq 3)``"""
     title = node_title(trace, each.node, at)
     return title if each.sequence_nr == NO_NUMBER else f"{title}, seq {each.sequence_nr}"
-
-
-# -- order ------------------------------------------------------------------------------------------------------------
 
 
 def _skipped(trace: Trace, event: ev.NodeSkipped) -> Statement:
@@ -176,3 +181,70 @@ def _before(trace: Trace, event: ev.NodeStarted, backward: Backward | None) -> I
         for other in queue_at(trace, event).of(queue_device(event.device)):
             if other.node in ran:
                 yield RunsBefore(task, event.node, other.node)
+
+
+READY_QUEUE_KINDS = (
+    Kind(
+        ev.DependencyMet,
+        group="engine",
+        label=_dependency_label,
+        why=_came,
+        rule=Rule(
+            "A Node is ready when a gradient, defined or not, has arrived by every edge into it; one that should not "
+            "execute gets no input buffer and is never ready.",
+            "torch::autograd::Engine::evaluate_function",
+            ENGINE,
+        ),
+        known=unseen(QUEUE),
+        panes=("engine", "backward graph"),
+    )
+    | Kind(
+        ev.NodeQueued,
+        group="engine",
+        label=_node_queued_label,
+        why=_queued,
+        rule=Rule(
+            "Each device has a queue, the CPU one per calling thread; the innermost (reentrant) backward comes first, "
+            "then the largest sequence number.",
+            "torch::autograd::ReadyQueue::push",
+            ENGINE,
+        ),
+        known=unseen(QUEUE),
+        panes=("engine", "backward graph"),
+    )
+    | Kind(
+        ev.NodeSkipped,
+        group="engine",
+        label=lambda trace, event: f"{node_title(trace, event.node, event.seq)} does not run",
+        why=_skipped,
+        rule=Rule(
+            "For a Node that is reached and not needed only the tensor pre hooks run and its gradients are captured.",
+            "torch::autograd::Engine::evaluate_function",
+            ENGINE,
+        ),
+        known=unseen(QUEUE),
+        panes=("engine", "backward graph"),
+        reason_in_log="always",
+    )
+    | Kind(
+        ev.NodeStarted,
+        group="engine",
+        label=_node_started_label,
+        why=_runs,
+        rule=lambda event: Rule(
+            "A Node turns the gradients of its outputs into those of its inputs.", *apply_function(event.name)
+        ),
+        known=Known(
+            "observed",
+            "a pre hook on the Node is called",
+            {
+                "waiting": ("unseen", QUEUE),
+                "device": ("derived", "from its first gradient"),
+                "thread": ("derived", "from its first gradient"),
+            },
+        ),
+        level="calls",
+        panes=("backward graph", "engine"),
+        reason_in_log="always",
+    )
+)

@@ -1,4 +1,4 @@
-"""Sentences of gradients between Nodes: summed to a shape, kept in a buffer, added, captured, written to ``.grad``."""
+"""Where gradients go: input buffers, ``.grad``, results."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import assert_never
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import history
+from dispatchviz.explain.kinds.kind import Kind, Rule
+from dispatchviz.explain.kinds.known import Known, unseen
+from dispatchviz.explain.locations.pytorch_locations import ENGINE
 from dispatchviz.explain.sentences.engine_claims import pass_number
 from dispatchviz.explain.sentences.english import ordinal, shaped
 from dispatchviz.explain.sentences.requested_gradients import tensor_behind
@@ -15,6 +18,15 @@ from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
+
+
+def _reduced_label(trace: Trace, event: ev.GradientReduced) -> str:
+    return f"{tensor_name(trace, event.before, event.seq)} summed to {shaped(event.shape)}"
+
+
+def _buffered_label(trace: Trace, event: ev.GradientBuffered) -> str:
+    tensor, node = tensor_name(trace, event.tensor, event.seq), node_title(trace, event.node, event.seq)
+    return f"{tensor} for {node} ({event.how})"
 
 
 def why(
@@ -112,3 +124,68 @@ def _has_hooks(trace: Trace, event: ev.GradientCaptured) -> bool:
 
 def _because(why: str) -> str:
     return f" ({why})" if why else ""
+
+
+GRADIENT_KINDS = (
+    Kind(
+        ev.GradientReduced,
+        group="engine",
+        label=_reduced_label,
+        why=_reduced,
+        rule=Rule(
+            "A gradient of a broadcast input is summed back to the input's shape.",
+            "torch::autograd::validate_outputs",
+            ENGINE,
+        ),
+        known=unseen("a sum to an input's size is seen as a call"),
+        reason_in_log="always",
+    )
+    | Kind(
+        ev.GradientBuffered,
+        group="engine",
+        label=_buffered_label,
+        why=_buffered,
+        rule=Rule(
+            "Gradients that meet at one input of a Node are summed before it runs: in place if grad mode is off and "
+            "the buffer alone owns the first one, a dense tensor without overlaps and no subclass.",
+            "torch::autograd::InputBuffer::add",
+            "torch/csrc/autograd/input_buffer.cpp",
+        ),
+        known=unseen("of input buffers only the sums are seen, as calls between Nodes"),
+        panes=("engine", "backward graph"),
+        reason_in_log="always",
+    )
+    | Kind(
+        ev.GradientAccumulated,
+        group="engine",
+        label=lambda trace, event: f"{tensor_name(trace, event.tensor, event.seq)}.grad ({event.how})",
+        why=_accumulated,
+        rule=Rule(
+            "The first gradient is stolen (detached, not copied) if grad mode is off, nothing else references it, and "
+            "its strides obey the layout contract: the leaf's strides if that is dense without overlaps, else "
+            "contiguous. Otherwise it is copied into such strides. Later ones are added, in place if grad mode is off.",
+            "torch::autograd::AccumulateGrad::accumulateGrad",
+            "torch/csrc/autograd/functions/accumulate_grad.h",
+        ),
+        known=Known(
+            "derived", "from .grad before and after the AccumulateGrad", {"gradient": ("observed", "by the pre hook")}
+        ),
+        level="calls",
+        panes=("engine", "backward graph"),
+        reason_in_log="always",
+    )
+    | Kind(
+        ev.GradientCaptured,
+        group="engine",
+        label=lambda trace, event: f"result {event.position} taken at {node_title(trace, event.node, event.seq)}",
+        why=_captured,
+        rule=Rule(
+            "grad() captures a gradient in the input buffer of the Node that it arrives at: before its tensor pre "
+            "hooks if the Node runs as well, else after them.",
+            "torch::autograd::Engine::evaluate_function",
+            ENGINE,
+        ),
+        known=unseen("what grad() returns is taken out of the input buffers"),
+        panes=("engine", "backward graph"),
+    )
+)

@@ -1,35 +1,27 @@
-"""Sentences of forward mode: levels, formulas, tangents."""
+"""Forward mode: levels, formulas, tangents."""
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.english import counted
-from dispatchviz.explain.sentences.event_groups import TangentEvent
+from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
+from dispatchviz.explain.kinds.known import unseen
+from dispatchviz.explain.sentences.english import counted, shortened
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
 
 
-def why(trace: Trace, event: TangentEvent) -> Statement:
-    """Why forward mode does this."""
-    match event:
-        case ev.DualLevelEntered():
-            text = (
-                f"Dual level {event.level} is open: a tensor may have a tangent from here on, and autograd's kernels "
-                "compute the tangents of their results from those of their arguments."
-            )
-            return Statement("dual level opened", text)
-        case ev.DualLevelLeft():
-            return Statement("dual level closed", f"Dual level {event.level} is closed: {_gone(event.tangents)}.")
-        case ev.ForwardFormulaEntered():
-            return _formula(trace, event)
-        case ev.TangentSet():
-            return _set(trace, event)
-        case _:
-            assert_never(event)
+def _dual_level_left_label(trace: Trace, event: ev.DualLevelLeft) -> str:
+    return f"dual level {event.level} closed, {counted(event.tangents, 'tangent')} removed"
+
+
+def _tangent_label(trace: Trace, event: ev.TangentSet) -> str:
+    name, tangent = tensor_name(trace, event.tensor, event.seq), tensor_name(trace, event.tangent, event.seq)
+    return f"tangent of {name} = {tangent} ({event.how})"
+
+
+FORWARD_AD = "forward mode is not watched; its calls are seen"
 
 
 def _gone(tangents: int) -> str:
@@ -87,3 +79,73 @@ def _set(trace: Trace, event: ev.TangentSet) -> Statement:
                 f"{tensor}; it is made now, when it is first read."
             )
             return Statement("tangent of a view made", text)
+
+
+def _why_dual_level_entered(trace: Trace, event: ev.DualLevelEntered) -> Statement:
+    text = (
+        f"Dual level {event.level} is open: a tensor may have a tangent from here on, and autograd's kernels "
+        "compute the tangents of their results from those of their arguments."
+    )
+    return Statement("dual level opened", text)
+
+
+def _why_dual_level_left(trace: Trace, event: ev.DualLevelLeft) -> Statement:
+    return Statement("dual level closed", f"Dual level {event.level} is closed: {_gone(event.tangents)}.")
+
+
+_LEVEL_RULE = Rule(
+    "Tangents belong to a level: leaving it removes them. One level may be open, for all threads.",
+    "ForwardADLevel",
+    "torch/csrc/autograd/forward_grad.cpp",
+)
+
+FORWARD_AD_KINDS = (
+    Kind(
+        ev.DualLevelEntered,
+        group="forward",
+        label=lambda trace, event: f"dual level {event.level} opened",
+        why=_why_dual_level_entered,
+        rule=_LEVEL_RULE,
+        known=unseen(FORWARD_AD),
+        panes=("source", "calls"),
+        reason_in_log="always",
+    )
+    | Kind(
+        ev.DualLevelLeft,
+        group="forward",
+        label=_dual_level_left_label,
+        why=_why_dual_level_left,
+        rule=_LEVEL_RULE,
+        known=unseen(FORWARD_AD),
+        panes=("source", "calls"),
+        reason_in_log="always",
+    )
+    | Kind(
+        ev.ForwardFormulaEntered,
+        group="forward",
+        label=lambda trace, event: shortened(f"tangent = {event.formula}", WIDTH),
+        why=_formula,
+        rule=Rule(
+            "If an argument has a tangent, the kernel evaluates the operator's forward formula after the call.",
+            "emit_fw_derivatives",
+            "tools/autograd/gen_variable_type.py",
+        ),
+        known=unseen(FORWARD_AD),
+        panes=("source", "calls"),
+        reason_in_log="always",
+    )
+    | Kind(
+        ev.TangentSet,
+        group="forward",
+        label=_tangent_label,
+        why=_set,
+        rule=Rule(
+            "A tensor and its tangent have the same layout; a view's tangent is that view of its base's tangent.",
+            "AutogradMeta::set_fw_grad",
+            "torch/csrc/autograd/autograd_meta.cpp",
+        ),
+        known=unseen(FORWARD_AD),
+        panes=("source", "calls"),
+        reason_in_log="always",
+    )
+)

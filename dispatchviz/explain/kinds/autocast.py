@@ -1,37 +1,16 @@
-"""Sentences of autocast: switched, casts, the cache; what its kernels do with the arguments of an operator."""
+"""Autocast: its switches, casts and cache."""
 
 from __future__ import annotations
 
-from typing import assert_never
-
-from dispatchviz.core.layers.autocast.autocast_policies import policy_of
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.keys.key_names import recorded_key
 from dispatchviz.explain.keys.key_text import keys_text
+from dispatchviz.explain.kinds.kind import Kind, Rule
+from dispatchviz.explain.kinds.known import SWITCHES, unseen
 from dispatchviz.explain.sentences.english import counted, plain_dtype
-from dispatchviz.explain.sentences.event_groups import AutocastEvent
 from dispatchviz.explain.sentences.sentence_claims import Dtype, RequiresGrad
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import tensor_name
-
-
-def why(trace: Trace, event: AutocastEvent) -> Statement:
-    """What autocast does here, and why."""
-    match event:
-        case ev.AutocastChanged():
-            return _changed(event)
-        case ev.AutocastCast():
-            return _cast(trace, event)
-        case ev.AutocastCacheCleared():
-            gone = f"{counted(event.casts, 'cached cast')} {'is' if event.casts == 1 else 'are'} dropped"
-            text = (
-                f"No autocast is active any more, or its cache was cleared by hand: {gone}, so later uses are "
-                "cast again, with the values of that time."
-            )
-            return Statement("autocast cache cleared", text)
-        case _:
-            assert_never(event)
 
 
 def _changed(event: ev.AutocastChanged) -> Statement:
@@ -72,10 +51,66 @@ def _cast(trace: Trace, event: ev.AutocastCast) -> Statement:
     return Statement("autocast cast", f"{takes}, from {plain_dtype(event.before)}.", claims)
 
 
-def task(operator: str, key: str) -> str:
-    """What an autocast kernel does: its cast policy; empty if it is not known."""
-    policy = policy_of(operator.partition("::")[2], recorded_key(key))
-    if policy is None:
-        return ""
-    again = "" if policy.name == "banned" else f" Then it excludes {key} and calls the operator again."
-    return f"Its cast policy is {policy.name}: {policy.value}.{again}"
+AUTOCAST = "aten/src/ATen/autocast_mode.cpp"
+
+
+def _autocast_label(trace: Trace, event: ev.AutocastChanged) -> str:
+    return f"autocast for {event.device} {'on' if event.enabled else 'off'} ({plain_dtype(event.dtype)})"
+
+
+def _autocast_cast_label(trace: Trace, event: ev.AutocastCast) -> str:
+    result = tensor_name(trace, event.result, event.seq)
+    return f"{tensor_name(trace, event.tensor, event.seq)} → {result} {plain_dtype(event.after)} ({event.how})"
+
+
+def _why_autocast_cache_cleared(trace: Trace, event: ev.AutocastCacheCleared) -> Statement:
+    gone = f"{counted(event.casts, 'cached cast')} {'is' if event.casts == 1 else 'are'} dropped"
+    text = (
+        f"No autocast is active any more, or its cache was cleared by hand: {gone}, so later uses are "
+        "cast again, with the values of that time."
+    )
+    return Statement("autocast cache cleared", text)
+
+
+AUTOCAST_KINDS = (
+    Kind(
+        ev.AutocastChanged,
+        group="thread",
+        label=_autocast_label,
+        why=lambda trace, event: _changed(event),
+        rule=Rule(
+            "Autocast is on for a device if the thread does not exclude the device's Autocast key.",
+            "at::autocast::set_autocast_enabled",
+            AUTOCAST,
+        ),
+        known=unseen(SWITCHES),
+        level="calls",
+        panes=("thread state", "source"),
+        reason_in_log="always",
+    )
+    | Kind(
+        ev.AutocastCast,
+        group="thread",
+        label=_autocast_cast_label,
+        why=_cast,
+        rule=Rule(
+            "Autocast casts the floating tensors of its device, float64 aside; the cast of a float32 leaf that "
+            "requires grad to the lower precision is cached.",
+            "at::autocast::cached_cast",
+            AUTOCAST,
+        ),
+        known=unseen("a cast is seen as a call"),
+        level="calls",
+        panes=("tensors", "thread state"),
+        reason_in_log="always",
+    )
+    | Kind(
+        ev.AutocastCacheCleared,
+        group="thread",
+        label=lambda trace, event: f"autocast's cache cleared ({event.casts})",
+        why=_why_autocast_cache_cleared,
+        rule=Rule("Leaving the outermost autocast clears the cache.", "at::autocast::clear_cache", AUTOCAST),
+        known=unseen("the cache of autocast is inside autocast"),
+        reason_in_log="always",
+    )
+)

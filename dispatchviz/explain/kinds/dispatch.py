@@ -1,8 +1,6 @@
-"""Sentences of the dispatcher: calls, key sets, fallthroughs, cells, boxing; kernels are in ``kernel_sentences``."""
+"""Calls: key sets, fallthroughs, cells, boxing; the sentences of kernels are in ``kernel_sentences``."""
 
 from __future__ import annotations
-
-from typing import assert_never
 
 from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
 from dispatchviz.core.keys.key_set import highest
@@ -14,12 +12,18 @@ from dispatchviz.explain.calls.key_reasons import grad_note, higher_keys_kept_ou
 from dispatchviz.explain.calls.redispatch_masks import mask_of
 from dispatchviz.explain.calls.stack_text import stack_values
 from dispatchviz.explain.keys.key_text import functionalities, is_autograd, is_backend, keys_text
-from dispatchviz.explain.keys.own_numbers import own_hex, own_shown
-from dispatchviz.explain.locations.pytorch_locations import debug_file
-from dispatchviz.explain.sentences import functorch_sentences, kernel_sentences, torch_dispatch_sentences
-from dispatchviz.explain.sentences.english import capital, counted, listed
-from dispatchviz.explain.sentences.event_groups import DispatchEvent
-from dispatchviz.explain.sentences.rules.knowledge import is_unseen
+from dispatchviz.explain.keys.own_numbers import own_cell, own_hex, own_shown
+from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
+from dispatchviz.explain.kinds.known import Known, unseen
+from dispatchviz.explain.locations.native_files import kernel_file
+from dispatchviz.explain.locations.pytorch_locations import (
+    ENTRY,
+    debug_file,
+    entry_point,
+)
+from dispatchviz.explain.recorded_engine import is_unseen
+from dispatchviz.explain.sentences import functorch_sentences, kernel_sentences
+from dispatchviz.explain.sentences.english import capital, counted, listed, shortened
 from dispatchviz.explain.sentences.sentence_claims import CellHolds, NamedSet, RequiresGrad, TensorKeys
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
@@ -27,33 +31,27 @@ from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, c
 from dispatchviz.explain.trace_index.trace_index import index
 
 
-def why(trace: Trace, event: DispatchEvent) -> Statements:
-    """Why this step of a dispatch happens."""
-    match event:
-        case ev.Dispatched():
-            return _redispatched(trace, event) if event.how.startswith("re") else _called(trace, event)
-        case ev.KeySetComputed():
-            return key_set(trace, event)
-        case ev.FallthroughSkipped():
-            return _skipped(trace, event)
-        case ev.KernelSelected():
-            return selected(event)
-        case ev.KernelEntered():
-            return kernel_sentences.entered(trace, event)
-        case ev.KernelReturned():
-            return kernel_sentences.returned(trace, event)
-        case ev.ResultHashed():
-            return kernel_sentences.hashed(trace, event)
-        case ev.Boxed():
-            return _boxed(trace, event), *_contents(trace, event)
-        case ev.Unboxed():
-            return _unboxed(event), *_contents(trace, event)
-        case ev.TorchDispatchEntered():
-            return torch_dispatch_sentences.entered(trace, event)
-        case ev.TorchDispatchLeft():
-            return torch_dispatch_sentences.left(trace, event)
-        case _:
-            assert_never(event)
+def _selected_label(trace: Trace, event: ev.KernelSelected) -> str:
+    cell = own_cell(trace.header, event.key, event.cell)
+    return f"cell {cell} {event.key}: {event.kernel or 'empty'}"
+
+
+def _returned_label(trace: Trace, event: ev.KernelReturned) -> str:
+    names = ", ".join([tensor_name(trace, tensor, event.seq) for tensor in event.tensors])
+    return shortened(f"returns {names}", WIDTH) if names else "returns"
+
+
+def _boxed_label(trace: Trace, event: ev.Boxed) -> str:
+    return _with_contents_label(trace, event, f"boxed {event.values} of {event.operator}")
+
+
+def _unboxed_label(trace: Trace, event: ev.Unboxed) -> str:
+    return _with_contents_label(trace, event, f"unboxed {event.values} of {event.operator}")
+
+
+def _with_contents_label(trace: Trace, event: ev.Boxed | ev.Unboxed, label: str) -> str:
+    values = stack_values(trace, event)
+    return shortened(f"{label}: {', '.join(values)}", WIDTH) if values else label
 
 
 def _boxed(trace: Trace, event: ev.Boxed) -> Statement:
@@ -301,3 +299,152 @@ def _claim(event: ev.KernelSelected) -> str:
             return "which raises an error: the cell could hold a composite kernel or a backend kernel."
         case _:
             return f"{alias}. {nothing}."
+
+
+EXTRACTOR = "aten/src/ATen/core/dispatch/DispatchKeyExtractor.h"
+
+
+REGISTRATIONS = "from the registrations of this build"
+
+
+BOXING = "every kernel is called on a stack here, so that nothing is told of others"
+
+
+def _why_dispatched(trace: Trace, event: ev.Dispatched) -> Statements:
+    return _redispatched(trace, event) if event.how.startswith("re") else _called(trace, event)
+
+
+def _dispatched_rule(event: ev.Dispatched) -> Rule:
+    if event.how.startswith("re"):
+        text = "A redispatch uses the set it is given: no arguments, no thread state, no mask."
+    else:
+        text = "A call computes a key set; its highest key selects a cell of the operator's table."
+    return Rule(text, *entry_point(event))
+
+
+DISPATCH_KINDS = (
+    Kind(
+        ev.Dispatched,
+        group="dispatch",
+        label=lambda trace, event: f"{event.how} {event.operator} → {event.key}",
+        why=_why_dispatched,
+        rule=_dispatched_rule,
+        known=Known(
+            "observed",
+            "a kernel in front of the cell's own is called, with the key set",
+            {"how": ("derived", "from nesting: within a kernel of the same operator it is a redispatch")},
+        ),
+        level="calls",
+        panes=("key set", "calls"),
+        reason_in_log="own calls",
+    )
+    | Kind(
+        ev.KeySetComputed,
+        group="dispatch",
+        label=lambda trace, event: f"key set {own_hex(trace.header, event.effective)}",
+        why=key_set,
+        rule=Rule(
+            "((keys of all tensor arguments | included) - excluded) & mask of the operator; the highest key is called.",
+            "c10::impl::computeDispatchKeySet",
+            EXTRACTOR,
+        ),
+        known=Known(
+            "observed",
+            "the sets of the arguments and of the thread are read when the kernel is called",
+            {"mask": ("derived", REGISTRATIONS), "generator": ("unseen", "a generator's set is not read")},
+        ),
+        level="keys",
+        panes=("key set", "calls"),
+        reason_in_log="own calls",
+    )
+    | Kind(
+        ev.FallthroughSkipped,
+        group="dispatch",
+        label=lambda trace, event: shortened(f"skipped {', '.join(name for name, _, _ in event.keys)}", WIDTH),
+        why=_skipped,
+        rule=Rule(
+            "An operator's mask has a zero for each key whose cell is a fallthrough, so no time is lost on it.",
+            "c10::DispatchKeyExtractor::setOperatorHasFallthroughForKey",
+            EXTRACTOR,
+        ),
+        known=Known("derived", REGISTRATIONS),
+        level="keys",
+        panes=("key set", "calls"),
+        reason_in_log="own calls",
+    )
+    | Kind(
+        ev.KernelSelected,
+        group="dispatch",
+        label=_selected_label,
+        why=lambda trace, event: selected(event),
+        rule=Rule(
+            "A cell takes the kernel of its own key, else of a composite alias, else of Autograd, else the key's "
+            "fallback. That is settled when kernels are registered, not when the operator is called.",
+            "c10::impl::OperatorEntry::computeDispatchTableEntryWithDebug",
+            ENTRY,
+        ),
+        known=Known("derived", REGISTRATIONS),
+        level="keys",
+        panes=("table cell", "key set"),
+        reason_in_log="own calls",
+    )
+    | Kind(
+        ev.KernelEntered,
+        group="dispatch",
+        label=lambda trace, event: f"kernel {event.kernel}",
+        why=kernel_sentences.entered,
+        rule=lambda event: Rule(
+            "A kernel may assume that its own key is the highest in the key set it receives.",
+            event.kernel,
+            kernel_file(event.kernel, event.pytorch_file),
+        ),
+        known=Known(
+            "observed",
+            "a kernel in front of the cell's own is called",
+            {"kernel": ("derived", REGISTRATIONS), "pytorch_file": ("derived", REGISTRATIONS)},
+        ),
+        level="keys",
+        panes=("source", "calls"),
+    )
+    | Kind(
+        ev.KernelReturned,
+        group="dispatch",
+        label=_returned_label,
+        why=kernel_sentences.returned,
+        rule=Rule("Results are returned through the kernels that redispatched.", "", ""),
+        known=Known("observed", "the kernel came back with these"),
+        panes=("calls", "source"),
+    )
+    | Kind(
+        ev.Boxed,
+        group="dispatch",
+        label=_boxed_label,
+        why=lambda trace, event: (_boxed(trace, event), *_contents(trace, event)),
+        rule=Rule(
+            "Boxed code works on a stack of IValues; arguments are pushed left to right.",
+            "c10::impl::boxArgs",
+            "aten/src/ATen/core/boxing/impl/boxing.h",
+        ),
+        known=unseen(BOXING),
+    )
+    | Kind(
+        ev.Unboxed,
+        group="dispatch",
+        label=_unboxed_label,
+        why=lambda trace, event: (_unboxed(event), *_contents(trace, event)),
+        rule=Rule(
+            "A boxed kernel pops its arguments and pushes its returns.",
+            "",
+            "aten/src/ATen/core/boxing/KernelFunction.h",
+        ),
+        known=unseen(BOXING),
+    )
+    | Kind(
+        ev.ResultHashed,
+        group="dispatch",
+        label=lambda trace, event: f"hash of {tensor_name(trace, event.tensor, event.seq)}: {event.hash}",
+        why=kernel_sentences.hashed,
+        rule=Rule("The same kernels on the same numbers give the same numbers, unless they draw random ones.", "", ""),
+        known=unseen("no hashes are taken"),
+    )
+)

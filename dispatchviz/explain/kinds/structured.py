@@ -1,38 +1,20 @@
-"""Sentences of structured kernels: meta, ``set_output``, impl, proxies."""
+"""Structured kernels: meta, ``set_output``, impl, proxies."""
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.english import listed, plain_dtype, shaped
-from dispatchviz.explain.sentences.event_groups import StructuredEvent
+from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
+from dispatchviz.explain.kinds.known import unseen
+from dispatchviz.explain.locations.native_files import structured_file
+from dispatchviz.explain.sentences.english import listed, plain_dtype, shaped, shortened
 from dispatchviz.explain.sentences.sentence_claims import Dtype, SchemaKind, Shape, StructuredFunction
-from dispatchviz.explain.sentences.statement import Statement, Statements
+from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import described, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
 
-
-def why(trace: Trace, event: StructuredEvent) -> Statements:
-    """What this part of a structured kernel does."""
-    match event:
-        case ev.MetaEntered():
-            return _meta(trace, event)
-        case ev.OutputAllocated():
-            return (_requested(event), _provided(trace, event), *_proxy(trace, event))
-        case ev.ProxyCopied():
-            proxy, name = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.output))
-            text = (
-                f"The kernel wrote the proxy {proxy}; now copy_ copies the data into {name}, which keeps its own "
-                "strides."
-            )
-            return Statement("proxy copied", text)
-        case ev.ImplEntered():
-            return _impl(trace, event)
-        case _:
-            assert_never(event)
+STRUCTURED = "a structured kernel calls its meta and impl functions itself"
 
 
 def _meta(trace: Trace, event: ev.MetaEntered) -> Statement:
@@ -102,3 +84,84 @@ def _impl(trace: Trace, event: ev.ImplEntered) -> Statement:
     written = listed([tensor_name(trace, tensor, event.seq) for tensor in event.tensors])
     text = f"{event.function} writes the result into {written}{with_numpy}."
     return Statement("impl writes", text, (StructuredFunction(event.function),))
+
+
+def _output_label(trace: Trace, event: ev.OutputAllocated) -> str:
+    """``t2 [2, 2] float32 (functional)``, ``o [3] int64 (out, resized)``, ``o [3] int64 (out, proxy t7)``"""
+    proxy = "" if event.proxy is None else f", proxy {tensor_name(trace, event.proxy, event.seq)}"
+    variant = f"{event.variant}{', resized' if event.resized else ''}{proxy}"
+    sizes = f" {shaped(event.shape)} {plain_dtype(event.dtype)}" if event.dtype else ""
+    return f"{tensor_name(trace, event.tensor, event.seq)}{sizes} ({variant})"
+
+
+def _proxy_label(trace: Trace, event: ev.ProxyCopied) -> str:
+    proxy, output = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.output))
+    return f"proxy {proxy} → {output}"
+
+
+def _impl_label(trace: Trace, event: ev.ImplEntered) -> str:
+    written = ", ".join(tensor_name(trace, tensor, event.seq) for tensor in event.tensors)
+    return shortened(f"{event.function} → {written}", WIDTH)
+
+
+def _why_proxy_copied(trace: Trace, event: ev.ProxyCopied) -> Statement:
+    proxy, name = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.output))
+    text = f"The kernel wrote the proxy {proxy}; now copy_ copies the data into {name}, which keeps its own strides."
+    return Statement("proxy copied", text)
+
+
+STRUCTURED_KINDS = (
+    Kind(
+        ev.MetaEntered,
+        group="structured",
+        label=lambda trace, event: event.function,
+        why=_meta,
+        rule=lambda event: Rule(
+            "A structured operator has one meta function for all devices: it sets the output's shape and dtype.",
+            event.function,
+            structured_file(event.function),
+        ),
+        known=unseen(STRUCTURED),
+        panes=("structured kernel", "source"),
+    )
+    | Kind(
+        ev.OutputAllocated,
+        group="structured",
+        label=lambda trace, event: f"{event.method}: {_output_label(trace, event)}",
+        why=lambda trace, event: (_requested(event), _provided(trace, event), *_proxy(trace, event)),
+        rule=lambda event: Rule(
+            "A meta function declares its output, and the variant provides it: create_out makes one (functional), "
+            "check_inplace checks self (in-place), resize_out resizes what was passed (out=).",
+            f"at::impl::MetaBase::{event.method}",
+            "aten/src/ATen/TensorMeta.h",
+        ),
+        known=unseen(STRUCTURED),
+        panes=("structured kernel", "tensors"),
+    )
+    | Kind(
+        ev.ImplEntered,
+        group="structured",
+        label=_impl_label,
+        why=_impl,
+        rule=lambda event: Rule(
+            "A structured operator has one impl function per device: it writes the data of the output.",
+            event.function,
+            structured_file(event.function),
+        ),
+        known=unseen(STRUCTURED),
+        panes=("structured kernel", "source"),
+    )
+    | Kind(
+        ev.ProxyCopied,
+        group="structured",
+        label=_proxy_label,
+        why=_why_proxy_copied,
+        rule=Rule(
+            "An output whose strides a kernel cannot use has a proxy, which is copied into it after the kernel.",
+            "maybe_create_proxy",
+            "torchgen/dest/register_dispatch_key.py",
+        ),
+        known=unseen(STRUCTURED),
+        panes=("structured kernel", "source"),
+    )
+)

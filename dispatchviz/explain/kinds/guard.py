@@ -1,41 +1,43 @@
-"""Sentences of the thread's state: guards, grad mode, inference mode."""
+"""The thread's state: guards, grad mode, inference mode."""
 
 from __future__ import annotations
-
-from typing import assert_never
 
 from dispatchviz.core.keys.key_set import autograd_dispatch_keyset
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_reasons import guard_reason
 from dispatchviz.explain.keys.key_text import BACKENDS, is_autograd, keys_text
-from dispatchviz.explain.sentences import autocast_sentences, functorch_sentences, stream_sentences
+from dispatchviz.explain.kinds.kind import Kind, Rule
+from dispatchviz.explain.kinds.known import SWITCHES, Known, unseen
+from dispatchviz.explain.locations.pytorch_locations import (
+    LAYERS,
+)
 from dispatchviz.explain.sentences.english import capital, listed
-from dispatchviz.explain.sentences.event_groups import ThreadEvent
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import around, key_of_kernel
 from dispatchviz.explain.trace_index.trace_index import index, latest
 
+LOCAL = "c10/core/impl/LocalDispatchKeySet.h"
 
-def why(trace: Trace, event: ThreadEvent) -> Statement:
-    """Why the thread's state changes here."""
-    match event:
-        case ev.GuardEntered():
-            return _entered(trace, event)
-        case ev.GuardLeft():
-            return _left(trace, event)
-        case ev.GradModeChanged():
-            return _grad_mode(trace, event)
-        case ev.InferenceModeChanged():
-            return _inference_mode(event)
-        case ev.DynamicLayerPushed() | ev.DynamicLayerPopped():
-            return functorch_sentences.why(trace, event)
-        case ev.StreamChanged() | ev.StreamEventRecorded() | ev.StreamWaited() | ev.MemoryUsedOnStream():
-            return stream_sentences.why(trace, event)
-        case ev.AutocastChanged() | ev.AutocastCast() | ev.AutocastCacheCleared():
-            return autocast_sentences.why(trace, event)
-        case _:
-            assert_never(event)
+
+SETS = "from the key sets of the kernel around and of this one"
+
+GUARD_FILES = {
+    "AutoDispatchBelowAutograd": "aten/src/ATen/core/LegacyTypeDispatch.h",
+    "AutoDispatchBelowADInplaceOrView": "aten/src/ATen/core/LegacyTypeDispatch.h",
+    "AutoDispatchSkipFunctionalize": "aten/src/ATen/core/LegacyTypeDispatch.h",
+    "IncludeDispatchKeyGuard": LOCAL,
+    "ExcludeDispatchKeyGuard": LOCAL,
+    "ForceDispatchKeyGuard": LOCAL,
+    "InferenceMode": "c10/core/InferenceMode.h",
+    "SaveLocalDispatchKeySet": LAYERS,
+    "StashTorchDispatchModeGuard": "torch/csrc/utils/torch_dispatch_mode.h",
+    "StashTorchDispatchStackGuard": "torch/csrc/utils/torch_dispatch_mode.h",
+}
+
+
+MODE = "torch/utils/_python_dispatch.py"
+"""Of the modes of programs, which are guards too."""
 
 
 def _inference_mode(event: ev.InferenceModeChanged) -> Statement:
@@ -106,3 +108,63 @@ def _switch(why: str) -> str:
     if why.startswith("backward"):
         return f"The backward pass{why.removeprefix('backward')}"
     return "inference_mode(False)" if why == "inference mode off" else capital(why)
+
+
+GUARD_KINDS = (
+    Kind(
+        ev.GuardEntered,
+        group="thread",
+        label=lambda trace, event: f"guard {event.guard}",
+        why=_entered,
+        rule=lambda event: Rule(
+            "A guard saves the thread's whole included and excluded sets and changes them. Exclusion wins.",
+            event.guard,
+            GUARD_FILES.get(event.guard, MODE),
+        ),
+        known=Known("derived", SETS),
+        level="keys",
+        panes=("thread state", "source"),
+        reason_in_log="own calls",
+    )
+    | Kind(
+        ev.GuardLeft,
+        group="thread",
+        label=lambda trace, event: f"guard {event.guard} ends",
+        why=_left,
+        rule=lambda event: Rule(
+            "A guard that ends restores the sets that it saved, whatever happened in between.",
+            event.guard,
+            GUARD_FILES.get(event.guard, MODE),
+        ),
+        known=Known("derived", SETS),
+        panes=("thread state", "source"),
+    )
+    | Kind(
+        ev.GradModeChanged,
+        group="thread",
+        label=lambda trace, event: f"grad mode {'on' if event.enabled else 'off'} ({event.why})",
+        why=_grad_mode,
+        rule=Rule(
+            "Grad mode is a thread-local flag that autograd kernels check; it is no dispatch key.",
+            "c10::GradMode::set_enabled",
+            "c10/core/GradMode.h",
+        ),
+        known=unseen(SWITCHES),
+        level="calls",
+        panes=("thread state", "source"),
+    )
+    | Kind(
+        ev.InferenceModeChanged,
+        group="thread",
+        label=lambda trace, event: f"inference mode {'on' if event.enabled else 'off'}",
+        why=lambda trace, event: _inference_mode(event),
+        rule=Rule(
+            "Inference mode excludes the autograd keys and takes ADInplaceOrView out of the included set.",
+            "c10::InferenceMode",
+            "c10/core/InferenceMode.h",
+        ),
+        known=unseen(SWITCHES),
+        level="calls",
+        panes=("thread state", "source"),
+    )
+)

@@ -1,64 +1,52 @@
-"""Sentences of the engine: how a backward starts and ends, what Nodes do.
+"""The engine: how a backward starts and ends, what Nodes do.
 
-What is counted and needed before anything runs is in ``exec_info_sentences.py``, when a Node runs in
-``ready_queue_sentences.py``, where gradients go in ``gradient_sentences.py``.
+When a Node runs is in ``ready_queue.py``, where gradients go in ``gradient.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import assert_never
 
 from dispatchviz.core.autograd.engine.thread_pool import MAX_DEPTH
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import backward_around, history
-from dispatchviz.explain.sentences import exec_info_sentences, gradient_sentences, ready_queue_sentences
+from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
+from dispatchviz.explain.kinds.known import QUEUE, RELEASED, Known, unseen
+from dispatchviz.explain.locations.pytorch_locations import ENGINE, NODE
+from dispatchviz.explain.recorded_engine import is_live
+from dispatchviz.explain.sentences import exec_info_sentences
 from dispatchviz.explain.sentences.engine_claims import edge_text, pass_number, runs
 from dispatchviz.explain.sentences.english import capital, listed, ordinal, shortened
-from dispatchviz.explain.sentences.event_groups import EngineEvent
 from dispatchviz.explain.sentences.requested_gradients import requested_inputs
-from dispatchviz.explain.sentences.rules.knowledge import is_live
 from dispatchviz.explain.sentences.sentence_claims import Claim, OutputDefined, SavedTensorsFreed
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 
+
+def _backward_label(trace: Trace, event: ev.BackwardStarted) -> str:
+    roots = ", ".join(node_title(trace, node, event.seq) for node, _ in event.roots)
+    requested = ", ".join(requested_inputs(trace, event))
+    aim = f" for {requested}" if requested else ""
+    return shortened(f"{'backward' if event.accumulate else 'grad'} from {roots}{aim}", WIDTH)
+
+
+def _counted_label(trace: Trace, event: ev.DependenciesCounted) -> str:
+    edges = sum(number for _, number in event.counts)
+    return f"{edges} edge{'' if edges == 1 else 's'} counted"
+
+
+def _exec_info_label(trace: Trace, event: ev.ExecInfoPopulated) -> str:
+    needed, pruned = len(event.needed), len(event.pruned)
+    return f"exec_info: {needed} Node{'' if needed == 1 else 's'} needed, {pruned} pruned"
+
+
+def _formula_skipped_label(trace: Trace, event: ev.FormulaSkipped) -> str:
+    return f"no gradient for {edge_text(trace, event.node, event.edge, event.seq)}: not needed"
+
+
 LONGEST_NAME = 60
 """Cells of a callback's name."""
-
-
-def why(trace: Trace, event: EngineEvent) -> Statements:
-    """Why the engine does this now."""
-    match event:
-        case ev.BackwardStarted():
-            return _started(trace, event)
-        case ev.DependenciesCounted():
-            return exec_info_sentences.counts(trace, event)
-        case ev.ExecInfoPopulated():
-            return exec_info_sentences.needs(trace, event)
-        case ev.DependencyMet() | ev.NodeQueued() | ev.NodeStarted() | ev.NodeSkipped():
-            return ready_queue_sentences.why(trace, event)
-        case ev.NodeFinished():
-            return _finished(trace, event)
-        case ev.FormulaSkipped():
-            return _skipped(trace, event)
-        case ev.HookRan():
-            return _hook(trace, event)
-        case ev.AnomalyFound():
-            return _anomaly(trace, event)
-        case ev.GradientReduced() | ev.GradientBuffered() | ev.GradientAccumulated() | ev.GradientCaptured():
-            return gradient_sentences.why(trace, event)
-        case ev.VariablesReleased():
-            return _released(trace, event)
-        case ev.FinalCallbackQueued() | ev.FinalCallbackCalled():
-            return _callback(event)
-        case ev.BackwardFinished():
-            return _complete(trace, event)
-        case _:
-            assert_never(event)
-
-
-# -- start and end ----------------------------------------------------------------------------------------------------
 
 
 def _started(trace: Trace, event: ev.BackwardStarted) -> Statements:
@@ -145,9 +133,6 @@ def _callback(event: ev.FinalCallbackQueued | ev.FinalCallbackCalled) -> Stateme
     return Statement("final callback runs", text)
 
 
-# -- what Nodes do ----------------------------------------------------------------------------------------------------
-
-
 def _finished(trace: Trace, event: ev.NodeFinished) -> Statement:
     node = node_title(trace, event.node, event.seq)
     if not event.gradients:
@@ -178,40 +163,6 @@ def _skipped(trace: Trace, event: ev.FormulaSkipped) -> Statement:
     return Statement("formula skipped", text, claims + (() if target is None else runs(trace, event.seq, [target])))
 
 
-def _hook(trace: Trace, event: ev.HookRan) -> Statement:
-    node = node_title(trace, event.node, event.seq)
-    if event.kind == "retains-grad hook":
-        if event.kept:
-            text = (
-                f"retain_grad() retains the gradient that arrives at {node}: it is copied into .grad of its tensor, "
-                "or added to what is there."
-            )
-            return Statement("gradient retained", text)
-        text = (
-            f"retain_grad() would retain the gradient that arrives at {node}, but it is undefined, or the tensor is "
-            "gone: no .grad is written."
-        )
-        return Statement("no gradient retained", text)
-    called = f"A {event.kind} of {node} is called, {event.function}"
-    if event.replaced:
-        text = f"{called}, and what it returns replaces {_replaceable(event.kind)}."
-        return Statement("hook replaces gradients", text)
-    if event.kind == "post-accumulate hook":
-        return Statement("hook after accumulation", f"{called}: .grad of the leaf is up to date by now.")
-    return Statement(
-        "hook replaces nothing", f"{called}, and returns nothing that replaces {_replaceable(event.kind)}."
-    )
-
-
-def _replaceable(kind: str) -> str:
-    """What a hook may replace."""
-    return {
-        "tensor pre hook": "the gradient of its tensor",
-        "pre hook": "the gradients that the Node receives",
-        "post hook": "the gradients that the Node returned",
-    }.get(kind, "a gradient")
-
-
 def _anomaly(trace: Trace, event: ev.AnomalyFound) -> Statement:
     node = node_title(trace, event.node, event.seq)
     if not event.lines:
@@ -234,3 +185,145 @@ def _released(trace: Trace, event: ev.VariablesReleased) -> Statement:
     claims = (SavedTensorsFreed(event.node, tuple(names)),)
     text = f"{node} releases its saved variables, {listed(names)}: {because}."
     return Statement("saved tensors released by name", text, claims)
+
+
+ENGINE_KINDS = (
+    Kind(
+        ev.BackwardStarted,
+        group="engine",
+        label=_backward_label,
+        why=_started,
+        rule=Rule(
+            "One backward pass is one graph task. Without inputs= every Node runs; with them, and in grad(), only "
+            "those on the paths to them.",
+            "torch::autograd::Engine::execute",
+            ENGINE,
+        ),
+        known=Known("observed", "Python enters the engine"),
+        level="calls",
+        panes=("engine", "backward graph"),
+        reason_in_log="always",
+    )
+    | Kind(
+        ev.DependenciesCounted,
+        group="engine",
+        label=_counted_label,
+        why=exec_info_sentences.counts,
+        rule=Rule(
+            "Edges count, not producers: two edges from one Node count two. Below the smallest topological number of "
+            "the requested Nodes none is counted.",
+            "torch::autograd::Engine::compute_dependencies",
+            ENGINE,
+        ),
+        known=unseen(QUEUE),
+        panes=("engine", "backward graph"),
+    )
+    | Kind(
+        ev.ExecInfoPopulated,
+        group="engine",
+        label=_exec_info_label,
+        why=exec_info_sentences.needs,
+        rule=Rule(
+            "A Node is needed if backward(inputs=) requests it, or if one of its edges leads to a Node that should "
+            "execute: that is needed or captured.",
+            "torch::autograd::GraphTask::init_to_execute",
+            ENGINE,
+        ),
+        known=unseen(QUEUE),
+        panes=("engine", "backward graph"),
+        reason_in_log="always",
+    )
+    | Kind(
+        ev.FormulaSkipped,
+        group="engine",
+        label=_formula_skipped_label,
+        why=_skipped,
+        rule=Rule(
+            "A formula is evaluated only if its edge leads to a Node that should execute in this graph task.",
+            "torch::autograd::Node::task_should_compute_output",
+            NODE,
+        ),
+        known=unseen("a Node leaves out formulas without a word"),
+        panes=("backward graph", "source"),
+        reason_in_log="always",
+    )
+    | Kind(
+        ev.NodeFinished,
+        group="engine",
+        label=lambda trace, event: shortened(f"{node_title(trace, event.node, event.seq)} done", WIDTH),
+        why=_finished,
+        rule=Rule(
+            "The outgoing gradients are checked against shape, dtype, device and layout of the forward inputs.",
+            "torch::autograd::validate_outputs",
+            ENGINE,
+        ),
+        known=unseen("what a Node returns is seen as what the next one receives"),
+        panes=("backward graph", "engine"),
+    )
+    | Kind(
+        ev.AnomalyFound,
+        group="engine",
+        label=lambda trace, event: f"anomaly in {node_title(trace, event.node, event.seq)}",
+        why=_anomaly,
+        rule=Rule(
+            "In anomaly mode a Node stores the stack trace of its creation, printed when an error is raised in it.",
+            "torch::autograd::PyAnomalyMetadata::print_stack",
+            "torch/csrc/autograd/python_anomaly_mode.cpp",
+        ),
+        known=unseen("what anomaly mode finds is seen as a warning"),
+        level="calls",
+        panes=("backward graph", "source"),
+    )
+    | Kind(
+        ev.VariablesReleased,
+        group="engine",
+        label=lambda trace, event: f"{node_title(trace, event.node, event.seq)} releases its saved variables",
+        why=_released,
+        rule=Rule(
+            "Without retain_graph a Node releases its saved variables right after it ran, before its gradients are "
+            "passed on.",
+            "torch::autograd::Node::release_variables",
+            NODE,
+        ),
+        known=unseen(RELEASED),
+    )
+    | Kind(
+        ev.BackwardFinished,
+        group="engine",
+        label=lambda trace, event: "backward done",
+        why=_complete,
+        rule=Rule(
+            "A graph task is complete when no Node is queued or running; then its final callbacks run.",
+            "torch::autograd::GraphTask::mark_as_completed_and_run_post_processing",
+            ENGINE,
+        ),
+        known=Known("observed", "the engine returns to Python"),
+        panes=("engine", "backward graph"),
+    )
+    | Kind(
+        ev.FinalCallbackQueued,
+        group="engine",
+        label=lambda trace, event: shortened(f"final callback {event.function} queued", WIDTH),
+        why=lambda trace, event: _callback(event),
+        rule=Rule(
+            "A final callback belongs to the graph task that runs when it is queued; outside of one it is refused.",
+            "torch::autograd::Engine::queue_callback",
+            ENGINE,
+        ),
+        known=unseen(QUEUE),
+        panes=("engine", "calls"),
+    )
+    | Kind(
+        ev.FinalCallbackCalled,
+        group="engine",
+        label=lambda trace, event: shortened(f"final callback {event.function}", WIDTH),
+        why=lambda trace, event: _callback(event),
+        rule=Rule(
+            "Final callbacks run in the order in which they were queued; one that is queued by another runs as well.",
+            "torch::autograd::GraphTask::exec_post_processing",
+            ENGINE,
+        ),
+        known=unseen(QUEUE),
+        panes=("engine", "output"),
+    )
+)

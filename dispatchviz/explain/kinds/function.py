@@ -1,14 +1,21 @@
-"""Sentences of ``torch.autograd.Function``: its forward, and what autograd makes of its outputs."""
+"""``torch.autograd.Function``."""
 
 from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.kinds.kind import Kind, Rule
+from dispatchviz.explain.kinds.known import unseen
 from dispatchviz.explain.sentences import view_sentences
 from dispatchviz.explain.sentences.sentence_claims import RequiresGrad
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.trace_index import index
+
+
+def _function_output_label(trace: Trace, event: ev.FunctionOutput) -> str:
+    result = tensor_name(trace, event.result, event.seq)
+    return f"output {event.position} is {result}{'' if event.how == 'plain' else f' ({event.how})'}"
 
 
 def entered(event: ev.FunctionEntered) -> Statement:
@@ -89,3 +96,34 @@ def _limit(trace: Trace, event: ev.FunctionOutput) -> Statement | None:
         return Statement("write to the output raises", text, claims)
     text = f"{reason}: while grad mode is on, an in-place operation that would make it require grad raises an error."
     return Statement("write to the output raises once it requires grad", text, claims)
+
+
+FUNCTION_KINDS = Kind(
+    ev.FunctionEntered,
+    group="forward",
+    label=lambda trace, event: f"{event.function}.apply{'' if event.recorded else ', not recorded'}",
+    why=lambda trace, event: entered(event),
+    rule=Rule(
+        "A Function's forward runs without grad mode; its Node, made before, represents all of it.",
+        "THPFunction_apply",
+        "torch/csrc/autograd/python_function.cpp",
+    ),
+    known=unseen("of Function.apply only the lines of forward are seen"),
+    level="calls",
+    panes=("source", "calls"),
+    reason_in_log="always",
+) | Kind(
+    ev.FunctionOutput,
+    group="forward",
+    label=_function_output_label,
+    why=output,
+    rule=Rule(
+        "Outputs of a Function: an input that was marked dirty is rebased, one returned as it is becomes a "
+        "view, what is non-differentiable is detached, all else gets the Function's Node as its grad_fn.",
+        "torch::autograd::_wrap_outputs",
+        "torch/csrc/autograd/custom_function.cpp",
+    ),
+    known=unseen("of Function.apply only the lines of forward are seen"),
+    panes=("backward graph", "source"),
+    reason_in_log="always",
+)

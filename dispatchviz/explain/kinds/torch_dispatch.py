@@ -1,4 +1,4 @@
-"""Sentences of ``__torch_dispatch__``: a mode or a subclass gets a call, and returns."""
+"""``__torch_dispatch__`` of modes and tensor classes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,21 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.cells.pytorch_tables import cell_of, pytorch
-from dispatchviz.explain.sentences.english import counted
+from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
+from dispatchviz.explain.kinds.known import Known
+from dispatchviz.explain.sentences.english import counted, shortened
 from dispatchviz.explain.sentences.sentence_claims import CellHolds
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import tensor_names
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index, latest
+
+
+def _torch_dispatch_left_label(trace: Trace, event: ev.TorchDispatchLeft) -> str:
+    return f"{event.handler} {'returns NotImplemented' if event.not_implemented else 'is done'}"
+
+
+TORCH_DISPATCH = "from the stack of modes and the arguments, when the Python key's kernel is called"
 
 
 def entered(trace: Trace, event: ev.TorchDispatchEntered) -> Statements:
@@ -76,3 +85,31 @@ def left(trace: Trace, event: ev.TorchDispatchLeft) -> Statement:
     result = tensor_names(trace, event.tensors, event.seq)
     text = f"The __torch_dispatch__ of {event.handler} is done{f' and returns {result}' if result else ''}."
     return Statement("handler done", text)
+
+
+_NEXT_HANDLER_RULE = Rule(
+    "The innermost mode is called first, then the __torch_dispatch__ of each tensor class, subclasses "
+    "before their bases; NotImplemented passes the call to the next one.",
+    "handle_torch_function_no_python_arg_parser",
+    "torch/csrc/utils/python_arg_parser.cpp",
+)
+
+TORCH_DISPATCH_KINDS = Kind(
+    ev.TorchDispatchEntered,
+    group="dispatch",
+    label=lambda trace, event: shortened(f"{event.kind} {event.handler} gets {event.function}", WIDTH),
+    why=entered,
+    rule=_NEXT_HANDLER_RULE,
+    known=Known("derived", TORCH_DISPATCH),
+    level="calls",
+    panes=("calls", "source"),
+    reason_in_log="always",
+) | Kind(
+    ev.TorchDispatchLeft,
+    group="dispatch",
+    label=_torch_dispatch_left_label,
+    why=left,
+    rule=_NEXT_HANDLER_RULE,
+    known=Known("derived", "from what the kernel of the Python key returned"),
+    panes=("calls", "source"),
+)
