@@ -1,6 +1,4 @@
-"""What cannot be seen of an installed PyTorch, a sentence each; which events that leaves out is in
-``explain/sentences/rules/knowledge.py``.
-"""
+"""What cannot be seen of an installed PyTorch, a sentence each; the records of ``explain/kinds`` say it of each event."""
 
 from __future__ import annotations
 

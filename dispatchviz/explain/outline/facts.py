@@ -1,7 +1,7 @@
 """What happened between two steps, in few words: the calls with their keys, Nodes, runs of the engine, errors, results.
 
 All of it is read off columns and a few events, so that a row of a list says it as soon as it comes into sight. A fact
-is a text with the group of events that it is about (``event_groups.SIGNS``).
+is a text with the group of events that it is about (``kind.SIGNS``).
 """
 
 from __future__ import annotations
