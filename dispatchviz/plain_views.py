@@ -18,11 +18,11 @@ from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.calls.call_stack import Frame
 from dispatchviz.explain.calls.folded_frames import GROUPS, OUTSIDE, folded
 from dispatchviz.explain.kinds.all_kinds import label, rule, sign, why_here
-from dispatchviz.explain.recorded_engine import engine_text
 from dispatchviz.explain.sentences.step_counts import place_of
 from dispatchviz.explain.things.questions import description, questions, title
 from dispatchviz.explain.things.step_things import things_of
 from dispatchviz.explain.things.uses import uses
+from dispatchviz.explain.trace_index.recorded_engine import engine_text
 from dispatchviz.render.console import STYLES, painted, shows_colours
 from dispatchviz.render.log.printed_log import is_paged, print_log
 from dispatchviz.terminal_output import print_paged, print_painted

@@ -1,4 +1,4 @@
-"""What cannot be seen of an installed PyTorch, a sentence each; the records of ``explain/kinds`` say it of each event."""
+"""What cannot be seen of an installed PyTorch, a sentence each; ``explain/kinds`` says it of each kind of event."""
 
 from __future__ import annotations
 

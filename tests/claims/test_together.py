@@ -50,7 +50,7 @@ def found_in(trace: Trace) -> list[str]:
 
 def test_every_sentence_that_counts_or_compares_is_read_by_somebody() -> None:
     """Of each kind the example on the page: a kind that no sampled program says is not forgotten."""
-    sections = PAGE.read_text("utf-8").split("\n## explain/sentences/")[1:]
+    sections = re.split(r"\n## explain/(?:kinds|sentences)/", PAGE.read_text("utf-8"))[1:]
     parts = (section.partition("\n## ")[0] for section in sections)
     said = [found for part in parts for found in re.findall(r"^### (.+)\n\n> (.+)$", part, re.MULTILINE)]
     assert len(said) > 200

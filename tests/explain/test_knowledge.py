@@ -10,7 +10,7 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header
 from dispatchviz.explain.kinds.all_kinds import KINDS, unseen
-from dispatchviz.explain.recorded_engine import Unseen, build_of, engine_text, is_unseen
+from dispatchviz.explain.trace_index.recorded_engine import Unseen, build_of, engine_text, is_unseen
 
 
 @pytest.mark.parametrize("kind", KINDS)

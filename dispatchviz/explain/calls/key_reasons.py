@@ -16,11 +16,11 @@ from dispatchviz.explain.keys.key_text import (
     is_per_backend,
     runtime_name,
 )
-from dispatchviz.explain.recorded_engine import is_unseen
 from dispatchviz.explain.sentences import functorch_sentences
 from dispatchviz.explain.sentences.english import capital, listed
 from dispatchviz.explain.trace_index.display_names import tensor_name, tensor_names
 from dispatchviz.explain.trace_index.enclosing_steps import around, excluder, includer, key_of_kernel
+from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.trace_index import index, latest
 
 

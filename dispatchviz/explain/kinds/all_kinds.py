@@ -27,8 +27,8 @@ from dispatchviz.explain.kinds.stream import STREAM_KINDS
 from dispatchviz.explain.kinds.structured import STRUCTURED_KINDS
 from dispatchviz.explain.kinds.tensor import TENSOR_KINDS
 from dispatchviz.explain.kinds.torch_dispatch import TORCH_DISPATCH_KINDS
-from dispatchviz.explain.recorded_engine import is_live
 from dispatchviz.explain.sentences.statement import Statement, text_of
+from dispatchviz.explain.trace_index.recorded_engine import is_live
 
 _ALL = (
     PROGRAM_KINDS

@@ -51,7 +51,7 @@ def _cast(trace: Trace, event: ev.AutocastCast) -> Statement:
     return Statement("autocast cast", f"{takes}, from {plain_dtype(event.before)}.", claims)
 
 
-AUTOCAST = "aten/src/ATen/autocast_mode.cpp"
+_AUTOCAST = "aten/src/ATen/autocast_mode.cpp"
 
 
 def _autocast_label(trace: Trace, event: ev.AutocastChanged) -> str:
@@ -81,7 +81,7 @@ AUTOCAST_KINDS = (
         rule=Rule(
             "Autocast is on for a device if the thread does not exclude the device's Autocast key.",
             "at::autocast::set_autocast_enabled",
-            AUTOCAST,
+            _AUTOCAST,
         ),
         known=unseen(SWITCHES),
         level="calls",
@@ -97,7 +97,7 @@ AUTOCAST_KINDS = (
             "Autocast casts the floating tensors of its device, float64 aside; the cast of a float32 leaf that "
             "requires grad to the lower precision is cached.",
             "at::autocast::cached_cast",
-            AUTOCAST,
+            _AUTOCAST,
         ),
         known=unseen("a cast is seen as a call"),
         level="calls",
@@ -109,7 +109,7 @@ AUTOCAST_KINDS = (
         group="thread",
         label=lambda trace, event: f"autocast's cache cleared ({event.casts})",
         why=_why_autocast_cache_cleared,
-        rule=Rule("Leaving the outermost autocast clears the cache.", "at::autocast::clear_cache", AUTOCAST),
+        rule=Rule("Leaving the outermost autocast clears the cache.", "at::autocast::clear_cache", _AUTOCAST),
         known=unseen("the cache of autocast is inside autocast"),
         reason_in_log="always",
     )

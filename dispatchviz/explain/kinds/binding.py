@@ -14,10 +14,8 @@ from dispatchviz.explain.sentences.english import ordinal, shortened
 from dispatchviz.explain.sentences.sentence_claims import BindingOf
 from dispatchviz.explain.sentences.statement import Statement, Statements
 
-BINDING = "the Python bindings call the operator without a word"
 
-
-def why_binding(trace: Trace, event: ev.BindingEntered) -> Statements:
+def _why_binding(trace: Trace, event: ev.BindingEntered) -> Statements:
     """How Python calls an operator."""
     operator = _operator(trace, event)
     first = f"Python calls {call_text(trace, event)}, which enters PyTorch as {event.pytorch_function}."
@@ -44,13 +42,13 @@ BINDING_KINDS = Kind(
     ev.BindingEntered,
     group="binding",
     label=lambda trace, event: shortened(call_text(trace, event), WIDTH),
-    why=why_binding,
+    why=_why_binding,
     rule=lambda event: Rule(
         "A binding tries the signatures of its function in order and takes the first one that the arguments fit.",
         event.pytorch_function,
         binding_file(event),
     ),
-    known=unseen(BINDING),
+    known=unseen("the Python bindings call the operator without a word"),
     level="keys",
     panes=("calls", "source"),
 )

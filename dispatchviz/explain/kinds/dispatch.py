@@ -21,13 +21,13 @@ from dispatchviz.explain.locations.pytorch_locations import (
     debug_file,
     entry_point,
 )
-from dispatchviz.explain.recorded_engine import is_unseen
 from dispatchviz.explain.sentences import functorch_sentences, kernel_sentences
 from dispatchviz.explain.sentences.english import capital, counted, listed, shortened
 from dispatchviz.explain.sentences.sentence_claims import CellHolds, NamedSet, RequiresGrad, TensorKeys
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, caller, kernel_before, key_of_kernel
+from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.trace_index import index
 
 
@@ -301,13 +301,13 @@ def _claim(event: ev.KernelSelected) -> str:
             return f"{alias}. {nothing}."
 
 
-EXTRACTOR = "aten/src/ATen/core/dispatch/DispatchKeyExtractor.h"
+_EXTRACTOR = "aten/src/ATen/core/dispatch/DispatchKeyExtractor.h"
 
 
-REGISTRATIONS = "from the registrations of this build"
+_REGISTRATIONS = "from the registrations of this build"
 
 
-BOXING = "every kernel is called on a stack here, so that nothing is told of others"
+_BOXING = "every kernel is called on a stack here, so that nothing is told of others"
 
 
 def _why_dispatched(trace: Trace, event: ev.Dispatched) -> Statements:
@@ -346,12 +346,12 @@ DISPATCH_KINDS = (
         rule=Rule(
             "((keys of all tensor arguments | included) - excluded) & mask of the operator; the highest key is called.",
             "c10::impl::computeDispatchKeySet",
-            EXTRACTOR,
+            _EXTRACTOR,
         ),
         known=Known(
             "observed",
             "the sets of the arguments and of the thread are read when the kernel is called",
-            {"mask": ("derived", REGISTRATIONS), "generator": ("unseen", "a generator's set is not read")},
+            {"mask": ("derived", _REGISTRATIONS), "generator": ("unseen", "a generator's set is not read")},
         ),
         level="keys",
         panes=("key set", "calls"),
@@ -365,9 +365,9 @@ DISPATCH_KINDS = (
         rule=Rule(
             "An operator's mask has a zero for each key whose cell is a fallthrough, so no time is lost on it.",
             "c10::DispatchKeyExtractor::setOperatorHasFallthroughForKey",
-            EXTRACTOR,
+            _EXTRACTOR,
         ),
-        known=Known("derived", REGISTRATIONS),
+        known=Known("derived", _REGISTRATIONS),
         level="keys",
         panes=("key set", "calls"),
         reason_in_log="own calls",
@@ -383,7 +383,7 @@ DISPATCH_KINDS = (
             "c10::impl::OperatorEntry::computeDispatchTableEntryWithDebug",
             ENTRY,
         ),
-        known=Known("derived", REGISTRATIONS),
+        known=Known("derived", _REGISTRATIONS),
         level="keys",
         panes=("table cell", "key set"),
         reason_in_log="own calls",
@@ -401,7 +401,7 @@ DISPATCH_KINDS = (
         known=Known(
             "observed",
             "a kernel in front of the cell's own is called",
-            {"kernel": ("derived", REGISTRATIONS), "pytorch_file": ("derived", REGISTRATIONS)},
+            {"kernel": ("derived", _REGISTRATIONS), "pytorch_file": ("derived", _REGISTRATIONS)},
         ),
         level="keys",
         panes=("source", "calls"),
@@ -425,7 +425,7 @@ DISPATCH_KINDS = (
             "c10::impl::boxArgs",
             "aten/src/ATen/core/boxing/impl/boxing.h",
         ),
-        known=unseen(BOXING),
+        known=unseen(_BOXING),
     )
     | Kind(
         ev.Unboxed,
@@ -437,7 +437,7 @@ DISPATCH_KINDS = (
             "",
             "aten/src/ATen/core/boxing/KernelFunction.h",
         ),
-        known=unseen(BOXING),
+        known=unseen(_BOXING),
     )
     | Kind(
         ev.ResultHashed,

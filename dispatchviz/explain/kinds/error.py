@@ -23,7 +23,7 @@ def raised(exception: str, message: str) -> str:
     return shortened(f"{exception}: {message}" if message else exception, WIDTH)
 
 
-def why_error(trace: Trace, event: ev.ErrorRaised) -> Statements:
+def _why_error(trace: Trace, event: ev.ErrorRaised) -> Statements:
     """What went wrong, in the middle of what, and why; a reason that is known comes before the message."""
     begin = f"{_where(trace, event)}{event.exception}"
     rule = _rule(trace, event)
@@ -119,7 +119,7 @@ ERROR_KINDS = (
         ev.ErrorRaised,
         group="error",
         label=lambda trace, event: raised(event.exception, event.message),
-        why=why_error,
+        why=_why_error,
         rule=lambda event: Rule(
             broken_rule(event.message)
             or "An error unwinds every kernel and guard on its way; a guard restores its saved sets.",

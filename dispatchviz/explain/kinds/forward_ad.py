@@ -21,7 +21,7 @@ def _tangent_label(trace: Trace, event: ev.TangentSet) -> str:
     return f"tangent of {name} = {tangent} ({event.how})"
 
 
-FORWARD_AD = "forward mode is not watched; its calls are seen"
+_FORWARD_AD = "forward mode is not watched; its calls are seen"
 
 
 def _gone(tangents: int) -> str:
@@ -106,7 +106,7 @@ FORWARD_AD_KINDS = (
         label=lambda trace, event: f"dual level {event.level} opened",
         why=_why_dual_level_entered,
         rule=_LEVEL_RULE,
-        known=unseen(FORWARD_AD),
+        known=unseen(_FORWARD_AD),
         panes=("source", "calls"),
         reason_in_log="always",
     )
@@ -116,7 +116,7 @@ FORWARD_AD_KINDS = (
         label=_dual_level_left_label,
         why=_why_dual_level_left,
         rule=_LEVEL_RULE,
-        known=unseen(FORWARD_AD),
+        known=unseen(_FORWARD_AD),
         panes=("source", "calls"),
         reason_in_log="always",
     )
@@ -130,7 +130,7 @@ FORWARD_AD_KINDS = (
             "emit_fw_derivatives",
             "tools/autograd/gen_variable_type.py",
         ),
-        known=unseen(FORWARD_AD),
+        known=unseen(_FORWARD_AD),
         panes=("source", "calls"),
         reason_in_log="always",
     )
@@ -144,7 +144,7 @@ FORWARD_AD_KINDS = (
             "AutogradMeta::set_fw_grad",
             "torch/csrc/autograd/autograd_meta.cpp",
         ),
-        known=unseen(FORWARD_AD),
+        known=unseen(_FORWARD_AD),
         panes=("source", "calls"),
         reason_in_log="always",
     )

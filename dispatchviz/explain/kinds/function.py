@@ -18,7 +18,7 @@ def _function_output_label(trace: Trace, event: ev.FunctionOutput) -> str:
     return f"output {event.position} is {result}{'' if event.how == 'plain' else f' ({event.how})'}"
 
 
-def entered(event: ev.FunctionEntered) -> Statement:
+def _entered(event: ev.FunctionEntered) -> Statement:
     """Why the forward runs as it does."""
     setup = " It gets no ctx; setup_context gets one when it is done." if event.setup_context else ""
     runs = f"{event.function}'s forward runs."
@@ -32,7 +32,7 @@ def entered(event: ev.FunctionEntered) -> Statement:
     return Statement("Function not recorded", f"{runs} {reason}{setup}")
 
 
-def output(trace: Trace, event: ev.FunctionOutput) -> Statements:
+def _output(trace: Trace, event: ev.FunctionOutput) -> Statements:
     """What the caller gets, and why; then whether it may be written to."""
     first = _returned(trace, event)
     limit = _limit(trace, event)
@@ -102,7 +102,7 @@ FUNCTION_KINDS = Kind(
     ev.FunctionEntered,
     group="forward",
     label=lambda trace, event: f"{event.function}.apply{'' if event.recorded else ', not recorded'}",
-    why=lambda trace, event: entered(event),
+    why=lambda trace, event: _entered(event),
     rule=Rule(
         "A Function's forward runs without grad mode; its Node, made before, represents all of it.",
         "THPFunction_apply",
@@ -116,7 +116,7 @@ FUNCTION_KINDS = Kind(
     ev.FunctionOutput,
     group="forward",
     label=_function_output_label,
-    why=output,
+    why=_output,
     rule=Rule(
         "Outputs of a Function: an input that was marked dirty is rebased, one returned as it is becomes a "
         "view, what is non-differentiable is detached, all else gets the Function's Node as its grad_fn.",

@@ -46,7 +46,7 @@ def _popped(event: ev.DynamicLayerPopped) -> Statement:
     return Statement("transform popped", text)
 
 
-def why_batched(trace: Trace, event: ev.BatchedTensorMade) -> Statement:
+def _why_batched(trace: Trace, event: ev.BatchedTensorMade) -> Statement:
     """What a BatchedTensor hides."""
     value = tensor_name(trace, event.value, event.seq)
     made = index(trace).tensors.get(event.tensor)
@@ -59,7 +59,7 @@ def why_batched(trace: Trace, event: ev.BatchedTensorMade) -> Statement:
     return Statement("BatchedTensor made", text)
 
 
-def why_wrapped(trace: Trace, event: ev.TensorWrapperMade) -> Statement:
+def _why_wrapped(trace: Trace, event: ev.TensorWrapperMade) -> Statement:
     """What a level of ``grad`` works on."""
     value = tensor_name(trace, event.value, event.seq)
     name, transform = tensor_name(trace, event.tensor, event.seq), _transform_of(trace, event.level, event.seq)
@@ -76,7 +76,7 @@ def _transform_of(trace: Trace, level: int, at: int) -> str:
     return latest(index(trace).transforms.get(level, []), at) or "transform"
 
 
-TRANSFORMS = "of transforms only the calls at their keys are seen"
+_TRANSFORMS = "of transforms only the calls at their keys are seen"
 
 
 def _wrapper_label(trace: Trace, event: ev.TensorWrapperMade) -> str:
@@ -101,7 +101,7 @@ FUNCTORCH_KINDS = (
         label=lambda trace, event: f"{event.transform.lower()} level {event.level} {event.why}",
         why=lambda trace, event: _pushed(event),
         rule=Rule(_LAYER_RULE, "at::functorch::pushDynamicLayer", LAYERS),
-        known=unseen(TRANSFORMS),
+        known=unseen(_TRANSFORMS),
         level="calls",
         panes=("thread state", "calls"),
     )
@@ -111,31 +111,31 @@ FUNCTORCH_KINDS = (
         label=lambda trace, event: f"{event.transform.lower()} level {event.level} {event.why}",
         why=lambda trace, event: _popped(event),
         rule=Rule(_LAYER_RULE, "at::functorch::popDynamicLayer", LAYERS),
-        known=unseen(TRANSFORMS),
+        known=unseen(_TRANSFORMS),
         panes=("thread state", "calls"),
     )
     | Kind(
         ev.BatchedTensorMade,
         group="tensor",
         label=_batched_label,
-        why=why_batched,
+        why=_why_batched,
         rule=Rule(
             "A BatchedTensor has the shape of one example; the batch is in the tensor that it wraps.",
             "at::functorch::makeBatched",
             "aten/src/ATen/functorch/BatchedTensorImpl.cpp",
         ),
-        known=unseen(TRANSFORMS),
+        known=unseen(_TRANSFORMS),
     )
     | Kind(
         ev.TensorWrapperMade,
         group="tensor",
         label=_wrapper_label,
-        why=why_wrapped,
+        why=_why_wrapped,
         rule=Rule(
             "Each level of grad has tensors of its own, so that the levels' histories stay separate.",
             "at::functorch::makeTensorWrapper",
             "aten/src/ATen/functorch/TensorWrapper.cpp",
         ),
-        known=unseen(TRANSFORMS),
+        known=unseen(_TRANSFORMS),
     )
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import history
@@ -27,24 +25,6 @@ def _reduced_label(trace: Trace, event: ev.GradientReduced) -> str:
 def _buffered_label(trace: Trace, event: ev.GradientBuffered) -> str:
     tensor, node = tensor_name(trace, event.tensor, event.seq), node_title(trace, event.node, event.seq)
     return f"{tensor} for {node} ({event.how})"
-
-
-def why(
-    trace: Trace,
-    event: ev.GradientReduced | ev.GradientBuffered | ev.GradientAccumulated | ev.GradientCaptured,
-) -> Statement:
-    """What is done with a gradient, and why."""
-    match event:
-        case ev.GradientReduced():
-            return _reduced(trace, event)
-        case ev.GradientBuffered():
-            return _buffered(trace, event)
-        case ev.GradientAccumulated():
-            return _accumulated(trace, event)
-        case ev.GradientCaptured():
-            return _captured(trace, event)
-        case _:
-            assert_never(event)
 
 
 def _reduced(trace: Trace, event: ev.GradientReduced) -> Statement:

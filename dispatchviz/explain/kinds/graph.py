@@ -27,7 +27,7 @@ from dispatchviz.explain.trace_index.enclosing_steps import arguments
 from dispatchviz.explain.trace_index.trace_index import index
 
 
-def why(trace: Trace, event: ev.NodeDeleted) -> Statement:
+def _deleted(trace: Trace, event: ev.NodeDeleted) -> Statement:
     """The last reference is gone, an edge or anything else."""
     node = capital(node_title(trace, event.node, event.seq))
     saved = ", with what it saved" if _still_saves(trace, event) else ""
@@ -279,7 +279,7 @@ GRAPH_KINDS = (
         ev.NodeDeleted,
         group="forward",
         label=_deleted_label,
-        why=why,
+        why=_deleted,
         rule=Rule(
             "A Node is freed when the last c10::intrusive_ptr to it goes. Nodes that only its edges kept go along, "
             "from a stack (gatherFunctions) and not by recursion, so a chain may have any length. In older "

@@ -17,18 +17,18 @@ from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import around, key_of_kernel
 from dispatchviz.explain.trace_index.trace_index import index, latest
 
-LOCAL = "c10/core/impl/LocalDispatchKeySet.h"
+_LOCAL = "c10/core/impl/LocalDispatchKeySet.h"
 
 
-SETS = "from the key sets of the kernel around and of this one"
+_SETS = "from the key sets of the kernel around and of this one"
 
 GUARD_FILES = {
     "AutoDispatchBelowAutograd": "aten/src/ATen/core/LegacyTypeDispatch.h",
     "AutoDispatchBelowADInplaceOrView": "aten/src/ATen/core/LegacyTypeDispatch.h",
     "AutoDispatchSkipFunctionalize": "aten/src/ATen/core/LegacyTypeDispatch.h",
-    "IncludeDispatchKeyGuard": LOCAL,
-    "ExcludeDispatchKeyGuard": LOCAL,
-    "ForceDispatchKeyGuard": LOCAL,
+    "IncludeDispatchKeyGuard": _LOCAL,
+    "ExcludeDispatchKeyGuard": _LOCAL,
+    "ForceDispatchKeyGuard": _LOCAL,
     "InferenceMode": "c10/core/InferenceMode.h",
     "SaveLocalDispatchKeySet": LAYERS,
     "StashTorchDispatchModeGuard": "torch/csrc/utils/torch_dispatch_mode.h",
@@ -36,7 +36,7 @@ GUARD_FILES = {
 }
 
 
-MODE = "torch/utils/_python_dispatch.py"
+_MODE = "torch/utils/_python_dispatch.py"
 """Of the modes of programs, which are guards too."""
 
 
@@ -119,9 +119,9 @@ GUARD_KINDS = (
         rule=lambda event: Rule(
             "A guard saves the thread's whole included and excluded sets and changes them. Exclusion wins.",
             event.guard,
-            GUARD_FILES.get(event.guard, MODE),
+            GUARD_FILES.get(event.guard, _MODE),
         ),
-        known=Known("derived", SETS),
+        known=Known("derived", _SETS),
         level="keys",
         panes=("thread state", "source"),
         reason_in_log="own calls",
@@ -134,9 +134,9 @@ GUARD_KINDS = (
         rule=lambda event: Rule(
             "A guard that ends restores the sets that it saved, whatever happened in between.",
             event.guard,
-            GUARD_FILES.get(event.guard, MODE),
+            GUARD_FILES.get(event.guard, _MODE),
         ),
-        known=Known("derived", SETS),
+        known=Known("derived", _SETS),
         panes=("thread state", "source"),
     )
     | Kind(

@@ -74,9 +74,6 @@ def _saved_hook_label(trace: Trace, event: ev.SavedTensorHookRan) -> str:
     return f"{event.kind} {event.function}: {tensor_name(trace, event.tensor, event.seq)}"
 
 
-PACKING = "of hooks that pack and unpack only the lines of the program's own are seen"
-
-
 _HOOK = "torch/csrc/autograd/function_hook.h"
 
 
@@ -138,7 +135,7 @@ HOOK_KINDS = (
             "torch::autograd::SavedVariable",
             "torch/csrc/autograd/saved_variable.cpp",
         ),
-        known=unseen(PACKING),
+        known=unseen("of hooks that pack and unpack only the lines of the program's own are seen"),
         panes=("backward graph", "source"),
     )
     | Kind(

@@ -11,7 +11,7 @@ from dispatchviz.explain.sentences.english import capital
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
 
-MEMBERS = "members of a Node that change after its making are not watched"
+_MEMBERS = "members of a Node that change after its making are not watched"
 
 
 _ANOMALY = "torch/csrc/autograd/python_anomaly_mode.cpp"
@@ -79,7 +79,7 @@ NODE_KINDS = (
             "torch::autograd::Node::set_sequence_nr",
             NODE,
         ),
-        known=unseen(MEMBERS),
+        known=unseen(_MEMBERS),
     )
     | Kind(
         ev.UndefinedInputAdded,
@@ -92,7 +92,7 @@ NODE_KINDS = (
             "torch::autograd::Node::add_input_metadata",
             NODE,
         ),
-        known=unseen(MEMBERS),
+        known=unseen(_MEMBERS),
     )
     | Kind(
         ev.StackStored,
@@ -104,7 +104,7 @@ NODE_KINDS = (
             "torch::autograd::PyAnomalyMetadata::store_stack",
             _ANOMALY,
         ),
-        known=unseen(MEMBERS),
+        known=unseen(_MEMBERS),
     )
     | Kind(
         ev.ParentAssigned,
@@ -116,6 +116,6 @@ NODE_KINDS = (
             "torch::autograd::PyAnomalyMetadata::assign_parent",
             _ANOMALY,
         ),
-        known=unseen(MEMBERS),
+        known=unseen(_MEMBERS),
     )
 )

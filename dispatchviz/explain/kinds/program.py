@@ -14,15 +14,15 @@ from dispatchviz.explain.trace_index.display_names import described, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
 
 
-def calls_within(trace: Trace, seq: int) -> int:
+def _calls_within(trace: Trace, seq: int) -> int:
     """How many operators are called within a step, those that kernels call included."""
     within = trace[seq + 1 : trace.ends[seq] + 1]
     return sum(isinstance(event, ev.Dispatched) and event.how.startswith("call") for event in within)
 
 
-def why_formatted(trace: Trace, event: ev.TensorFormatted) -> Statement:
+def _why_formatted(trace: Trace, event: ev.TensorFormatted) -> Statement:
     """Why formatting calls operators."""
-    name, calls = tensor_name(trace, event.tensor, event.seq), calls_within(trace, event.seq)
+    name, calls = tensor_name(trace, event.tensor, event.seq), _calls_within(trace, event.seq)
     claims = (CallsWithin(event.tensor, event.function, calls),)
     if event.function == "Tensor.__format__":
         taken = f"detach and item read it, {counted(calls, 'call')} in all"
@@ -45,7 +45,7 @@ def _source_line_label(trace: Trace, event: ev.SourceLine) -> str:
 
 
 def _formatted_label(trace: Trace, event: ev.TensorFormatted) -> str:
-    calls = counted(calls_within(trace, event.seq), "call")
+    calls = counted(_calls_within(trace, event.seq), "call")
     return f"{event.function} of {tensor_name(trace, event.tensor, event.seq)} ({calls})"
 
 
@@ -131,7 +131,7 @@ PROGRAM_KINDS = (
         ev.TensorFormatted,
         group="program",
         label=_formatted_label,
-        why=why_formatted,
+        why=_why_formatted,
         rule=_tensor_formatted_rule,
         known=Known("observed", "the method of Tensor is called"),
         level="calls",

@@ -15,7 +15,7 @@ from dispatchviz.explain.sentences.english import counted, listed
 from dispatchviz.explain.sentences.sentence_claims import FilledCells, SchemaOf
 from dispatchviz.explain.sentences.statement import Statement
 
-REGISTERING = "from what is registered before and after a call of torch.library"
+_REGISTERING = "from what is registered before and after a call of torch.library"
 
 
 def _defined(trace: Trace, event: ev.OperatorDefined) -> Statement:
@@ -77,7 +77,7 @@ REGISTRATION_KINDS = (
             "c10::Dispatcher::registerDef",
             DISPATCHER,
         ),
-        known=Known("derived", REGISTERING),
+        known=Known("derived", _REGISTERING),
         level="calls",
     )
     | Kind(
@@ -86,7 +86,7 @@ REGISTRATION_KINDS = (
         label=_registered_label,
         why=_why_kernel_registered,
         rule=_kernel_registered_rule,
-        known=Known("derived", REGISTERING),
+        known=Known("derived", _REGISTERING),
         level="calls",
     )
     | Kind(

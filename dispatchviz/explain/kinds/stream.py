@@ -9,7 +9,7 @@ from dispatchviz.explain.kinds.known import unseen
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import tensor_name
 
-STREAMS = "streams are not watched"
+_STREAMS = "streams are not watched"
 
 
 def _changed(event: ev.StreamChanged) -> Statement:
@@ -80,7 +80,7 @@ STREAM_KINDS = (
             "c10::cuda::setCurrentCUDAStream",
             "c10/cuda/CUDAStream.cpp",
         ),
-        known=unseen(STREAMS),
+        known=unseen(_STREAMS),
     )
     | Kind(
         ev.StreamEventRecorded,
@@ -88,7 +88,7 @@ STREAM_KINDS = (
         label=lambda trace, event: f"event {event.event} recorded on {stream_name(event.stream)}",
         why=_why_stream_event_recorded,
         rule=_ORDER_RULE,
-        known=unseen(STREAMS),
+        known=unseen(_STREAMS),
     )
     | Kind(
         ev.StreamWaited,
@@ -96,7 +96,7 @@ STREAM_KINDS = (
         label=_stream_waited_label,
         why=_why_stream_waited,
         rule=_ORDER_RULE,
-        known=unseen(STREAMS),
+        known=unseen(_STREAMS),
     )
     | Kind(
         ev.MemoryUsedOnStream,
@@ -108,6 +108,6 @@ STREAM_KINDS = (
             "recordStream",
             "c10/cuda/CUDACachingAllocator.cpp",
         ),
-        known=unseen(STREAMS),
+        known=unseen(_STREAMS),
     )
 )

@@ -14,7 +14,7 @@ from dispatchviz.explain.trace_index.display_names import described, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
 
-STRUCTURED = "a structured kernel calls its meta and impl functions itself"
+_STRUCTURED = "a structured kernel calls its meta and impl functions itself"
 
 
 def _meta(trace: Trace, event: ev.MetaEntered) -> Statement:
@@ -121,7 +121,7 @@ STRUCTURED_KINDS = (
             event.function,
             structured_file(event.function),
         ),
-        known=unseen(STRUCTURED),
+        known=unseen(_STRUCTURED),
         panes=("structured kernel", "source"),
     )
     | Kind(
@@ -135,7 +135,7 @@ STRUCTURED_KINDS = (
             f"at::impl::MetaBase::{event.method}",
             "aten/src/ATen/TensorMeta.h",
         ),
-        known=unseen(STRUCTURED),
+        known=unseen(_STRUCTURED),
         panes=("structured kernel", "tensors"),
     )
     | Kind(
@@ -148,7 +148,7 @@ STRUCTURED_KINDS = (
             event.function,
             structured_file(event.function),
         ),
-        known=unseen(STRUCTURED),
+        known=unseen(_STRUCTURED),
         panes=("structured kernel", "source"),
     )
     | Kind(
@@ -161,7 +161,7 @@ STRUCTURED_KINDS = (
             "maybe_create_proxy",
             "torchgen/dest/register_dispatch_key.py",
         ),
-        known=unseen(STRUCTURED),
+        known=unseen(_STRUCTURED),
         panes=("structured kernel", "source"),
     )
 )

@@ -24,10 +24,7 @@ from dispatchviz.explain.trace_index.display_names import described, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
 
-VERSIONS = "a version is read where a Node saves a tensor, and not where it is bumped"
-
-
-CHANGED = "that an existing tensor changes is not watched"
+_CHANGED = "that an existing tensor changes is not watched"
 
 
 def _tensor_label(trace: Trace, event: ev.TensorCreated) -> str:
@@ -244,7 +241,7 @@ TENSOR_KINDS = (
             "torch::autograd::increment_version",
             VARIABLE_TYPE,
         ),
-        known=unseen(VERSIONS),
+        known=unseen("a version is read where a Node saves a tensor, and not where it is bumped"),
         panes=("tensors", "source"),
     )
     | Kind(
@@ -270,7 +267,7 @@ TENSOR_KINDS = (
         label=_requires_grad_label,
         why=requires_grad_sentences.why_set,
         rule=_requires_grad_set_rule,
-        known=unseen(CHANGED),
+        known=unseen(_CHANGED),
         level="calls",
         panes=("tensors", "source"),
     )
@@ -285,7 +282,7 @@ TENSOR_KINDS = (
             "c10::TensorImpl",
             "c10/core/TensorImpl.h",
         ),
-        known=unseen(CHANGED),
+        known=unseen(_CHANGED),
         panes=("tensors", "source"),
     )
     | Kind(

@@ -21,10 +21,7 @@ def _torch_dispatch_left_label(trace: Trace, event: ev.TorchDispatchLeft) -> str
     return f"{event.handler} {'returns NotImplemented' if event.not_implemented else 'is done'}"
 
 
-TORCH_DISPATCH = "from the stack of modes and the arguments, when the Python key's kernel is called"
-
-
-def entered(trace: Trace, event: ev.TorchDispatchEntered) -> Statements:
+def _entered(trace: Trace, event: ev.TorchDispatchEntered) -> Statements:
     """Which mode or subclass gets the call, and where the calls that it makes go."""
     return _called(trace, event), *_composite(trace, event)
 
@@ -76,7 +73,7 @@ def _calls(event: ev.TorchDispatchEntered) -> str:
     return f"What it calls on plain tensors {where}; on tensors of its own class it would be called again."
 
 
-def left(trace: Trace, event: ev.TorchDispatchLeft) -> Statement:
+def _left(trace: Trace, event: ev.TorchDispatchLeft) -> Statement:
     """What the handler returned."""
     if event.not_implemented:
         return Statement(
@@ -98,9 +95,9 @@ TORCH_DISPATCH_KINDS = Kind(
     ev.TorchDispatchEntered,
     group="dispatch",
     label=lambda trace, event: shortened(f"{event.kind} {event.handler} gets {event.function}", WIDTH),
-    why=entered,
+    why=_entered,
     rule=_NEXT_HANDLER_RULE,
-    known=Known("derived", TORCH_DISPATCH),
+    known=Known("derived", "from the stack of modes and the arguments, when the Python key's kernel is called"),
     level="calls",
     panes=("calls", "source"),
     reason_in_log="always",
@@ -108,7 +105,7 @@ TORCH_DISPATCH_KINDS = Kind(
     ev.TorchDispatchLeft,
     group="dispatch",
     label=_torch_dispatch_left_label,
-    why=left,
+    why=_left,
     rule=_NEXT_HANDLER_RULE,
     known=Known("derived", "from what the kernel of the Python key returned"),
     panes=("calls", "source"),

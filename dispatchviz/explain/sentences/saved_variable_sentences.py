@@ -7,11 +7,11 @@ from math import prod
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.recorded_engine import is_unseen
 from dispatchviz.explain.sentences.english import ordinal
 from dispatchviz.explain.sentences.sentence_claims import NodeKeeps, SavedBytes
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
+from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.trace_index import index
 
 

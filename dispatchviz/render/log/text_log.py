@@ -19,10 +19,10 @@ from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.errors.version_counters import invalidated_by
 from dispatchviz.explain.kinds.all_kinds import KINDS, sign, why_here
 from dispatchviz.explain.kinds.kind import SIGNS
-from dispatchviz.explain.recorded_engine import engine_text
 from dispatchviz.explain.trace_index.enclosing_steps import caller, within
 from dispatchviz.explain.trace_index.folded_steps import unfolded_events
 from dispatchviz.explain.trace_index.other_threads import has_threads, line_elsewhere
+from dispatchviz.explain.trace_index.recorded_engine import engine_text
 from dispatchviz.render.log.line_breaks import broken
 from dispatchviz.render.log.log_filter import ALL_STEPS, EVERYTHING, LogFilter, chosen_steps
 from dispatchviz.shown_text import ShownLines, shown_lines

@@ -9,8 +9,8 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.kinds.all_kinds import why_here
-from dispatchviz.explain.recorded_engine import engine_text
 from dispatchviz.explain.sentences.step_counts import number_of_steps
+from dispatchviz.explain.trace_index.recorded_engine import engine_text
 from dispatchviz.render.graph.graph_picture import backward_graph
 from dispatchviz.render.log.log_filter import LogFilter
 from dispatchviz.render.log.text_log import text_log

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.recorded_engine import engine_text
+from dispatchviz.explain.trace_index.recorded_engine import engine_text
 from dispatchviz.render.perfetto.own_tracks import TRACKS, Length, OwnSlice, OwnTracks, Waits
 from dispatchviz.render.perfetto.profiler_slices import LASTS, Arrow, ProfilerSlices, Slice
 from dispatchviz.render.perfetto.threads import Threads

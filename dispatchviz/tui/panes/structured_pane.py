@@ -15,10 +15,10 @@ from dispatchviz.explain.codegen.structured_classes import OUTPUTS, Family, Stru
 from dispatchviz.explain.kinds.all_kinds import unseen
 from dispatchviz.explain.locations.native_calls import native_calls
 from dispatchviz.explain.locations.native_files import structured_file
-from dispatchviz.explain.recorded_engine import is_unseen
 from dispatchviz.explain.sentences.english import plain_dtype, shaped
 from dispatchviz.explain.things.thing import TensorThing
 from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.tui.panes.next_event import not_yet
 from dispatchviz.tui.text.styled_line import PATH, Line, Span, line
 

@@ -14,7 +14,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.what_if.changes import Change
-from dispatchviz.explain.recorded_engine import engine_text, is_live
+from dispatchviz.explain.trace_index.recorded_engine import engine_text, is_live
 from dispatchviz.shipped_examples import located
 
 

@@ -8,9 +8,9 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.engine.needed_edges import NeededEdge, needed_edges
 from dispatchviz.explain.locations.pytorch_locations import apply_function
-from dispatchviz.explain.recorded_engine import is_unseen
 from dispatchviz.explain.things.thing import NodeThing
 from dispatchviz.explain.trace_index.display_names import node_title
+from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.tui.panes.engine.section import MANY, more
 from dispatchviz.tui.text.styled_line import Line, line
 
