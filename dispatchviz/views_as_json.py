@@ -22,11 +22,11 @@ from dispatchviz.explain.calls.cell_card import cell_card
 from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.graph.engine_state import engine_state
 from dispatchviz.explain.kinds.all_kinds import label, rule, sign, why_here
-from dispatchviz.explain.moment.step_tensors import tensors_of
-from dispatchviz.explain.moment.tensor_card import tensor_card
-from dispatchviz.explain.moment.thread_state import thread_state
 from dispatchviz.explain.things.thing import Thing
 from dispatchviz.explain.trace_index.recorded_engine import engine_text
+from dispatchviz.explain.trace_index.step_tensors import tensors_of
+from dispatchviz.explain.trace_index.tensor_card import tensor_card
+from dispatchviz.explain.trace_index.thread_state import thread_state
 from dispatchviz.plain_views import LOG, WIDTH, check_view, step_shown, text_width, view_names, view_rows
 from dispatchviz.render.log.text_log import log_rows
 from dispatchviz.terminal_output import print_json_lines

@@ -11,10 +11,10 @@ from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.moment.tensor_geometry import key_set_of
-from dispatchviz.explain.moment.tensor_numbers import numbers_of
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
+from dispatchviz.explain.trace_index.tensor_geometry import key_set_of
+from dispatchviz.explain.trace_index.tensor_numbers import numbers_of
 from dispatchviz.explain.trace_index.trace_index import Index, index
 
 MOST_MATES = 64
