@@ -26,7 +26,7 @@ from dispatchviz.explain.graph.backward_graph import backward_graph
 from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.explain.trace_index.trace_index import index
-from dispatchviz.render.log.text_log import text_log
+from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.trace import Trace
 
 BAR = 2.0

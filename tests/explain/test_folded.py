@@ -10,7 +10,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.explain.outline.levels import ALL, DEFAULT, steps_at
 from dispatchviz.explain.trace_index.folded_steps import unfolded
-from dispatchviz.render.log.text_log import text_log
+from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.testing import call
 from dispatchviz.trace import Trace
 from tests.steps import step

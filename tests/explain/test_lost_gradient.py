@@ -10,7 +10,7 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.kinds.all_kinds import why_here
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

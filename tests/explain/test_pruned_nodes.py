@@ -16,8 +16,8 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backward_graph import backward_graph
 from dispatchviz.explain.graph.graph_node import State
 from dispatchviz.explain.kinds.all_kinds import label, statements, why_here
-from dispatchviz.render.graph.dot import drawing
-from dispatchviz.render.graph.lanes import lanes
+from dispatchviz.outputs.picture.dot import drawing
+from dispatchviz.views.panes.lanes import lanes
 
 
 def backward_of_b() -> Trace:

@@ -13,7 +13,7 @@ from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.explain.things.tensor_questions import tensor_questions
 from dispatchviz.explain.things.uses import uses
 from dispatchviz.explain.trace_index.tensor_card import TensorCard, tensor_card
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
 
 Pairs = frozenset[tuple[str, str]]

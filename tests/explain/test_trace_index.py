@@ -12,7 +12,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.stored_events import StoredEvents
 from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.explain.trace_index.trace_index import index, latest
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 
 E = TypeVar("E", bound=ev.Event)
 

@@ -20,9 +20,9 @@ from dispatchviz.explain.keys.key_names import recorded_key
 from dispatchviz.explain.keys.key_text import is_autograd, keys_text
 from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.explain.kinds.dispatch import selected
-from dispatchviz.explain.sentences.english import capital, listed
 from dispatchviz.explain.trace_index.display_names import described, plain_node, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around, within
+from dispatchviz.foundation.english import capital, listed
 
 
 class Run(NamedTuple):

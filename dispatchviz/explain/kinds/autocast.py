@@ -7,10 +7,10 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.keys.key_text import keys_text
 from dispatchviz.explain.kinds.kind import Kind, Rule
 from dispatchviz.explain.kinds.known import SWITCHES, unseen
-from dispatchviz.explain.sentences.english import counted, plain_dtype
 from dispatchviz.explain.sentences.sentence_claims import Dtype, RequiresGrad
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.foundation.english import counted, plain_dtype
 
 
 def _changed(event: ev.AutocastChanged) -> Statement:

@@ -10,9 +10,9 @@ from dispatchviz.explain.kinds.known import unseen
 from dispatchviz.explain.locations.pytorch_locations import (
     binding_file,
 )
-from dispatchviz.explain.sentences.english import ordinal, shortened
 from dispatchviz.explain.sentences.sentence_claims import BindingOf
 from dispatchviz.explain.sentences.statement import Statement, Statements
+from dispatchviz.foundation.english import ordinal, shortened
 
 
 def _why_binding(trace: Trace, event: ev.BindingEntered) -> Statements:

@@ -22,13 +22,13 @@ from dispatchviz.explain.locations.pytorch_locations import (
     entry_point,
 )
 from dispatchviz.explain.sentences import functorch_sentences, kernel_sentences
-from dispatchviz.explain.sentences.english import capital, counted, listed, shortened
 from dispatchviz.explain.sentences.sentence_claims import CellHolds, NamedSet, RequiresGrad, TensorKeys
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, caller, kernel_before, key_of_kernel
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import capital, counted, listed, shortened
 
 
 def _selected_label(trace: Trace, event: ev.KernelSelected) -> str:

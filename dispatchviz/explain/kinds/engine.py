@@ -16,12 +16,12 @@ from dispatchviz.explain.kinds.known import QUEUE, RELEASED, Known, unseen
 from dispatchviz.explain.locations.pytorch_locations import ENGINE, NODE
 from dispatchviz.explain.sentences import exec_info_sentences
 from dispatchviz.explain.sentences.engine_claims import edge_text, pass_number, runs
-from dispatchviz.explain.sentences.english import capital, listed, ordinal, shortened
 from dispatchviz.explain.sentences.requested_gradients import requested_inputs
 from dispatchviz.explain.sentences.sentence_claims import Claim, OutputDefined, SavedTensorsFreed
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.recorded_engine import is_live
+from dispatchviz.foundation.english import capital, listed, ordinal, shortened
 
 
 def _backward_label(trace: Trace, event: ev.BackwardStarted) -> str:

@@ -9,9 +9,9 @@ from dispatchviz.explain.errors.endless_calls import called_again
 from dispatchviz.explain.errors.inplace_errors import changed_by
 from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
 from dispatchviz.explain.kinds.known import Known, unseen
-from dispatchviz.explain.sentences.english import shortened
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.enclosing_steps import around, caller
+from dispatchviz.foundation.english import shortened
 
 
 def _program_raised_label(trace: Trace, event: ev.ProgramRaised) -> str:

@@ -9,10 +9,10 @@ from dispatchviz.explain.kinds.known import unseen
 from dispatchviz.explain.locations.pytorch_locations import (
     LAYERS,
 )
-from dispatchviz.explain.sentences.english import shaped
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.trace_index import index, latest
+from dispatchviz.foundation.english import shaped
 
 
 def _transform(event: ev.DynamicLayerPushed | ev.DynamicLayerPopped) -> str:

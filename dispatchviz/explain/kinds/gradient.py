@@ -9,13 +9,13 @@ from dispatchviz.explain.kinds.kind import Kind, Rule
 from dispatchviz.explain.kinds.known import Known, unseen
 from dispatchviz.explain.locations.pytorch_locations import ENGINE
 from dispatchviz.explain.sentences.engine_claims import pass_number
-from dispatchviz.explain.sentences.english import ordinal, shaped
 from dispatchviz.explain.sentences.requested_gradients import tensor_behind
 from dispatchviz.explain.sentences.sentence_claims import GradCaptured, GradWritten
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import ordinal, shaped
 
 
 def _reduced_label(trace: Trace, event: ev.GradientReduced) -> str:

@@ -18,13 +18,13 @@ from dispatchviz.explain.sentences import (
     node_sentences,
     saved_variable_sentences,
 )
-from dispatchviz.explain.sentences.english import capital, listed, shortened
 from dispatchviz.explain.sentences.node_sentences import FIRST_THREAD, NO_NUMBER
 from dispatchviz.explain.sentences.sentence_claims import RequiresGrad
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_name, node_title, plain_node, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import arguments
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import capital, listed, shortened
 
 
 def _deleted(trace: Trace, event: ev.NodeDeleted) -> Statement:

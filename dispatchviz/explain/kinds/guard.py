@@ -12,10 +12,10 @@ from dispatchviz.explain.kinds.known import SWITCHES, Known, unseen
 from dispatchviz.explain.locations.pytorch_locations import (
     LAYERS,
 )
-from dispatchviz.explain.sentences.english import capital, listed
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import around, key_of_kernel
 from dispatchviz.explain.trace_index.trace_index import index, latest
+from dispatchviz.foundation.english import capital, listed
 
 _LOCAL = "c10/core/impl/LocalDispatchKeySet.h"
 

@@ -13,9 +13,9 @@ from dispatchviz.explain.locations.pytorch_locations import (
 from dispatchviz.explain.sentences import (
     saved_variable_sentences,
 )
-from dispatchviz.explain.sentences.english import capital, shortened
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
+from dispatchviz.foundation.english import capital, shortened
 
 _HOOK_ORDER = (
     "Tensor pre hooks run first, then retains-grad hooks, then the Node's pre hooks; post hooks run after the Node, "

@@ -7,9 +7,9 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.kind import Kind, Rule
 from dispatchviz.explain.kinds.known import unseen
 from dispatchviz.explain.locations.pytorch_locations import NODE
-from dispatchviz.explain.sentences.english import capital
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
+from dispatchviz.foundation.english import capital
 
 _MEMBERS = "members of a Node that change after its making are not watched"
 

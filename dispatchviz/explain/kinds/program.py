@@ -7,11 +7,11 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.error import raised
 from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
 from dispatchviz.explain.kinds.known import Known
-from dispatchviz.explain.sentences.english import counted, shortened
 from dispatchviz.explain.sentences.sentence_claims import CallsWithin
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import described, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
+from dispatchviz.foundation.english import counted, shortened
 
 
 def _calls_within(trace: Trace, seq: int) -> int:

@@ -17,12 +17,12 @@ from dispatchviz.explain.locations.pytorch_locations import (
     apply_function,
 )
 from dispatchviz.explain.sentences.engine_claims import runs
-from dispatchviz.explain.sentences.english import counted, listed
 from dispatchviz.explain.sentences.node_sentences import NO_NUMBER
 from dispatchviz.explain.sentences.sentence_claims import Claim, EdgesCounted, RunsBefore
 from dispatchviz.explain.sentences.statement import LaterClaims, Statement
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
+from dispatchviz.foundation.english import counted, listed
 
 
 def _dependency_label(trace: Trace, event: ev.DependencyMet) -> str:

@@ -11,9 +11,9 @@ from dispatchviz.explain.locations.pytorch_locations import (
     DISPATCHER,
     ENTRY,
 )
-from dispatchviz.explain.sentences.english import counted, listed
 from dispatchviz.explain.sentences.sentence_claims import FilledCells, SchemaOf
 from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.foundation.english import counted, listed
 
 _REGISTERING = "from what is registered before and after a call of torch.library"
 

@@ -7,12 +7,12 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
 from dispatchviz.explain.kinds.known import unseen
 from dispatchviz.explain.locations.native_files import structured_file
-from dispatchviz.explain.sentences.english import listed, plain_dtype, shaped, shortened
 from dispatchviz.explain.sentences.sentence_claims import Dtype, SchemaKind, Shape, StructuredFunction
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import described, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import listed, plain_dtype, shaped, shortened
 
 _STRUCTURED = "a structured kernel calls its meta and impl functions itself"
 

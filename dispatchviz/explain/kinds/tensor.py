@@ -16,13 +16,13 @@ from dispatchviz.explain.locations.pytorch_locations import (
     VARIABLE_TYPE,
 )
 from dispatchviz.explain.sentences import requires_grad_sentences, view_sentences
-from dispatchviz.explain.sentences.english import listed, plain_dtype, shaped, shortened
 from dispatchviz.explain.sentences.inplace_sentences import why_checked
 from dispatchviz.explain.sentences.sentence_claims import TensorKeys, Version
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import described, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import listed, plain_dtype, shaped, shortened
 
 _CHANGED = "that an existing tensor changes is not watched"
 

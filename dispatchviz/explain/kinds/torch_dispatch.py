@@ -9,12 +9,12 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.cells.pytorch_tables import cell_of, pytorch
 from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
 from dispatchviz.explain.kinds.known import Known
-from dispatchviz.explain.sentences.english import counted, shortened
 from dispatchviz.explain.sentences.sentence_claims import CellHolds
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import tensor_names
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index, latest
+from dispatchviz.foundation.english import counted, shortened
 
 
 def _torch_dispatch_left_label(trace: Trace, event: ev.TorchDispatchLeft) -> str:

@@ -12,13 +12,13 @@ from dispatchviz.explain.outline.call_facts import Fact
 from dispatchviz.explain.outline.facts import facts, leaves, sized
 from dispatchviz.explain.outline.line_rows import GOES_ON, RowKind
 from dispatchviz.explain.outline.outline import MANY, Outline
-from dispatchviz.explain.sentences.english import plain_dtype, shaped
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import source_text, within
 from dispatchviz.explain.trace_index.other_threads import line_elsewhere, lines_meanwhile
 from dispatchviz.explain.trace_index.source_lines import source_lines
 from dispatchviz.explain.trace_index.steps_between import between
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import plain_dtype, shaped
 
 NAMED = 2
 """So many variables that a statement binds are told, the last ones."""
