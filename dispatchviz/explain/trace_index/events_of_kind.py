@@ -1,4 +1,4 @@
-"""The steps of a kind from one step to another."""
+"""The events of a kind from one step to another, and the last one up to a step."""
 
 from __future__ import annotations
 
@@ -21,3 +21,17 @@ def between(trace: Trace, kind: type[ev.Event], begin: int, end: int) -> Sequenc
 def events_between(trace: Trace, kind: type[E], begin: int, end: int) -> Iterator[E]:
     """The events of a kind from one step to another; those of damaged blocks are left out."""
     return (event for event in map(trace.__getitem__, between(trace, kind, begin, end)) if isinstance(event, kind))
+
+
+def last_event(trace: Trace, at: int, kind: type[E]) -> E | None:
+    """The last event of a kind up to a step; None if there was none yet."""
+    return next(latest_first(trace, at, kind), None)
+
+
+def latest_first(trace: Trace, at: int, kind: type[E]) -> Iterator[E]:
+    """The events of a kind up to a step, backwards from there."""
+    steps = trace.steps_of(kind)
+    for place in range(bisect_right(steps, at) - 1, -1, -1):
+        event = trace[steps[place]]
+        if isinstance(event, kind):  # it is not where the file is damaged
+            yield event
