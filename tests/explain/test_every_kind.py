@@ -11,9 +11,9 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.event_groups import SIGNS
-from dispatchviz.explain.sentences.step_labels import LABELS, label, sign
-from dispatchviz.explain.sentences.step_sentences import rule, why_here
+from dispatchviz.explain.kinds.all_kinds import KINDS as RECORDS
+from dispatchviz.explain.kinds.all_kinds import label, rule, sign, why_here
+from dispatchviz.explain.kinds.kind import SIGNS
 
 from .founding import founding
 
@@ -50,8 +50,9 @@ def test_every_kind_is_explained(kind: type[ev.Event]) -> None:
     assert rule(trace[-1]).text.endswith(".")
 
 
-def test_every_kind_has_a_function_for_its_label() -> None:
-    assert set(LABELS) == set(KINDS)
+def test_every_kind_has_one_record() -> None:
+    assert set(RECORDS) == set(KINDS)
+    assert all(kind is record.event for kind, record in RECORDS.items())
 
 
 def test_signs_are_told_apart_without_colour() -> None:

@@ -9,25 +9,21 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header
-from dispatchviz.explain.sentences.rules.knowledge import KNOWN, build_of, engine_text, is_unseen, said, unseen
-
-KINDS = get_args(ev.AnyEvent)
-
-
-def test_every_kind_is_known_somehow() -> None:
-    assert set(KNOWN) == set(KINDS)
+from dispatchviz.explain.kinds.all_kinds import KINDS, unseen
+from dispatchviz.explain.trace_index.recorded_engine import Unseen, build_of, engine_text, is_unseen
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_fields_that_are_known_otherwise_are_fields(kind: type[ev.Event]) -> None:
     fields = {field.name for field in msgspec.structs.fields(kind)}
 
-    assert set(KNOWN[kind].fields) <= fields
-    assert all(how != KNOWN[kind].how for how, _ in KNOWN[kind].fields.values())
+    known = KINDS[kind].known
+    assert set(known.fields) <= fields
+    assert all(how != known.how for how, _ in known.fields.values())
 
 
 def test_what_is_said_of_a_mixed_kind() -> None:
-    text = said(KNOWN[ev.KeySetComputed])
+    text = str(KINDS[ev.KeySetComputed].known)
 
     assert text.startswith("observed: the sets of the arguments and of the thread are read")
     assert "; mask derived: from the registrations of this build; " in text
@@ -37,10 +33,14 @@ def test_what_is_said_of_an_unseen_kind() -> None:
     assert unseen(ev.NodeQueued) == "Not seen in a release build: counts and ready queues are inside the engine."
 
 
+def test_the_records_of_unseen_kinds_say_so() -> None:
+    assert {KINDS[kind].known.how for kind in get_args(Unseen)} == {"unseen"}
+
+
 def test_nothing_of_the_model_is_unseen() -> None:
     header = Header(cuda="CuPy", program="x.py")
 
-    assert not any(is_unseen(header, kind) for kind in KINDS)
+    assert not any(is_unseen(header, kind) for kind in get_args(Unseen))
     assert engine_text(header) == "the model of PyTorch 2.13.0, cuda: CuPy"
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.sentences.step_labels import WIDTH, label
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import label, why_here
+from dispatchviz.explain.kinds.kind import WIDTH
 from tests.steps import inside, line, step
 
 from .founding import founding

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.running.program import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.kinds.all_kinds import rule
 from dispatchviz.explain.locations.native_calls import native_calls
 from dispatchviz.explain.locations.native_files import kernel_file, structured_file
 from dispatchviz.explain.locations.pytorch_locations import binding_file, entry_point
-from dispatchviz.explain.sentences.rules.event_rules import rule
 
 NATIVE = "aten/src/ATen/native"
 

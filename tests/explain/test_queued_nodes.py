@@ -20,8 +20,7 @@ from dispatchviz.core.record.recorders.engine_recorder import EngineRecorder
 from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.explain.graph import queued_nodes
 from dispatchviz.explain.graph.queued_nodes import queue_at
-from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.trace import Trace

@@ -11,12 +11,12 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.explain.outline.levels import ALL
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.predictions import trace_predictions
 from dispatchviz.explain.predictions.prediction import Kind, Prediction
 from dispatchviz.explain.predictions.trace_predictions import prediction_at, predictions_after
-from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.testing import call
 from dispatchviz.tui.commands.moves import jump, move
 from dispatchviz.tui.commands.predicting import answered, forgotten, guess_note, masked, started

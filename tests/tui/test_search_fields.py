@@ -8,8 +8,7 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.tui.commands.move_notes import nothing_has
 from dispatchviz.tui.commands.searching import meanwhile
 from dispatchviz.views.cursor.search_fields import NAMING, tensors_in

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import why_here
 from tests.outputs.page.browser import Page
 from tests.outputs.page.opened import IN_BROWSER, at, go, opened
 from tests.steps import step
