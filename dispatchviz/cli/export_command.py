@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from dispatchviz.cli import completion, options, picture_choice
-from dispatchviz.program_source import name_of
+from dispatchviz.running.program_source import name_of
 
 if TYPE_CHECKING:
     from dispatchviz.cli.export_steps import Steps
-    from dispatchviz.program_source import Script
-    from dispatchviz.recording import EngineName
-    from dispatchviz.render.graph.chosen_picture import Chosen
+    from dispatchviz.outputs.picture.chosen_picture import Chosen
+    from dispatchviz.running.program_source import Script
+    from dispatchviz.running.recording import EngineName
     from dispatchviz.trace import Trace
 
 
@@ -44,7 +44,7 @@ _AFTER = "; arguments of the script come after --"
 
 def _is_table(output: str, form: str | None, **_: object) -> bool:
     """Whether it becomes a table, which several traces can be in."""
-    from dispatchviz.output import TABLES
+    from dispatchviz.outputs.files import TABLES
 
     return f".{form}" in TABLES or output.lower().endswith(TABLES)
 
@@ -148,8 +148,8 @@ def command(
 
     from dispatchviz.cli.export_steps import Steps, export_steps
     from dispatchviz.cli.input_source import alone, check_alone, check_no_arguments, trace_in
-    from dispatchviz.output import STANDARD_OUTPUT, STEPS, TABLES, TRACES, check_export
-    from dispatchviz.render.graph.svg import RenderError
+    from dispatchviz.outputs.files import STANDARD_OUTPUT, STEPS, TABLES, TRACES, check_export
+    from dispatchviz.outputs.picture.svg import RenderError
 
     suffix = _suffix(output, form)
     wanted = Steps(steps if suffix in STEPS else None, level, views)
@@ -196,9 +196,9 @@ def command(
 
 def _check_picture(suffix: str, chosen: Chosen, given: list[str]) -> None:
     """Raises DispatchvizError for options of a picture where none is written, and for a theme that it cannot have."""
-    from dispatchviz.errors import DispatchvizError
-    from dispatchviz.output import PICTURES
-    from dispatchviz.render.graph.picture_file import check_theme
+    from dispatchviz.foundation.errors import DispatchvizError
+    from dispatchviz.outputs.files import PICTURES
+    from dispatchviz.outputs.picture.picture_file import check_theme
 
     if suffix in PICTURES:
         check_theme(suffix, chosen.options.theme)
@@ -208,10 +208,10 @@ def _check_picture(suffix: str, chosen: Chosen, given: list[str]) -> None:
 
 def _export(trace: Trace, source: str, output: str, suffix: str, run: str | None, chosen: Chosen) -> None:
     """Writes what one trace becomes."""
-    from dispatchviz.output import TABLES, export, export_table, run_name
+    from dispatchviz.outputs.files import TABLES, export, export_table, run_name
 
     if suffix in TABLES:
-        from dispatchviz.render.table.parquet import Run
+        from dispatchviz.outputs.table.parquet import Run
 
         export_table([Run(run or run_name(trace.header.program if source == "-" else source), trace, source)], output)
     else:
@@ -222,7 +222,7 @@ def _check_steps(wanted: Steps, output: str, suffix: str) -> None:
     """DispatchvizError if options of a log or a hand-out mean nothing here, or its pictures have no place."""
     from dispatchviz.cli.export_steps import check_pictures_folder
     from dispatchviz.cli.input_source import check_alone
-    from dispatchviz.output import HAND_OUTS, STANDARD_OUTPUT, STEPS
+    from dispatchviz.outputs.files import HAND_OUTS, STANDARD_OUTPUT, STEPS
 
     if suffix not in HAND_OUTS:
         check_alone(f"a {suffix} file", [each for each in wanted.given if suffix not in STEPS or each == "--view"])
@@ -234,8 +234,8 @@ def _check_steps(wanted: Steps, output: str, suffix: str) -> None:
 def _export_table(sources: tuple[str, ...], output: str, run: str | None) -> None:
     """Writes several traces as one table; each is opened when its turn comes."""
     from dispatchviz.cli.input_source import load
-    from dispatchviz.output import export_table, run_name
-    from dispatchviz.render.table.parquet import Run
+    from dispatchviz.outputs.files import export_table, run_name
+    from dispatchviz.outputs.table.parquet import Run
 
     export_table((Run(run or run_name(source), load(source), source) for source in sources), output)
 
@@ -243,7 +243,7 @@ def _export_table(sources: tuple[str, ...], output: str, run: str | None) -> Non
 def _say(note: str) -> None:
     import sys
 
-    from dispatchviz.terminal_output import print_lines
+    from dispatchviz.foundation.terminal_output import print_lines
 
     if note:
         print_lines([note], sys.stderr)
@@ -251,8 +251,8 @@ def _say(note: str) -> None:
 
 def _suffix(output: str, form: str | None) -> str:
     """What to write. Raises DispatchvizError if neither name nor ``--format`` determines it, or they differ."""
-    from dispatchviz.errors import DispatchvizError
-    from dispatchviz.output import STANDARD_OUTPUT, check_suffix, suffix_of
+    from dispatchviz.foundation.errors import DispatchvizError
+    from dispatchviz.outputs.files import STANDARD_OUTPUT, check_suffix, suffix_of
 
     if form is None:
         return ".svg" if output == STANDARD_OUTPUT else check_suffix(output)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.sentences.step_counts import numbers_of_steps
-from dispatchviz.output import HAND_OUTS, STANDARD_OUTPUT, STEPS_MARK, check_picture, write_bytes, write_text
-from dispatchviz.terminal_output import print_lines
-from dispatchviz.without_folders import without_folders
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.terminal_output import print_lines
+from dispatchviz.outputs.files import HAND_OUTS, STANDARD_OUTPUT, STEPS_MARK, check_picture, write_bytes, write_text
+from dispatchviz.outputs.without_folders import without_folders
 
 RANGE = re.compile(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?")
 
@@ -34,7 +34,7 @@ class Steps:
 
     def check(self) -> None:
         """DispatchvizError for what is no range, and for a view that there is not."""
-        from dispatchviz.plain_views import check_view
+        from dispatchviz.outputs.step.step_text import check_view
 
         if self.steps is not None and RANGE.fullmatch(self.steps) is None:
             raise DispatchvizError(f"--steps {self.steps}: write a step such as 45, or 45-80")
@@ -79,8 +79,8 @@ def export_steps(trace: Trace, output: str, form: str, wanted: Steps) -> None:
 
 
 def _log(trace: Trace, wanted: Steps) -> Iterator[str]:
-    from dispatchviz.render.log.log_filter import EVERYTHING, LogFilter
-    from dispatchviz.render.log.text_log import text_log
+    from dispatchviz.outputs.log.log_filter import EVERYTHING, LogFilter
+    from dispatchviz.outputs.log.text_log import text_log
 
     only = LogFilter(wanted.level or EVERYTHING)
     chosen = wanted.range(trace)
@@ -91,8 +91,8 @@ def _log(trace: Trace, wanted: Steps) -> Iterator[str]:
 
 
 def _hand_out(trace: Trace, output: str, wanted: Steps) -> Iterator[str]:
-    from dispatchviz.render.log.log_filter import LogFilter
-    from dispatchviz.render.markdown.steps_page import LEVEL, StepsPage
+    from dispatchviz.outputs.hand_out.steps_page import LEVEL, StepsPage
+    from dispatchviz.outputs.log.log_filter import LogFilter
 
     on_paper = output == STANDARD_OUTPUT
     folder = "" if on_paper else pictures_folder(output)
@@ -118,14 +118,14 @@ def _titles(views: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 
 def _view(trace: Trace, view: str) -> Callable[[int], str]:
-    from dispatchviz.plain_views import view_text
+    from dispatchviz.outputs.step.step_text import view_text
 
     return lambda step: view_text(trace, step, view)
 
 
 def _graph(trace: Trace, at: int) -> bytes:
     """Empty before there is one."""
-    from dispatchviz.render.graph.graph_picture import backward_graph, picture
+    from dispatchviz.outputs.picture.graph_picture import backward_graph, picture
 
     graph = backward_graph(trace, at)
     return picture(graph, ".svg").data if len(graph) else b""

@@ -8,12 +8,14 @@ from pathlib import Path
 from dispatchviz.cli.input_source import alone
 from dispatchviz.cli.lesson_check import run_lesson
 from dispatchviz.cli.lesson_texts import hand_out
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.shipped_examples import script_of
+from dispatchviz.foundation.terminal_output import print_lines
 from dispatchviz.lessons.answers import KeptAnswers
 from dispatchviz.lessons.catalog import lesson_after
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import Lesson
-from dispatchviz.output import (
+from dispatchviz.outputs.files import (
     HAND_OUT_MARK,
     HAND_OUTS,
     PAGES,
@@ -24,11 +26,9 @@ from dispatchviz.output import (
     write_bytes,
     write_text,
 )
-from dispatchviz.shipped_examples import script_of
-from dispatchviz.terminal_output import print_lines
-from dispatchviz.tui.keymap import QUITS, Leaving
+from dispatchviz.outputs.without_folders import without_folders
 from dispatchviz.tui.terminal.support import can_run
-from dispatchviz.without_folders import without_folders
+from dispatchviz.views.keymap import QUITS, Leaving
 
 
 def show_lesson(
@@ -60,7 +60,7 @@ def show_lesson(
     if output == STANDARD_OUTPUT:
         print_lines(hand_out(guide, trace, paper=True))
     elif output is not None and _is_page(output):
-        from dispatchviz.player.player_page import player_page
+        from dispatchviz.outputs.page.player_page import player_page
 
         write_bytes(output, player_page(trace, guide))
         print_lines([f"{output} written"])

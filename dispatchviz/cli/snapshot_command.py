@@ -31,11 +31,11 @@ def command(output: str | None) -> int:
       dispatchviz snapshot -o pytorch.json
       dispatchviz snapshot -o pytorch.json.gz
     """
+    from dispatchviz.foundation.terminal_output import print_json_lines
     from dispatchviz.live.snapshot import from_installed, snapshot_text, write_snapshot
-    from dispatchviz.live.snapshot_text import summary_lines
-    from dispatchviz.output import STANDARD_OUTPUT, check_snapshot
-    from dispatchviz.render.console import terminal
-    from dispatchviz.terminal_output import print_json_lines
+    from dispatchviz.outputs.files import STANDARD_OUTPUT, check_snapshot
+    from dispatchviz.views.cards.snapshot_text import summary_lines
+    from dispatchviz.views.text.console import terminal
 
     if output is not None:
         check_snapshot(output)

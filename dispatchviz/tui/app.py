@@ -23,19 +23,20 @@ from textual.timer import Timer
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.explain.predictions.prediction import Prediction
-from dispatchviz.terminal_output import complain, print_lines
+from dispatchviz.foundation.terminal_output import complain, print_lines
 from dispatchviz.tui.actions import ACTIONS, Overlay, Reply, ask_thing, go_to_row, how_to_quit
-from dispatchviz.tui.commands import autoplay, guiding, moves, predicting, searching
+from dispatchviz.tui.commands import autoplay, moves, predicting, searching
 from dispatchviz.tui.commands.following import INTERVAL, Following
-from dispatchviz.tui.keymap import QUITS, Leaving, entries, pane_key
-from dispatchviz.tui.layout.pane_choice import PaneChoice
-from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.screens.stepper_screen import StepperScreen
-from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.terminal.keymaps import KEYMAPS, of_other_keymaps, use_from_environment, use_named
 from dispatchviz.tui.terminal.terminal_app import TerminalApp, run_to_its_end
-from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.rows_view import Ask, Goto
+from dispatchviz.views import autoplay_tempo, lesson_rows
+from dispatchviz.views.keymap import QUITS, Leaving, entries, pane_key
+from dispatchviz.views.layout.pane_choice import PaneChoice
+from dispatchviz.views.layout.pane_layout import STEPS
+from dispatchviz.views.session import Session, Update
+from dispatchviz.views.text.styled_line import Line, line
 
 if TYPE_CHECKING:
     from dispatchviz.lessons.guide import Guide  # not for the first paint
@@ -95,7 +96,7 @@ class StepperApp(TerminalApp[Callable[[], None]]):
     def __init__(self, session: Session, choice: PaneChoice | None = None) -> None:
         """``choice``: the panes that the reader has chosen by now."""
         session.cursor = predicting.masked(session, session.cursor)
-        view = StepperScreen(session.cursor, choice, session.leaving, guiding.said(session, session.cursor))
+        view = StepperScreen(session.cursor, choice, session.leaving, lesson_rows.said(session, session.cursor))
         super().__init__(view, entries(session.leaving))
         self.session, self.view = session, view
         self._slice: Callable[[], Update] | None = None
@@ -148,7 +149,7 @@ class StepperApp(TerminalApp[Callable[[], None]]):
                 self.show(changed)
                 return True
             self._playing = None
-            self.show(Update(self.session.cursor, autoplay.paused()))
+            self.show(Update(self.session.cursor, autoplay_tempo.paused()))
             if event.key in ("space", "escape"):
                 return True
         if self._stop_work() and isinstance(event, events.Key) and event.key == "escape":
@@ -191,7 +192,7 @@ class StepperApp(TerminalApp[Callable[[], None]]):
         self.session.cursor, self._shown = cursor, monotonic()
         if update.clipboard:
             self.copy_to_clipboard(update.clipboard)
-        lesson = guiding.said(self.session, cursor)
+        lesson = lesson_rows.said(self.session, cursor)
         note = update.note or (None if lesson.alone else predicting.guess_note(self.session, cursor.at))
         self.view.show(cursor, note, asks=update.asks, lesson=lesson)
         if update.asks is not None:
@@ -272,7 +273,7 @@ class StepperApp(TerminalApp[Callable[[], None]]):
     def action_autoplay(self) -> None:
         """Plays row after row until a question, the end, or a key that is not for the tempo."""
         self._play_on()
-        self.show(Update(self.session.cursor, autoplay.playing()))
+        self.show(Update(self.session.cursor, autoplay_tempo.playing()))
 
     def _play_on(self) -> None:
         self._playing = self.set_timer(autoplay.row_time(self.session), self.play)
@@ -284,7 +285,7 @@ class StepperApp(TerminalApp[Callable[[], None]]):
         update = autoplay.next_row(self.session)
         if update is None or update.asks is not None:
             self._playing = None
-        self.show(update or Update(self.session.cursor, autoplay.paused(": this is the last row")))
+        self.show(update or Update(self.session.cursor, autoplay_tempo.paused(": this is the last row")))
         if self._playing is not None:
             self._play_on()
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dispatchviz.core.record.events import ErrorRaised, ImplEntered, SourceLine
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.tui.cursor.cursor import REMEMBERED, Cursor
+from dispatchviz.views.cursor.cursor import REMEMBERED, Cursor
 from tests.steps import last_step, line, step
 
 from .synthetic import forum, nested, raising

@@ -9,20 +9,20 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.outline.levels import DEFAULT
-from dispatchviz.program import run
-from dispatchviz.program_source import Code
-from dispatchviz.tui import keymap
+from dispatchviz.running.program import run
+from dispatchviz.running.program_source import Code
 from dispatchviz.tui.app import StepperApp
 from dispatchviz.tui.commands import autoplay
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.layout.pane_choice import PaneChoice
-from dispatchviz.tui.layout.pane_layout import GRAPH, KEYS, SMALLEST, SOURCE, STEPS
-from dispatchviz.tui.layout.presenter_plan import MARGIN, second_pane
-from dispatchviz.tui.layout.screen_plan import Scene
-from dispatchviz.tui.session import Session
 from dispatchviz.tui.terminal.keymaps import KEYMAPS
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import line
+from dispatchviz.tui.terminal.palette import Palette
+from dispatchviz.views import keymap
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.layout.pane_choice import PaneChoice
+from dispatchviz.views.layout.pane_layout import GRAPH, KEYS, SMALLEST, SOURCE, STEPS
+from dispatchviz.views.layout.presenter_plan import MARGIN, second_pane
+from dispatchviz.views.layout.screen_plan import Scene
+from dispatchviz.views.session import Session
+from dispatchviz.views.text.styled_line import line
 from tests.steps import step
 
 from .screens import SIZES, Reader, read, read_session

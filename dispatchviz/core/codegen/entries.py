@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from dispatchviz.core.schema.function_schema import FunctionSchema, SchemaError
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.foundation.errors import DispatchvizError
 
 
 class SpecError(DispatchvizError):

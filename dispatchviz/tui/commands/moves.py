@@ -6,10 +6,10 @@ from dispatchviz.explain.outline.levels import LEVELS
 from dispatchviz.tui.commands.guiding import along
 from dispatchviz.tui.commands.move_notes import jumped, no_stop, went_nowhere
 from dispatchviz.tui.commands.predicting import question_on_the_way
-from dispatchviz.tui.cursor.key_set_walk import walk, walk_back
-from dispatchviz.tui.layout.pane_layout import KEYS
-from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.text.styled_line import line
+from dispatchviz.views.cursor.key_set_walk import walk, walk_back
+from dispatchviz.views.layout.pane_layout import KEYS
+from dispatchviz.views.session import Session, Update
+from dispatchviz.views.text.styled_line import line
 
 RESUMES = {"resume": True, "resume_back": False}
 """The moves that go to a stop, and whether they go forward."""
