@@ -19,7 +19,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.explain.locations.pytorch_locations import apply_function
 from dispatchviz.explain.sentences import event_groups
 from dispatchviz.explain.sentences.rules.engine_rules import engine_rule
-from tests.explain.test_every_kind import plain
+from tests.explain.test_labels import plain
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch

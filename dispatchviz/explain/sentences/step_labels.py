@@ -1,7 +1,7 @@
 """The short text of a step in the event list, and the sign in front of it; the long form is ``step_sentences.py``.
 
 A function per kind of event, found by its type: a log asks for a million labels. They are in ``labels/``, by subject. A
-kind without one fails a test (``tests/explain/test_every_kind.py``); that a function is given the kind that it is for,
+kind without one fails a test (``tests/explain/test_labels.py``); that a function is given the kind that it is for,
 the type check sees.
 """
 
