@@ -21,11 +21,6 @@ from .screens import Reader, read
 from .synthetic import forum
 
 
-@pytest.fixture(autouse=True)
-def own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-
 def shown(reader: Reader) -> list[int]:
     return [number for number, pane in reader.app.view.panes.items() if pane.display]
 
