@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from dispatchviz.foundation.errors import EndedBySignal
 from dispatchviz.foundation.process_ties import begun_by, kill_tree
 
-_FOLDER = Path(__file__).parent.parent
+_FOLDER = Path(__file__).parents[2]
 """Where this package is found, installed or not."""
 
 _FIND = """\

@@ -19,7 +19,7 @@ FOLDER = "examples"
 LESSONS = "lessons"
 """The folder of the lessons within."""
 
-_PACKAGE = Path(__file__).parent
+_PACKAGE = Path(__file__).parents[1]
 
 
 class Example(NamedTuple):

@@ -18,7 +18,7 @@ from types import CodeType, FrameType, TracebackType
 
 from dispatchviz.core.record.file_names import shown_file as shown_file
 
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE = str(Path(__file__).parents[1])
 _LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
 
 

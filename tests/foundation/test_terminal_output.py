@@ -35,7 +35,7 @@ from tests.hostile_texts import COMMANDS, HOSTILE, READABLE, everywhere, raw
 from tests.tui.screens import Reader, read
 from tests.waiting import HANGS
 
-PACKAGE = Path(__file__).parent.parent / "dispatchviz"
+PACKAGE = Path(__file__).parents[2] / "dispatchviz"
 
 IN_NAMES = [text for text in HOSTILE if "\0" not in text and not any("\ud800" <= char < "\udc80" for char in text)]
 """Those that a command line can hold."""

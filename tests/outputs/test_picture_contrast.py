@@ -90,7 +90,7 @@ PAIRS = [(colour, behind) for colour in ("text", "dim", "primary", "accent", "go
 
 @pytest.mark.parametrize("theme", PAPER)
 def test_every_colour_of_the_page_can_be_read(theme: str) -> None:
-    css = Path(dispatchviz.__file__).with_name("player").joinpath("assets/player.css").read_text("utf-8")
+    css = Path(dispatchviz.__file__).parent.joinpath("outputs/page/assets/player.css").read_text("utf-8")
     begin = ":root {" if theme == "light" else ':root[data-theme="dark"] {'
     colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{3,6})\b", css.partition(begin)[2].partition("}")[0]))
     for colour, behind in PAIRS:

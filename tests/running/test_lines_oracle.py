@@ -26,7 +26,7 @@ from truth.programs import PROGRAMS
 
 pytestmark = pytest.mark.long
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted([*(ROOT / "examples").glob("*.py"), *(ROOT / "examples" / "training").glob("*.py")])
 CALLS_BACK = re.compile(r"^\s*(def|class|async def) |lambda|\byield\b", re.MULTILINE)
 """Programs with code that is called from elsewhere: of them one in three runs, of the others one in ten."""

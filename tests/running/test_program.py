@@ -28,7 +28,7 @@ from dispatchviz.explain.trace_index.enclosing_steps import user_stack
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.running.program import Outcome, run
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture(autouse=True)

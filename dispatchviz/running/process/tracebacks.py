@@ -10,7 +10,7 @@ from types import TracebackType
 
 from dispatchviz.running.call_sites import is_users
 
-_PACKAGE = str(Path(__file__).parents[1]) + os.sep
+_PACKAGE = str(Path(__file__).parents[2]) + os.sep
 
 
 def without_our_frames(error: BaseException) -> None:

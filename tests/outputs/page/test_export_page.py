@@ -16,7 +16,7 @@ from dispatchviz.outputs.without_folders import without_folders
 from dispatchviz.running.program import run
 from tests.outputs.page.decoded import Decoded, packed
 
-FORUM = str(Path(__file__).parents[2] / "examples" / "forum.py")
+FORUM = str(Path(__file__).parents[3] / "examples" / "forum.py")
 
 
 def dispatchviz(*words: str | Path) -> int:

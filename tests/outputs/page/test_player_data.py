@@ -42,7 +42,7 @@ from dispatchviz.views.text.styled_line import Line
 from tests.outputs.page.decoded import Decoded, Row, ordered, sums, texts, whole
 from tests.steps import last_step
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 FORUM = str(EXAMPLES / "forum.py")
 
