@@ -1,1 +1,1 @@
-"""A trace and what is explained of it, rendered: logs, cards of commands, the backward graph."""
+"""A trace as a file or as printed text, a folder per format."""

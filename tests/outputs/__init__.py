@@ -1,1 +1,1 @@
-"""Tests of logs and pictures."""
+"""Tests of files and printed text: logs, pages, pictures, tables."""

@@ -1,7 +1,7 @@
 """A view of a step as JSON: its lines with the role of each part, where they lead and what they are about, and the
 value that they were made of, where that is a plain one.
 
-The text of the lines is that of ``plain_views``. An event within a value is an array, as in a trace file. A 64-bit key
+The text of the lines is that of ``step_text.py``. An event within a value is an array, as in a trace file. A 64-bit key
 set is a number, as there; JavaScript rounds it.
 """
 

@@ -1,7 +1,7 @@
 """The step list: what is unfolded of the trace; the row of the cursor is highlighted, hits of the search are marked.
 
 Rows are made when they come into sight, so the length of the trace costs nothing. Not here: the text of a row
-(``panes/step_rows.py``), that of the title (``bars/steps_title.py``), moving (``cursor``).
+(``views/panes/step_rows.py``), that of the title (``views/bars/steps_title.py``), moving (``views/cursor``).
 """
 
 from __future__ import annotations
