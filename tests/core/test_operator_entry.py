@@ -1,4 +1,4 @@
-"""One operator: candidates for a cell, masks, lookups that fail, dumps. Tables are compared with PyTorch's elsewhere."""
+"""One operator: candidates for a cell, masks, lookups that fail, dumps; its tables are compared in other modules."""
 
 from __future__ import annotations
 
