@@ -328,12 +328,8 @@ def test_mutation_of_saved_tensors(torch: Any) -> None:
     assert len(context.cloned) == 0
 
 
-def handled_leaf(torch: Any) -> Any:
-    return torch.tensor([1.0, 2.0], requires_grad=True)
-
-
 def test_tensors_show_their_hooks(torch: Any) -> None:
-    x = handled_leaf(torch)
+    x = hooked_leaf(torch)
     assert (x._backward_hooks, x._post_accumulate_grad_hooks) == (None, None)
     a, b = x.register_hook(print), x.register_post_accumulate_grad_hook(print)
     assert (x._backward_hooks, x._post_accumulate_grad_hooks) == ({a.id: print}, {b.id: print})
@@ -344,7 +340,7 @@ def test_tensors_show_their_hooks(torch: Any) -> None:
 
 
 def test_a_handle_outlives_its_tensor(torch: Any) -> None:
-    handle = handled_leaf(torch).register_hook(print)
+    handle = hooked_leaf(torch).register_hook(print)
     gc.collect()
     assert handle.hooks_dict_ref() is None
     handle.remove()
@@ -359,7 +355,7 @@ def test_a_handle_removes_what_goes_along_with_a_hook(torch: Any) -> None:
 
 
 def test_a_multi_grad_handle_removes_all(torch: Any) -> None:
-    x, z = handled_leaf(torch), handled_leaf(torch)
+    x, z = hooked_leaf(torch), hooked_leaf(torch)
     handle = torch.autograd.graph.register_multi_grad_hook((x, z), print)
     assert isinstance(handle, torch.utils.hooks.RemovableHandle)
     assert [len(t._backward_hooks) for t in (x, z)] == [1, 1]
@@ -381,12 +377,12 @@ def test_a_multi_grad_handle_removes_all(torch: Any) -> None:
 )
 def test_wrong_calls(torch: Any, name: str, args: tuple[Any, ...], message: str) -> None:
     with pytest.raises(TypeError) as found:
-        getattr(handled_leaf(torch), name)(*args)
+        getattr(hooked_leaf(torch), name)(*args)
     assert str(found.value) == message
 
 
 def test_hooks_keep_no_tensor_alive(torch: Any) -> None:
-    y = handled_leaf(torch) * 2
+    y = hooked_leaf(torch) * 2
     y.retain_grad()
     y.register_hook(print)
     died = weakref.ref(y)
@@ -409,7 +405,7 @@ def test_hooks_of_two_outputs_run_in_order_of_their_tensors(torch: Any) -> None:
 
 
 def test_hooks_registered_inside_a_hook_wait_for_the_next_backward(torch: Any) -> None:
-    y = handled_leaf(torch) * 2
+    y = hooked_leaf(torch) * 2
     order: list[str] = []
 
     def first(grad: Any) -> None:
