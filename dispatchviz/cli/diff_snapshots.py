@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.live.snapshot_file import looks_like_snapshot
-from dispatchviz.outputs.files import BEGINNING
+from dispatchviz.outputs.written_files import BEGINNING
 
 DIFFERENT = 1
 """The exit status if they differ, as of ``diff``."""

@@ -82,7 +82,8 @@ def command(
     from dispatchviz.cli.checked_before_run import check_filters
     from dispatchviz.cli.input_source import alone, check_no_arguments, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script
-    from dispatchviz.outputs.files import STANDARD_OUTPUT, check_save, save_trace
+    from dispatchviz.outputs.trace.format import check_save, save_trace
+    from dispatchviz.outputs.written_files import STANDARD_OUTPUT
 
     shown = _Shown(form, None if output == STANDARD_OUTPUT else output, log, pager, stack, fold)
     shown.check(output)
@@ -122,7 +123,8 @@ class _Shown(NamedTuple):
         """UsageError or DispatchvizError for options that do not go together, or a file that cannot be written."""
         from dispatchviz.cli.input_source import check_alone
         from dispatchviz.cli.text_output import OPTIONS
-        from dispatchviz.outputs.files import check_log, check_trace
+        from dispatchviz.outputs.log.format import check_log
+        from dispatchviz.outputs.trace.format import check_trace
 
         filters = [OPTIONS[name] for name in self.log]
         form = [f"--format {self.form}"] if self.form != "text" else []
@@ -138,7 +140,7 @@ class _Shown(NamedTuple):
     def write(self, trace: Trace) -> None:
         """Writes it; DispatchvizError if the trace has no such step."""
         if self.stack is None:
-            from dispatchviz.outputs.files import write_log
+            from dispatchviz.outputs.log.format import write_log
 
             write_log(trace, self.form, self.file, self.log, self.pager)
         else:

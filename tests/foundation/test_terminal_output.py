@@ -22,7 +22,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.levels import LEVELS
 from dispatchviz.foundation.shown_text import BLANK, all_shown, quoted, shown, shown_json, shown_lines
 from dispatchviz.foundation.terminal_output import complain, print_lines
-from dispatchviz.outputs.files import log_lines
+from dispatchviz.outputs.log.format import log_lines
 from dispatchviz.outputs.log.printed_log import print_log
 from dispatchviz.outputs.picture.dot import drawing
 from dispatchviz.outputs.picture.graph_picture import backward_graph
@@ -262,7 +262,7 @@ THEIR_OWN = {
     "core/codegen/": "the generator, which only developers call",
     "torch/": "what the program calls to have printed",
     "foundation/terminal_output.py": "the place",
-    "outputs/files.py": "bytes of pictures and of packed traces",
+    "outputs/written_files.py": "bytes of pictures and of packed traces",
 }
 """Who writes to the standard streams by itself, and what."""
 

@@ -13,7 +13,7 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.foundation.errors import DispatchvizError
-from dispatchviz.outputs.files import check_export, export
+from dispatchviz.outputs.formats import check_export, export
 from dispatchviz.outputs.perfetto.profiler_slices import LASTS
 from dispatchviz.outputs.perfetto.trace_json import CLOCK, perfetto_chunks
 from dispatchviz.running.program import run

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.cli.export_steps import Steps, check_pictures_folder, export_steps, pictures_folder
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.foundation.errors import DispatchvizError
-from dispatchviz.outputs.files import STEPS_MARK, check_export
+from dispatchviz.outputs.chosen_steps import Steps
+from dispatchviz.outputs.format import Request
+from dispatchviz.outputs.formats import check_export, format_of
+from dispatchviz.outputs.hand_out.format import STEPS_MARK, pictures_folder
 from dispatchviz.outputs.hand_out.marks import cell, fenced, plain
 from dispatchviz.outputs.log.log_filter import LogFilter, chosen_steps
 from dispatchviz.outputs.log.text_log import text_log
@@ -31,7 +33,7 @@ def forum() -> Trace:
 
 
 def page(folder: Path, wanted: Steps = Steps()) -> str:  # noqa: B008 - a value
-    export_steps(forum(), str(folder / "steps.md"), ".md", wanted)
+    format_of(".md").write(forum(), Request(str(folder / "steps.md"), ".md", steps=wanted))
     return (folder / "steps.md").read_text()
 
 
@@ -77,7 +79,7 @@ def test_pictures_are_beside_it_and_are_of_the_graph_as_it_was(tmp_path: Path) -
 
 
 def test_on_standard_output_there_are_none(capsys: pytest.CaptureFixture[str]) -> None:
-    export_steps(forum(), "-", ".md", Steps())
+    format_of(".md").write(forum(), Request("-", ".md", steps=Steps()))
     written = capsys.readouterr().out
     assert "![" not in written
     assert written.startswith("# All steps of ")
@@ -93,7 +95,9 @@ def test_views_of_a_step(tmp_path: Path) -> None:
 def test_the_same_program_gives_the_same_bytes(tmp_path: Path) -> None:
     first = page(tmp_path)
     pictures = {path: path.read_bytes() for path in (tmp_path / "steps_files").iterdir()}
-    export_steps(run(FORUM, (), io.StringIO()).trace, str(tmp_path / "steps.md"), ".md", Steps())
+    format_of(".md").write(
+        run(FORUM, (), io.StringIO()).trace, Request(str(tmp_path / "steps.md"), ".md", steps=Steps())
+    )
     assert (tmp_path / "steps.md").read_text() == first
     assert {path: path.read_bytes() for path in (tmp_path / "steps_files").iterdir()} == pictures
 
@@ -106,7 +110,7 @@ def test_nobodys_file_is_overwritten(tmp_path: Path) -> None:
     mine.unlink()
     Path(pictures_folder(str(mine))).write_text("mine")
     with pytest.raises(DispatchvizError, match="is no folder"):
-        check_pictures_folder(str(mine))
+        check_export(str(mine), ".md")
     Path(pictures_folder(str(mine))).unlink()
     page(tmp_path)
     check_export(str(mine), ".md")
@@ -121,7 +125,7 @@ def test_text_is_text(tmp_path: Path) -> None:
     program = tmp_path / "odd.py"
     program.write_text("import torch\nx = torch.ones(2)  # ```\nprint('a|b <b> `c` *d* 🙂')\n")
     trace = run(str(program), (), io.StringIO()).trace
-    export_steps(trace, str(tmp_path / "odd.md"), ".md", Steps(level="all"))
+    format_of(".md").write(trace, Request(str(tmp_path / "odd.md"), ".md", steps=Steps(level="all")))
     text = (tmp_path / "odd.md").read_text()
     assert "a\\|b <b> `c` *d* 🙂" in rows(text)[step(trace, ev.Printed)][0]
     assert "````" in text
@@ -139,10 +143,10 @@ def test_a_range_that_is_none(wrong: str) -> None:
 
 
 def test_a_log_of_some_steps(tmp_path: Path) -> None:
-    export_steps(forum(), str(tmp_path / "all.txt"), ".txt", Steps())
+    format_of(".txt").write(forum(), Request(str(tmp_path / "all.txt"), ".txt", steps=Steps()))
     assert (tmp_path / "all.txt").read_text().splitlines() == list(text_log(without_folders(forum())))
     first, last = line(forum(), 6), step(forum(), ev.NodeCreated)
-    export_steps(forum(), str(tmp_path / "some.log"), ".log", Steps(f"{first}-{last}"))
+    format_of(".log").write(forum(), Request(str(tmp_path / "some.log"), ".log", steps=Steps(f"{first}-{last}")))
     numbers = [int(found) for found in re.findall(r"^ *(\d+) ", (tmp_path / "some.log").read_text(), re.MULTILINE)]
     assert numbers[0] == first
     assert numbers[-1] == last

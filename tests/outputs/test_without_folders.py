@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.cli.export_steps import Steps, export_steps
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import writers
 from dispatchviz.outputs.cell.trace_card import trace_html, trace_markdown
-from dispatchviz.outputs.files import export, export_table
+from dispatchviz.outputs.chosen_steps import Steps
+from dispatchviz.outputs.format import Request
+from dispatchviz.outputs.formats import export, format_of
 from dispatchviz.outputs.page.in_notebook import notebook_player
+from dispatchviz.outputs.table.format import export_table
 from dispatchviz.outputs.table.parquet import Run
 from dispatchviz.outputs.without_folders import without_folders
 from dispatchviz.running.program import run
@@ -70,7 +72,7 @@ def test_files_are_named_from_the_programs_folder(trace: Trace) -> None:
 def test_no_file_that_is_passed_on_has_a_folder(form: str, trace: Trace, tmp_path: Path) -> None:
     path = tmp_path / f"out{form}"
     if form in (".txt", ".md"):
-        export_steps(trace, str(path), form, Steps())
+        format_of(form).write(trace, Request(str(path), form, steps=Steps()))
     elif form == ".parquet":
         pytest.importorskip("pyarrow")
         export_table([Run("prog", trace, "prog.py")], path)

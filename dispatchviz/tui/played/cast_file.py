@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+from dispatchviz.outputs.written_files import check_place
 from dispatchviz.tui.played.played_keys import Screen
 
 MARK = '{"version": 2, "width": '
@@ -20,6 +21,11 @@ FIRST, EACH, LAST = 3.0, 2.0, 4.0
 """Seconds for which the first screen, one after a key, and the last one are shown."""
 
 HIDE_CURSOR, SHOW_CURSOR, CLEAR = "\x1b[?25l", "\x1b[?25h", "\x1b[2J"
+
+
+def check_cast(path: str) -> None:
+    """Raises DispatchvizError if a recording of a terminal cannot be written there, or would replace what is none."""
+    check_place(path, "recording of a terminal", re.compile(rb'\s*\{"version": 2, "width": ').match)
 
 
 def cast(screens: Sequence[Screen], size: tuple[int, int], title: str) -> str:

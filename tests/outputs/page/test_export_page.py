@@ -10,7 +10,8 @@ import pytest
 from dispatchviz.cli import main
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.errors import DispatchvizError
-from dispatchviz.outputs.files import check_page, check_suffix
+from dispatchviz.outputs.formats import check_suffix
+from dispatchviz.outputs.page.format import check_page
 from dispatchviz.outputs.page.player_page import player_page
 from dispatchviz.outputs.without_folders import without_folders
 from dispatchviz.running.program import run
