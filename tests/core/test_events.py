@@ -24,8 +24,9 @@ from dispatchviz.core.record.events import (
     KernelSelected,
     NodeCreated,
 )
-from dispatchviz.core.record.trace_file import Header, Trace, encode
+from dispatchviz.core.record.trace_file import Header, encode
 from dispatchviz.core.seam import recorder
+from dispatchviz.trace import Trace
 from scripts.events_page import PAGE, page, variables
 
 KINDS: tuple[type[ev.Event], ...] = typing.get_args(ev.AnyEvent)

@@ -15,10 +15,11 @@ import dispatchviz
 import dispatchviz.torch as torch
 from dispatchviz.core.device.array_library import cuda_state
 from dispatchviz.core.record.events import AnyEvent, Dispatched, Printed, SourceLine, Unknown
-from dispatchviz.core.record.trace_file import Header, Trace
+from dispatchviz.core.record.trace_file import Header
 from dispatchviz.core.record.trace_file import stored_events as module
 from dispatchviz.core.record.trace_file.stored_events import StoredEvents
 from dispatchviz.core.record.trace_file.writers import SUFFIXES
+from dispatchviz.trace import Trace
 
 
 def test_a_finished_recording_is_a_trace_that_nobody_can_change() -> None:
