@@ -174,14 +174,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    begun = StepperApp._play_on
-
-    def play_on(app: StepperApp) -> None:
-        with monkeypatch.context() as patch:
-            patch.setattr(app, "set_timer", made.set_timer)
-            begun(app)
-
-    monkeypatch.setattr(StepperApp, "_play_on", play_on)
+    monkeypatch.setattr(StepperApp, "play_after", lambda app, seconds: made.set_timer(seconds, app.play))
     return made
 
 
@@ -261,10 +254,10 @@ def test_it_plays_the_rows_that_are_seen_four_seconds_each(clock: Clock) -> None
     async def story(reader: Reader) -> None:
         rows = list(reader.app.session.cursor.rows)
         await reader.press("space")
-        while reader.app._playing is not None:
+        while reader.app.playing.is_on:
             reader.app.play()
             await reader.answered()
-            if reader.app._playing is not None:
+            if reader.app.playing.is_on:
                 assert reader.at in rows
         assert reader.at == rows[-1]
         assert clock.seconds == [4.0] * len(rows)

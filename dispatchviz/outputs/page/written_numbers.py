@@ -1,6 +1,8 @@
-"""Columns of numbers as text: most take one character, where JSON takes three, and what compresses them finds more.
+"""Columns of numbers as text.
 
-A number is written in digits of two kinds, as many leading ones as it needs and one of the others, which ends it.
+A number is written in digits of two kinds: leading ones, as many as it needs, and one of the others, which ends it.
+Plain JSON arrays need no code for this, but were measured: compressed alike, they make the page of
+``examples/forum.py`` 3.2 % bigger, 153.5 kB, above the 150 kB that a test allows, that of ``examples/mlp.py`` 4.6 %.
 """
 
 from __future__ import annotations
