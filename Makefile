@@ -23,11 +23,11 @@ RELEASE_VENVS := $(RELEASES:%=.venv-releases-%)
 PYTHONS ?= python3.11 python3.12 python3.13
 BOUNDS_TESTS := tests/core tests/outputs tests/cli tests/tui tests/running/test_recording.py tests/test_imports.py
 
-.PHONY: run quick test docs bounds conformance test-releases thorough gpu lint types format generate bench build clean help
+.PHONY: run quick test docs bounds conformance test-releases thorough gpu lint types format generate bench build release clean help
 
 help:
 	@echo "make run          opens the stepper on examples/forum.py (no terminal: prints its log)"
-	@echo "make quick        under a minute: lint, types, import contract, and of each test that is not long two cases"
+	@echo "make quick        under a minute: lint, types, import contract and the nearest tests of what changed since main"
 	@echo "make test         lint, types, import contract, tests (of some folders a part in turn)"
 	@echo "make docs         the documentation as a site: build/site/index.html"
 	@echo "make bounds       a part of the tests with the lowest and the newest dependencies, on each of $(PYTHONS)"
@@ -38,14 +38,15 @@ help:
 	@echo "make gpu GPU_PYTHON=python3  the same in a Python that has CuPy; installs nothing"
 	@echo "make generate     writes dispatchviz/core/generated again from the yaml files"
 	@echo "make bench        benchmarks, as ratios"
+	@echo "make release      builds the release, installs and tries it, and lists what remains for a person to do"
 
 .DEFAULT_GOAL := help
 
 run: $(VENV)/.installed
 	@$(BIN)/dispatchviz run examples/forum.py
 
-quick: lint types
-	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not torch and not gpu and not long" --sample 2
+quick: $(VENV)/.installed-dev
+	@$(BIN)/python -m scripts.quick
 
 test: lint types
 	$(BIN)/python -m pytest -q -n auto --dist worksteal --turns -m "not torch and not gpu"
@@ -97,6 +98,10 @@ bench: $(VENV)/.installed-dev
 build: $(VENV)/.installed-dev
 	$(BIN)/python $(PIP_INSTALL) build
 	$(BIN)/python -m build
+
+release: $(VENV)/.installed-dev
+	$(BIN)/python $(PIP_INSTALL) -e '.[release]'
+	@$(BIN)/python -m scripts.release
 
 clean:
 	rm -rf $(VENV) $(TORCH_VENV) $(GPU_VENV) .venv-bounds-* .venv-releases-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -24,8 +24,7 @@ from dispatchviz.core.record.events import VersionBumped
 from dispatchviz.explain.errors.version_counters import undetected_by
 from dispatchviz.explain.graph.backward_graph import backward_graph
 from dispatchviz.explain.graph.graph_history import history
-from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.trace import Trace

@@ -98,7 +98,7 @@ def _module(module: ast.Module) -> Iterator[str]:
     vocabularies = [variable for variable in variables(module.body) if variable.type.startswith("Literal[")]
     yield from (f"`{each.name}`: {_markdown(each.docstring)}\n{_values(each.type)}" for each in vocabularies)
     for statement in module.body:
-        if isinstance(statement, ast.ClassDef):
+        if isinstance(statement, ast.ClassDef) and any(variables(statement.body)):
             yield from _kind(statement)
 
 

@@ -70,8 +70,17 @@ def as_in_a_new_process() -> None:
     warning.set_warn_always(False)
 
 
+@pytest.fixture(autouse=True)
+def starts_nothing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With ``--start-nothing`` a test that starts an app or a process is skipped at that moment."""
+    if request.config.getoption("--start-nothing"):
+        monkeypatch.setattr("textual.app.App.run_test", lambda *_, **__: pytest.skip("starts an app"))
+        monkeypatch.setattr("subprocess.Popen.__init__", lambda *_, **__: pytest.skip("starts a process"))
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--sample``, for ``make quick``; ``--turns``, for the gate."""
+    """``--sample`` and ``--start-nothing``, for ``make quick``; ``--turns``, for the gate."""
+    parser.addoption("--start-nothing", action="store_true", help="skip a test when it starts an app or a process")
     parser.addoption("--sample", type=int, metavar="N", help="of the cases of one test run N at most, evenly spread")
     parser.addoption("--turns", action="store_true", help="of some folders a part of the tests, another one in turn")
 

@@ -16,11 +16,11 @@ PACKAGE = ROOT / "dispatchviz"
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 PAGES = (ARCHITECTURE, ROOT / "CONTRIBUTING.md")
 
-FOLDERS = ("dispatchviz", "tests", "truth", "scripts", "examples", "docs", "benchmarks", ".ci")
+FOLDERS = ("dispatchviz", "tests", "truth", "scripts", "examples", "docs", "benchmarks", ".ci", ".github")
 PYTORCH = re.compile(r"(torch/(csrc|utils)|aten|c10|tools|boxing)\b|.*\.(h|cpp|cu)$|torchgen$")
 """Files of PyTorch's, which are looked up elsewhere (``tests/conformance/test_places_live.py``)."""
 
-NOT_HERE = {"CPU.b11", ".mypy_cache", "NAME", ".venv-torch/bin/python"}
+NOT_HERE = {"CPU.b11", ".mypy_cache", ".venv", "NAME", ".venv-torch/bin/python"}
 """An example of an item, files that only a run writes."""
 
 

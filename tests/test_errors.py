@@ -11,9 +11,10 @@ from dispatchviz.core.device.array_library import DeviceUnavailable
 from dispatchviz.core.record.trace_file import TraceError
 from dispatchviz.core.table.pytorch_registrations import BuildError
 from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.outputs.picture.graphviz_wasm import LayoutError
 from dispatchviz.outputs.picture.svg import RenderError
 
-OWN = (TraceError, DeviceUnavailable, RenderError, BuildError, SpecError)
+OWN = (TraceError, DeviceUnavailable, RenderError, BuildError, SpecError, LayoutError)
 
 
 @pytest.mark.parametrize("kind", OWN)

@@ -8,8 +8,7 @@ import dispatchviz
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.calls.cell_card import cell_card
 from dispatchviz.explain.graph.queued_nodes import queue_at
-from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import label, why_here
 
 OLD = Path(__file__).parent / "data" / "trace_of_format_1.jsonl.gz"
 """The founding program, by the version before meta and impl were spans."""

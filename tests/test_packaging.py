@@ -10,10 +10,11 @@ from importlib.metadata import entry_points, requires
 from pathlib import Path
 
 import pytest
+import yaml
 
 import dispatchviz
 from dispatchviz.cli.doctor import LIBRARIES
-from scripts import lowest_versions
+from scripts import lowest_versions, release
 
 ROOT = Path(__file__).parent.parent
 
@@ -177,9 +178,33 @@ def test_the_forum_program_is_word_for_word_the_question() -> None:
 def test_the_versions_of_the_rules_agree() -> None:
     makefile = (ROOT / "Makefile").read_text()
     assert f"TORCH := torch=={dispatchviz.torch.__version__}\n" in makefile
+    assert release.unlike_version(dispatchviz.__version__) == []
+    assert release.unlike_version("0.0.7") == ["CHANGELOG.md", "CITATION.cff"]
+
+
+def test_continuous_integration_tries_each_python_that_is_supported() -> None:
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert f">={jobs['test']['strategy']['matrix']['python'][0]}" == project["requires-python"]
+    commands = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+    makefile = (ROOT / "Makefile").read_text()
+    assert commands
+    assert not [line for line in commands if not re.search(rf"^{line.split()[1]}:", makefile, re.MULTILINE)]
+
+
+def test_the_hooks_before_a_commit_run_what_is_here() -> None:
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert repository["repo"] == "local", "another one needs a network"
+    scripts = [hook["entry"].split()[2] for hook in repository["hooks"] if " -m " in hook["entry"]]
+    assert scripts
+    for name in scripts:
+        assert "--check" in (ROOT / f"{name.replace('.', '/')}.py").read_text()
 
 
 def test_the_project_names_no_machine() -> None:
-    text = (ROOT / "pyproject.toml").read_text() + (ROOT / "Makefile").read_text() + (ROOT / ".ci" / "run").read_text()
+    files = [
+        ROOT / name for name in ("pyproject.toml", "Makefile", ".ci/run", ".pre-commit-config.yaml", "CITATION.cff")
+    ]
+    text = "".join(file.read_text() for file in (*files, *(ROOT / ".github").rglob("*.*")) if file.is_file())
     assert not [word for word in ("http://", "https://", "/work", "/home", "/root", "/opt") if word in text]
     tomllib.loads((ROOT / "pyproject.toml").read_text())

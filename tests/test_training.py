@@ -12,7 +12,7 @@ import pytest
 from dispatchviz import torch as model
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.graph.queued_nodes import queue_at
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
 from tests.model_runs import model_log

@@ -8,7 +8,7 @@ from dispatchviz.explain.comparison.checked import Checked
 from dispatchviz.explain.comparison.difference_sentences import Run, said
 from dispatchviz.explain.comparison.divergence_sentences import lines_of, raised, texts
 from dispatchviz.explain.comparison.divergences import Divergence
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.views.cards.check_text import amounts, release_reasons
 
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.explain.predictions.trace_predictions import prediction_at
-from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.enclosing_steps import user_stack
 from dispatchviz.lessons.catalog import all_lessons, shipped_lessons
 from dispatchviz.lessons.guide import Guide, Place

@@ -1,6 +1,4 @@
-"""What cannot be seen of an installed PyTorch, a sentence each; which events that leaves out is in
-``explain/sentences/rules/knowledge.py``.
-"""
+"""What cannot be seen of an installed PyTorch, a sentence each; ``explain/kinds`` says it of each kind of event."""
 
 from __future__ import annotations
 

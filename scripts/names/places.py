@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dispatchviz.cli import main
-from dispatchviz.explain.sentences.step_sentences import rule
+from dispatchviz.explain.kinds.all_kinds import rule
 from dispatchviz.outputs.step.step_text import LOG, WHY, view_names, view_text
 from dispatchviz.trace import Trace
 from dispatchviz.views.details.then_and_now_rows import HEADINGS, ON_LINE

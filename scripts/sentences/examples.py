@@ -18,8 +18,8 @@ from dispatchviz.core.table.pytorch_registrations import pytorch_registry
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.explain.cells.why_cell import cell_statements
 from dispatchviz.explain.keys.key_cards import key_statements
+from dispatchviz.explain.kinds.all_kinds import rule, statements
 from dispatchviz.explain.sentences.statement import Statement
-from dispatchviz.explain.sentences.step_sentences import rule, statements
 from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
 from truth.programs import PROGRAMS, parse

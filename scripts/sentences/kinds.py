@@ -17,7 +17,7 @@ class Kind(NamedTuple):
 
     name: str
     module: str
-    """``sentences/engine_sentences.py``."""
+    """``kinds/engine.py``."""
     line: int
 
 

@@ -16,8 +16,8 @@ from typing import Any
 from dispatchviz import torch as model
 from dispatchviz.core.autograd.engine import engine
 from dispatchviz.core.seam import recorder
+from dispatchviz.explain.kinds.all_kinds import statements
 from dispatchviz.explain.sentences.statement import Statement
-from dispatchviz.explain.sentences.step_sentences import statements
 from dispatchviz.running.instrumented_source import compile_instrumented
 from dispatchviz.running.program_recorder import ProgramRecorder
 from dispatchviz.running.recording import Recording

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.explain.calls import key_reasons
-from dispatchviz.explain.sentences import dispatch_sentences, functorch_sentences
+from dispatchviz.explain.kinds import dispatch
+from dispatchviz.explain.sentences import functorch_sentences
 from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
 from scripts.sentences.__main__ import PAGE
@@ -49,7 +50,7 @@ def found_in(trace: Trace) -> list[str]:
 
 def test_every_sentence_that_counts_or_compares_is_read_by_somebody() -> None:
     """Of each kind the example on the page: a kind that no sampled program says is not forgotten."""
-    sections = PAGE.read_text("utf-8").split("\n## explain/sentences/")[1:]
+    sections = re.split(r"\n## explain/(?:kinds|sentences)/", PAGE.read_text("utf-8"))[1:]
     parts = (section.partition("\n## ")[0] for section in sections)
     said = [found for part in parts for found in re.findall(r"^### (.+)\n\n> (.+)$", part, re.MULTILINE)]
     assert len(said) > 200
@@ -93,7 +94,7 @@ def test_what_was_wrong_once_is_found(monkeypatch: pytest.MonkeyPatch, contradic
     trace = contradicted_once
     monkeypatch.setattr(functorch_sentences, "_kept", lambda guard: "all keys but its own are excluded")
     old = "no argument has a key, or all of them are excluded"
-    monkeypatch.setattr(dispatch_sentences, "_why_empty", lambda event: old)
+    monkeypatch.setattr(dispatch, "_why_empty", lambda event: old)
     found = [each.split("\n    ") for each in found_in(trace)]
     guards = [problem for said, problem in found if "its own are excluded." in said and problem.startswith("not ")]
     assert all("FuncTorchDynamicLayerBackMode, Python, Fake, BackendSelect" in problem for problem in guards)

@@ -23,6 +23,7 @@ def test_the_bare_command_shows_what_to_type() -> None:
     assert max(map(len, ended.out.splitlines())) <= 120
 
 
+@pytest.mark.long
 def test_the_commands_that_it_shows_work_without_a_checkout(tmp_path: Path) -> None:
     for command in (
         "trace examples/forum.py",

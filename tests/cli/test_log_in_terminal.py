@@ -77,7 +77,7 @@ def test_colours_change_no_text(capsys: pytest.CaptureFixture[str], monkeypatch:
 
 
 def test_every_group_has_its_looks() -> None:
-    from dispatchviz.explain.sentences.event_groups import SIGNS
+    from dispatchviz.explain.kinds.kind import SIGNS
 
     assert set(LOOKS) == set(SIGNS)
 

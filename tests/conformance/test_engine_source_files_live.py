@@ -16,10 +16,9 @@ import msgspec
 import pytest
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.kinds.all_kinds import KINDS, rule
 from dispatchviz.explain.locations.pytorch_locations import apply_function
-from dispatchviz.explain.sentences import event_groups
-from dispatchviz.explain.sentences.rules.engine_rules import engine_rule
-from tests.explain.test_labels import plain
+from tests.explain.test_every_kind import plain
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -50,9 +49,10 @@ UNSEEN = {
 
 def source_files() -> list[tuple[str, str]]:
     """All that the rules of the engine name."""
-    rules = [engine_rule(event(kind)) for kind in typing.get_args(event_groups.EngineEvent) if kind is not ev.HookRan]
+    engine = [kind for kind, record in KINDS.items() if record.group == "engine" and kind is not ev.HookRan]
+    rules = [rule(event(kind)) for kind in engine]
     kinds = ("tensor pre hook", "retains-grad hook", "pre hook", "post hook", "post-accumulate hook")
-    hooks = [engine_rule(ev.HookRan(0, None, kind, 0, "f", False)) for kind in kinds]
+    hooks = [rule(ev.HookRan(0, None, kind, 0, "f", False)) for kind in kinds]
     return sorted({(function, file) for _, function, file in (*rules, *hooks)} | {apply_function(n) for n in NODES})
 
 

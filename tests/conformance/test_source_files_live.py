@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.kinds.all_kinds import rule
 from dispatchviz.explain.locations.native_calls import native_calls
 from dispatchviz.explain.locations.native_files import FALLBACKS, structured_file
-from dispatchviz.explain.sentences.rules.event_rules import rule
 from dispatchviz.running.program import run
 from truth.observers.elf_symbols import Library
 from truth.programs import PROGRAMS

@@ -20,7 +20,7 @@ from dispatchviz.core.record import events
 from dispatchviz.core.table.pytorch_registrations import pytorch_registry
 from dispatchviz.core.table.registry import process
 from dispatchviz.core.thread.thread_state import State, thread
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.trace import Trace
 from truth import records
 

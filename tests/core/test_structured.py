@@ -13,8 +13,7 @@ from dispatchviz.core.call.structured import Functional, InPlace, Out, Structure
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events import Dispatched, KernelSelected
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.trace import Trace
 
 CPU = torch.device("cpu")

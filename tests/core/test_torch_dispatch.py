@@ -12,7 +12,7 @@ import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.thread.thread_state import thread
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.torch.utils._python_dispatch import TorchDispatchMode
 from dispatchviz.trace import Trace
 

@@ -9,7 +9,7 @@ import pytest
 import dispatchviz
 import dispatchviz.torch as torch
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import why_here
 
 from .founding import NO_NUMBER, Tape
 

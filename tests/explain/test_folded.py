@@ -7,9 +7,8 @@ import pytest
 import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.explain.outline.levels import ALL, DEFAULT, steps_at
-from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.folded_steps import unfolded
 from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.testing import call

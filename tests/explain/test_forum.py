@@ -11,9 +11,9 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_stack import call_stack
 from dispatchviz.explain.calls.cell_card import cell_card
 from dispatchviz.explain.calls.key_set_card import key_set_card
+from dispatchviz.explain.kinds.all_kinds import label, why_here
+from dispatchviz.explain.kinds.kind import WIDTH
 from dispatchviz.explain.locations.source_view import source_at
-from dispatchviz.explain.sentences.step_labels import WIDTH, label
-from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.outputs.log.torch_log import torch_log
 from dispatchviz.running.program import run

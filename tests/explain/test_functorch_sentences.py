@@ -11,8 +11,7 @@ import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import label, why_here
 
 
 def recorded(function: Callable[..., Any]) -> Trace:

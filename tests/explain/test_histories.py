@@ -11,8 +11,7 @@ import pytest
 import dispatchviz.torch as model
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.explain.sentences.step_sentences import statements, why_here
+from dispatchviz.explain.kinds.all_kinds import label, statements, why_here
 from tests.explain.programs import traced
 
 LEAF = "import torch\na = torch.ones(4, requires_grad=True)\n"

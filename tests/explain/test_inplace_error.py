@@ -13,7 +13,7 @@ import dispatchviz.torch as torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.errors.traceback_text import traceback_at
 from dispatchviz.explain.errors.version_counters import invalidated_by
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.running.program import Outcome, run
 from dispatchviz.trace import Trace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.calls.key_set_card import KeySetCard, key_set_card
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import why_here
 from tests.steps import step
 
 from .founding import CUDA, EXCLUDED, INCLUDED, Tape, X, founding

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.sentences.step_sentences import statements
+from dispatchviz.explain.kinds.all_kinds import statements
 from dispatchviz.explain.trace_index.display_names import (
     described,
     node_name,

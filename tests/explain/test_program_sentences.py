@@ -6,8 +6,7 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.explain.sentences.step_sentences import rule, why_here
+from dispatchviz.explain.kinds.all_kinds import label, rule, why_here
 from tests.explain.programs import traced
 
 

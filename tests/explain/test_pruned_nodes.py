@@ -15,8 +15,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backward_graph import backward_graph
 from dispatchviz.explain.graph.graph_node import State
-from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.explain.sentences.step_sentences import statements, why_here
+from dispatchviz.explain.kinds.all_kinds import label, statements, why_here
 from dispatchviz.outputs.picture.dot import drawing
 from dispatchviz.views.panes.lanes import lanes
 

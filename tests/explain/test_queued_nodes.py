@@ -20,8 +20,7 @@ from dispatchviz.core.record.recorders.engine_recorder import EngineRecorder
 from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.explain.graph import queued_nodes
 from dispatchviz.explain.graph.queued_nodes import queue_at
-from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.trace import Trace
@@ -303,6 +302,7 @@ def test_each_thread_has_a_queue_of_its_own() -> None:
     assert not any(map(listed, trace))
 
 
+@pytest.mark.long
 def test_a_queue_of_any_step_in_any_order() -> None:
     """Also where heaps are kept, and where a later step was asked before."""
     trace = recorded(lambda: torch.stack([leaf.exp().sin() for leaf in leaves(400)]).sum().backward())
@@ -350,6 +350,7 @@ def calls_per_event(branches: int) -> float:
     return sum(entry.callcount for entry in profile.getstats()) / len(trace)
 
 
+@pytest.mark.long
 def test_what_is_told_of_a_step_costs_no_more_where_more_branches_wait() -> None:
     calls_per_event(2)  # what is looked up once
     assert calls_per_event(240) < 1.3 * calls_per_event(30)

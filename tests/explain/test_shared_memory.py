@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.moment.tensor_card import TensorCard, tensor_card
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.explain.things.tensor_questions import tensor_questions
 from dispatchviz.explain.things.uses import uses
+from dispatchviz.explain.trace_index.tensor_card import TensorCard, tensor_card
 from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
 

@@ -10,15 +10,14 @@ from dispatchviz.explain.calls.cell_card import cell_card
 from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.calls.structured_call import structured_call
 from dispatchviz.explain.graph.engine_state import engine_state
+from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.explain.locations.source_view import source_at
-from dispatchviz.explain.moment.program_output import output_until
-from dispatchviz.explain.moment.step_tensors import tensors_of, variables_of
-from dispatchviz.explain.moment.tensor_card import tensor_card
-from dispatchviz.explain.moment.thread_state import thread_state
-from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.things.crossing import crossing
 from dispatchviz.explain.things.step_things import things_of
+from dispatchviz.explain.trace_index.program_output import output_until
+from dispatchviz.explain.trace_index.step_tensors import tensors_of, variables_of
+from dispatchviz.explain.trace_index.tensor_card import tensor_card
+from dispatchviz.explain.trace_index.thread_state import thread_state
 
 from .founding import Tape, founding
 

@@ -14,10 +14,10 @@ import dispatchviz.torch as torch
 from dispatchviz.core.autograd.variables.variable import current_version, requires_grad
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.explain.moment.step_tensors import tensors_of, variables_of
-from dispatchviz.explain.moment.tensor_card import TensorCard, tensor_card
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.explain.trace_index.step_tensors import tensors_of, variables_of
+from dispatchviz.explain.trace_index.tensor_card import TensorCard, tensor_card
 from dispatchviz.running.program import run
 from dispatchviz.testing import event
 from dispatchviz.trace import Trace

@@ -15,8 +15,8 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.recorders.number_recorder import text_of
 from dispatchviz.core.tensor.conj_neg_bits import resolved
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.explain.moment.tensor_numbers import numbers_of
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import why_here
+from dispatchviz.explain.trace_index.tensor_numbers import numbers_of
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.running.program import run
 from dispatchviz.running.program_recorder import ProgramRecorder

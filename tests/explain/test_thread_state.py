@@ -10,7 +10,7 @@ import pytest
 import dispatchviz
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.thread.thread_state import thread
-from dispatchviz.explain.moment.thread_state import thread_state
+from dispatchviz.explain.trace_index.thread_state import thread_state
 from dispatchviz.running.program import run
 from dispatchviz.testing import event
 from dispatchviz.trace import Trace

@@ -10,8 +10,7 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.stored_events import StoredEvents
-from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.explain.trace_index.trace_index import index, latest
 from dispatchviz.running.program import run
 

@@ -30,7 +30,7 @@ from dispatchviz.outputs.step.step_text import print_step, view_names
 from dispatchviz.views.text.console import Console
 from tests.amounts import some
 from tests.explain.founding import founding
-from tests.explain.test_labels import KINDS, with_one_of
+from tests.explain.test_every_kind import KINDS, with_one_of
 from tests.hostile_texts import COMMANDS, HOSTILE, READABLE, everywhere, raw
 from tests.tui.screens import Reader, read
 from tests.waiting import HANGS

@@ -318,6 +318,7 @@ def test_a_question_whose_answer_was_shown_is_refused(tmp_path: Path) -> None:
     assert "a place before leads to step" in problem.text
 
 
+@pytest.mark.long
 def test_options_of_a_lesson_stand_before_its_name_or_behind_it(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(NEW, "utf-8")
     behind = dispatchviz("lesson", "--folder", tmp_path, "mine", "--plain")

@@ -8,7 +8,7 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.explain.kinds.all_kinds import label
 from dispatchviz.lessons.stops import FORMS, UnknownStopError, step_named
 from tests.explain.programs import traced
 

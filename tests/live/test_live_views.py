@@ -13,7 +13,7 @@ import pytest
 from dispatchviz import Trace
 from dispatchviz.cli import main
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.sentences.rules.knowledge import KNOWN
+from dispatchviz.explain.kinds.all_kinds import KINDS
 from dispatchviz.live.installed_torch import accelerator, cuda_text, installed_torch
 from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.outputs.step.step_text import BECAUSE, LOG, THEN_AND_NOW, view_names, view_text
@@ -97,13 +97,13 @@ def test_the_log_names_the_command_that_lists_what_is_not_seen(
 def test_kinds_are_known_as_the_table_says(traces: dict[str, Trace]) -> None:
     met = {type(event) for trace in traces.values() for event in trace}
 
-    assert met == {kind for kind, known in KNOWN.items() if known.how != "unseen"}
+    assert met == {kind for kind, record in KINDS.items() if record.known.how != "unseen"}
 
 
 def test_fields_that_are_not_seen_have_one_value(traces: dict[str, Trace]) -> None:
     values = defaultdict(set)
     for event in (event for trace in traces.values() for event in trace):
-        for field, (how, _) in KNOWN[type(event)].fields.items():
+        for field, (how, _) in KINDS[type(event)].known.fields.items():
             if how == "unseen":
                 values[type(event), field].add(getattr(event, field))
 

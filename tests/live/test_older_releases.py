@@ -15,7 +15,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.explain.cells.computed_table import SKIPPED, kept_rows
 from dispatchviz.explain.keys.key_layouts import layout_of
 from dispatchviz.explain.keys.own_numbers import own_cell, own_shown
-from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.explain.kinds.all_kinds import label
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.installed_torch import DESCRIBED, installed_torch, release
 from dispatchviz.live.kernel_calls import hands_out_kernels

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.explain.kinds.all_kinds import label
 from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
 from tests.cli.command import FORUM

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.outputs.chosen_steps import Steps
 from dispatchviz.outputs.format import Request

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.foundation.child_processes import running
 from dispatchviz.outputs.picture import svg as module
 from dispatchviz.outputs.picture.dot import MOST_USES, Drawing, drawing
 from dispatchviz.outputs.picture.graph_picture import backward_graph, render
@@ -206,6 +207,11 @@ def test_a_layout_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatc
 def test_a_child_that_dies_is_an_error() -> None:
     with pytest.raises(RenderError, match="ended with status -6"):
         module._child([sys.executable, "-c", "import os; os.abort()"], "")
+
+
+def test_a_child_says_why_graphviz_refuses_the_text() -> None:
+    with pytest.raises(RenderError, match=r"^Failed to parse DOT source"):
+        module._child(running(module.graphviz_wasm.__name__, ()), "digraph {")
 
 
 def test_a_leaf_used_a_thousand_times_is_drawn() -> None:

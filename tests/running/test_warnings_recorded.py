@@ -9,9 +9,8 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.seam import recorder
+from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.explain.outline.facts import facts
-from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.running.program_recorder import ProgramRecorder
 from tests.explain.programs import traced
 from tests.steps import line

@@ -96,6 +96,7 @@ RECORDS = ordered(
 )
 
 
+@pytest.mark.long
 @given(st.dictionaries(NAMES, RECORDS, min_size=1, max_size=3))
 def test_any_records_are_read_as_they_were_written(found: dict[str, dict[str, Any]]) -> None:
     read = RecordFile(file_text("2.13.0", found))

@@ -65,6 +65,7 @@ def among(trace: Trace, wanted: Callable[[ev.AnyEvent], bool]) -> list[int]:
     return [event.seq for event in trace if wanted(event)]
 
 
+@pytest.mark.long
 def test_every_kind_stops_where_the_events_say() -> None:
     compared = 0
     for name in (*SAMPLE, "loop"):

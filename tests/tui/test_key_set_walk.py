@@ -10,7 +10,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.calls.key_set_lanes import INCLUDED, UNITED, WINNER, stages
 from dispatchviz.explain.calls.key_set_stages import stage_name, stage_sentence, stages_at
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.testing import redispatch
 from dispatchviz.tui.screens.help_screen import help_rows
 from dispatchviz.tui.widgets.bar import Bar

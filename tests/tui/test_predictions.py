@@ -11,12 +11,12 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.explain.outline.levels import ALL
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.predictions import trace_predictions
 from dispatchviz.explain.predictions.prediction import Kind, Prediction
 from dispatchviz.explain.predictions.trace_predictions import prediction_at, predictions_after
-from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.testing import call
 from dispatchviz.tui.commands.moves import jump, move
 from dispatchviz.tui.commands.predicting import answered, forgotten, guess_note, masked, started
@@ -269,6 +269,7 @@ def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     assert "cannot be written" in note.plain
 
 
+@pytest.mark.long
 def test_the_next_question_is_looked_for_nearby() -> None:
     """Of a loop whose topics are all done no more is read than a few steps, however long it is."""
     trace = traced("import torch\nx = torch.ones(2)\nfor i in range(300):\n    x = x * 2.0\n")

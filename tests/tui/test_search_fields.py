@@ -8,8 +8,7 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.tui.commands.move_notes import nothing_has
 from dispatchviz.tui.commands.searching import meanwhile
 from dispatchviz.views.cursor.search_fields import NAMING, tensors_in
@@ -63,6 +62,7 @@ def test_terms(text: str, query: Query) -> None:
 # -- fields ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_every_field_finds_what_the_events_say() -> None:
     compared = 0
     for name in (*SAMPLE, "loop"):

@@ -6,7 +6,7 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.tui.commands import sharing
 from dispatchviz.tui.widgets.prompt import Prompt
 from dispatchviz.views.bars.why_bar import first_notes

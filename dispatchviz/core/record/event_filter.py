@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.events import CONTAINERS, AnyEvent
+from dispatchviz.core.record.events import AnyEvent, Container
 from dispatchviz.foundation.errors import DispatchvizError
 
 KEYS = ("op", "line", "module", "step")
@@ -78,7 +78,7 @@ class EventFilter:
         """Those of the next events that are kept, each after the events that it is within."""
         for event in events:
             selected = self._conditions(event)
-            is_container = isinstance(event, CONTAINERS)
+            is_container = isinstance(event, Container)
             if is_container:
                 self._selected[event.seq], self._outer[event.seq] = selected, event.parent
                 self._held[event.seq] = event
@@ -117,7 +117,7 @@ class EventFilter:
 
     def _numbered(self, event: AnyEvent, parent: int | None) -> AnyEvent:
         number, self.kept = self.kept, self.kept + 1
-        if isinstance(event, CONTAINERS):
+        if isinstance(event, Container):
             self._numbers[event.seq] = number
             self._held.pop(event.seq, None)
         if isinstance(event, ev.SourceLine) and event.caller is not None:

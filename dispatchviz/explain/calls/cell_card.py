@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.keys.own_numbers import own_cell, own_keys
-from dispatchviz.explain.sentences import dispatch_sentences
+from dispatchviz.explain.kinds.dispatch import selected
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, within
 
 
@@ -71,7 +71,7 @@ def cell_card(trace: Trace, seq: int) -> CellCard | None:
         reason=chosen.reason,
         source=chosen.source,
         registered=chosen.registered,
-        why=dispatch_sentences.selected(chosen).text,
+        why=selected(chosen).text,
         candidates=tuple(_candidates(chosen)),
     )
 

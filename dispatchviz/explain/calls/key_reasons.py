@@ -17,9 +17,9 @@ from dispatchviz.explain.keys.key_text import (
     runtime_name,
 )
 from dispatchviz.explain.sentences import functorch_sentences
-from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.trace_index.display_names import tensor_name, tensor_names
 from dispatchviz.explain.trace_index.enclosing_steps import around, excluder, includer, key_of_kernel
+from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.trace_index import index, latest
 from dispatchviz.foundation.english import capital, listed
 

@@ -11,8 +11,8 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.table.pytorch_registrations import pytorch_operators
 from dispatchviz.explain.cells.computed_table import Row, kept_rows, table_card
 from dispatchviz.explain.cells.pytorch_tables import pytorch
-from dispatchviz.explain.sentences.rules.knowledge import build_of
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, within
+from dispatchviz.explain.trace_index.recorded_engine import build_of
 
 REGISTRATIONS_LOOKED_AT = 2_000
 """So many of a program's registrations are looked at for those that change an operator's table."""

@@ -113,10 +113,6 @@ class AlignedRows:
             return None
         return self.alignment.own_difference(pair.first, pair.second)
 
-    def is_equal(self, pair: Pair) -> bool:
-        """Whether nothing differs in a row, and below it."""
-        return self.likeness(pair) == "same"
-
     def kind(self, side: int, seq: int) -> str:
         """The name of the kind of a run's step."""
         return self.trees[side].kind(seq)

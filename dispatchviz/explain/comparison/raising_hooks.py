@@ -6,7 +6,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events.hook_events import BEFORE_NODE
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.node.node_hooks import hooks_of
-from dispatchviz.explain.sentences.rules.knowledge import is_live
+from dispatchviz.explain.trace_index.recorded_engine import is_live
 
 
 def not_evaluated(trace: Trace) -> frozenset[int]:

@@ -27,7 +27,7 @@ from dispatchviz.core.thread.guard_names import guard_name
 from dispatchviz.explain.comparison.first_mentions import FirstMentions
 from dispatchviz.explain.comparison.met_nodes import MetNodes
 from dispatchviz.explain.comparison.raising_hooks import not_evaluated
-from dispatchviz.explain.sentences.rules.knowledge import UNSEEN_RUNNING
+from dispatchviz.explain.trace_index.recorded_engine import UNSEEN_RUNNING
 
 KEPT = (
     ev.Dispatched, ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.KernelEntered,

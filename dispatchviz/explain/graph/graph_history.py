@@ -21,8 +21,8 @@ from dispatchviz.explain.graph.backwards import Backward, Backwards
 from dispatchviz.explain.graph.node_events import NodeEvents
 from dispatchviz.explain.graph.node_structures import NodeStructures
 from dispatchviz.explain.graph.nodes_by_age import NodesByAge
-from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
+from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.trace_index import Index, index
 
 

@@ -12,7 +12,6 @@ from enum import Enum
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import Awaits, Entry, Mark
-from dispatchviz.explain.sentences import event_groups
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
@@ -174,12 +173,11 @@ class _Life:
             self._state = after_error(self._state)
         elif event is Mark.PRUNED:
             self._state, self._started = State.PRUNED, None
-        elif isinstance(event, event_groups.EngineEvent):
-            self._follow_engine(event)
-        elif isinstance(event, event_groups.ForwardEvent):
+        else:
             self._follow_forward(event)
+            self._follow_engine(event)
 
-    def _follow_forward(self, event: event_groups.ForwardEvent) -> None:
+    def _follow_forward(self, event: ev.AnyEvent) -> None:
         match event:
             case ev.NodeCreated():
                 self._created, self._name, self._sequence_nr = event, event.name, event.sequence_nr
@@ -199,7 +197,7 @@ class _Life:
             case ev.HistorySet() | ev.HistoryRebased():
                 self._outputs[event.output_nr] = event.tensor, event.seq
 
-    def _follow_engine(self, event: event_groups.EngineEvent) -> None:
+    def _follow_engine(self, event: ev.AnyEvent) -> None:
         """A Node that has run starts afresh as soon as another backward reaches it."""
         match event:
             case ev.DependencyMet():

@@ -15,6 +15,10 @@ GENERATED = AUTOGRAD
 DISPATCHER = "aten/src/ATen/core/dispatch/Dispatcher.h"
 ENGINE = "torch/csrc/autograd/engine.cpp"
 NODE = "torch/csrc/autograd/node.h"
+ENTRY = "aten/src/ATen/core/dispatch/OperatorEntry.cpp"
+LAYERS = "aten/src/ATen/functorch/DynamicLayer.cpp"
+VARIABLE = "torch/csrc/autograd/variable.cpp"
+VARIABLE_TYPE = "torch/csrc/autograd/VariableTypeUtils.h"
 
 
 def debug_file(registered: str) -> str:

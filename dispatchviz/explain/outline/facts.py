@@ -1,7 +1,7 @@
 """What happened between two steps, in few words: the calls with their keys, Nodes, runs of the engine, errors, results.
 
 All of it is read off columns and a few events, so that a row of a list says it as soon as it comes into sight. A fact
-is a text with the group of events that it is about (``event_groups.SIGNS``).
+is a text with the group of events that it is about (``kind.SIGNS``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.call_facts import Fact, call_facts
 from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name
-from dispatchviz.explain.trace_index.steps_between import between, events_between
+from dispatchviz.explain.trace_index.events_of_kind import between, events_between
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import plain_dtype, shaped
 

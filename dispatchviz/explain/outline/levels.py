@@ -9,47 +9,8 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.kinds.all_kinds import KINDS
 from dispatchviz.explain.trace_index.folded_steps import shown_ranges
-
-LINES: tuple[type[ev.Event], ...] = (
-    ev.SourceLine,
-    ev.Printed,
-    ev.Warned,
-    ev.ErrorRaised,
-    ev.ProgramRaised,
-    ev.Unknown,
-)
-CALLS: tuple[type[ev.Event], ...] = (
-    *LINES,
-    ev.Dispatched,
-    ev.TorchDispatchEntered,
-    ev.FunctionEntered,
-    ev.TensorFormatted,
-    ev.NodeCreated,
-    ev.NoNodeMade,
-    ev.BackwardStarted,
-    ev.NodeStarted,
-    ev.GradientAccumulated,
-    ev.HookRan,
-    ev.AnomalyFound,
-    ev.RequiresGradSet,
-    ev.GradModeChanged,
-    ev.InferenceModeChanged,
-    ev.AutocastChanged,
-    ev.AutocastCast,
-    ev.DynamicLayerPushed,
-    ev.OperatorDefined,
-    ev.KernelRegistered,
-)
-KEYS: tuple[type[ev.Event], ...] = (
-    *CALLS,
-    ev.BindingEntered,
-    ev.KeySetComputed,
-    ev.FallthroughSkipped,
-    ev.KernelSelected,
-    ev.KernelEntered,
-    ev.GuardEntered,
-)
 
 
 class Level(NamedTuple):
@@ -62,10 +23,14 @@ class Level(NamedTuple):
     """What is listed, for the reader."""
 
 
+def _kinds(*levels: str) -> tuple[type[ev.Event], ...]:
+    return tuple([kind for kind, record in KINDS.items() if record.level in levels])
+
+
 LEVELS = (
-    Level("lines", LINES, "Lines of the program, what it prints, errors"),
-    Level("calls", CALLS, "Calls, redispatches, Nodes, the engine's Nodes, modes"),
-    Level("keys", KEYS, "Also key sets, skipped keys, cells, kernels, guards"),
+    Level("lines", _kinds("lines"), "Lines of the program, what it prints, errors"),
+    Level("calls", _kinds("lines", "calls"), "Calls, redispatches, Nodes, the engine's Nodes, modes"),
+    Level("keys", _kinds("lines", "calls", "keys"), "Also key sets, skipped keys, cells, kernels, guards"),
     Level("all", None, "Every step"),
 )
 """From few steps to all."""

@@ -7,17 +7,16 @@ from itertools import islice
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.columns import NONE
+from dispatchviz.explain.kinds.all_kinds import group, label
 from dispatchviz.explain.outline.call_facts import Fact
 from dispatchviz.explain.outline.facts import facts, leaves, sized
 from dispatchviz.explain.outline.line_rows import GOES_ON, RowKind
 from dispatchviz.explain.outline.outline import MANY, Outline
-from dispatchviz.explain.sentences.event_groups import group
-from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import source_text, within
+from dispatchviz.explain.trace_index.events_of_kind import between
 from dispatchviz.explain.trace_index.other_threads import line_elsewhere, lines_meanwhile
 from dispatchviz.explain.trace_index.source_lines import source_lines
-from dispatchviz.explain.trace_index.steps_between import between
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import plain_dtype, shaped
 

@@ -11,9 +11,9 @@ from dispatchviz.explain.calls.cell_card import Candidate, cell_card
 from dispatchviz.explain.calls.key_set_card import KeySetCard, key_set_card
 from dispatchviz.explain.calls.key_set_lanes import ARGUMENTS, EXCLUDED, INCLUDED, UNITED, Lane, lanes
 from dispatchviz.explain.keys.key_text import is_autograd, is_backend
+from dispatchviz.explain.kinds.dispatch import key_set
 from dispatchviz.explain.predictions.outer_calls import is_outer
 from dispatchviz.explain.predictions.prediction import MOST, Kind, Prediction, prediction
-from dispatchviz.explain.sentences import dispatch_sentences
 from dispatchviz.explain.sentences.kernel_sentences import named, subject
 from dispatchviz.explain.sentences.statement import text_of
 from dispatchviz.explain.trace_index.enclosing_steps import kernel_before, within
@@ -54,7 +54,7 @@ def _no_key(trace: Trace, card: KeySetCard, computed: ev.KeySetComputed | None) 
         return NO_KEY, f"A call goes to Undefined only if no key is left, and {card.winner} is."
     if computed is None:
         return NO_KEY, "The set that was given is empty."
-    return NO_KEY, text_of([dispatch_sentences.key_set(trace, computed)])
+    return NO_KEY, text_of([key_set(trace, computed)])
 
 
 def _key_question(trace: Trace, call: ev.Dispatched, is_call: bool) -> str:

@@ -11,11 +11,11 @@ from dispatchviz.explain.graph.backwards import Backward
 from dispatchviz.explain.graph.engine_state import Waiting, engine_state, left_of
 from dispatchviz.explain.graph.graph_history import backward_around, history
 from dispatchviz.explain.graph.queued_nodes import QueuedNode, queue_at, queue_device
+from dispatchviz.explain.kinds.all_kinds import statements, why_here
 from dispatchviz.explain.predictions.prediction import LONGEST, MOST, Kind, Prediction, prediction
-from dispatchviz.explain.sentences import ready_queue_sentences
 from dispatchviz.explain.sentences.node_sentences import NO_NUMBER
-from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node
+from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import capital, counted, listed, shortened
 
@@ -85,7 +85,7 @@ def is_ready(trace: Trace, event: ev.DependencyMet) -> Prediction | None:
     if backward is None or edges < 2 or not (event.skipped or backward.needs(event.node)):
         return None
     before = edges - 1 - event.left if event.skipped else edges - left_of(trace, backward, event.node, event.seq - 1)
-    title, why = node_title(trace, event.node, event.seq), ready_queue_sentences.why(trace, event).text
+    title, why = node_title(trace, event.node, event.seq), why_here(trace, event.seq)
     choices = [("yes: it goes into the ready queue", why)]
     choices += [(f"no: it waits for {counted(left, 'more gradient')}", why) for left in range(1, min(edges, 4))]
     choices.append((NEVER, why if event.skipped else f"This pass needs it. {why}"))
@@ -120,7 +120,7 @@ def which_node(trace: Trace, event: ev.NodeStarted) -> Prediction | None:
     queue = queue_at(trace, event)
     if queue.has(queue_device(event.device), 0, event.sequence_nr):
         return None  # of equal numbers the order in the heap decides, which nobody can know
-    said = ready_queue_sentences.why(trace, event)
+    said = statements(trace, event.seq)[0]
     ready = list(islice(queue.of(queue_device(event.device), backward.event.depth), READY))
     state = engine_state(trace, event.seq - 1)
     waiting = () if state is None else state.waiting[:WAITING]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.explain.predictions.prediction import Kind, Prediction, prediction
-from dispatchviz.explain.sentences import gradient_sentences
 from dispatchviz.explain.trace_index.display_names import tensor_name
 
 FIRST = ("stolen", "copied")
@@ -15,7 +15,7 @@ FIRST = ("stolen", "copied")
 def how_accumulated(trace: Trace, event: ev.GradientAccumulated) -> Prediction | None:
     """Asked when an AccumulateGrad runs."""
     leaf = tensor_name(trace, event.tensor, event.seq)
-    said = gradient_sentences.why(trace, event)
+    said = why_here(trace, event.seq)
     texts = {
         "stolen": f"stolen: {leaf}.grad shares its memory, nothing is copied",
         "copied": f"copied: {leaf}.grad gets memory of its own",
@@ -23,11 +23,11 @@ def how_accumulated(trace: Trace, event: ev.GradientAccumulated) -> Prediction |
         "added out of place": f"the old {leaf}.grad and it are added into a new tensor",
     }
     not_at_all = f"not at all: {leaf}.grad stays as it is"
-    runs = f"AccumulateGrad runs, and that writes {leaf}.grad; grad() would return the gradient instead. {said.text}"
+    runs = f"AccumulateGrad runs, and that writes {leaf}.grad; grad() would return the gradient instead. {said}"
     return prediction(
         Kind.GRADIENT,
         f"The gradient t{event.gradient} is at AccumulateGrad ({leaf}): how does {leaf}.grad get it?",
-        [*((text, _reason(leaf, how, event, said.text)) for how, text in texts.items()), (not_at_all, runs)],
+        [*((text, _reason(leaf, how, event, said)) for how, text in texts.items()), (not_at_all, runs)],
         texts[event.how],
         event.seq,
         (event.how, event.why),

@@ -9,10 +9,9 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.codegen.definitions import definition
 from dispatchviz.explain.keys.key_text import is_autograd
+from dispatchviz.explain.kinds.all_kinds import statements
 from dispatchviz.explain.predictions.outer_calls import is_outer
 from dispatchviz.explain.predictions.prediction import Kind, Prediction, prediction
-from dispatchviz.explain.sentences.forward_sentences import why as why_forward
-from dispatchviz.explain.sentences.statement import Statement, text_of
 from dispatchviz.explain.trace_index.display_names import plain_node
 from dispatchviz.explain.trace_index.enclosing_steps import around
 
@@ -55,8 +54,7 @@ def _is_asked(event: ev.NodeCreated | ev.NoNodeMade, name: str) -> bool:
 
 
 def _sentence(trace: Trace, event: ev.NodeCreated | ev.NoNodeMade) -> str:
-    said = why_forward(trace, event)
-    return said.text if isinstance(said, Statement) else text_of(said[:1])
+    return statements(trace, event.seq)[0].text
 
 
 @lru_cache(maxsize=1024)

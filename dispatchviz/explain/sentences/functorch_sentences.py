@@ -2,95 +2,16 @@
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from dispatchviz.core.keys.key_set import full_after, functorch_batched_ks, raw, subtract
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.keys.key_text import keys_text
-from dispatchviz.explain.sentences.event_groups import LayerEvent
-from dispatchviz.explain.sentences.statement import Statement
-from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around, key_of_kernel
-from dispatchviz.explain.trace_index.trace_index import index, latest
-from dispatchviz.foundation.english import shaped
 
 _FRONT, _BACK = DispatchKey.FuncTorchDynamicLayerFrontMode, DispatchKey.FuncTorchDynamicLayerBackMode
 
 _FROM_FRONT_TO_BACK = subtract(full_after(_FRONT), full_after(_BACK)) | raw(_FRONT)
-
-
-def why(trace: Trace, event: LayerEvent) -> Statement:
-    """Why the stack of transforms changes."""
-    match event:
-        case ev.DynamicLayerPushed():
-            return _pushed(event)
-        case ev.DynamicLayerPopped():
-            return _popped(event)
-        case _:
-            assert_never(event)
-
-
-def _transform(event: LayerEvent) -> str:
-    return f"{event.transform.lower()} of level {event.level}"
-
-
-def _pushed(event: ev.DynamicLayerPushed) -> Statement:
-    if event.why != "begins":
-        text = f"The call below has returned, so the {_transform(event)} is pushed back onto the stack."
-        return Statement("transform pushed again", text)
-    what = f"A transform begins: the {_transform(event)} is on top of the stack"
-    if event.level > 1:
-        return Statement("inner transform begins", f"{what}. It gets a call before those below it do.")
-    text = (
-        f"{what}. From here on the thread includes FuncTorchDynamicLayerFrontMode, so every call of this thread goes "
-        "to the transform first, and FuncTorchDynamicLayerBackMode, where the call leaves the transform."
-    )
-    return Statement("transform begins", text)
-
-
-def _popped(event: ev.DynamicLayerPopped) -> Statement:
-    last = event.level == 1
-    if event.why == "ends":
-        rest = "calls are ordinary calls again" if last else "those below it go on"
-        return Statement("transform ends", f"The {_transform(event)} ends and is popped off the stack: {rest}.")
-    where = "as it would have been without any transform" if last else f"by the transform of level {event.level - 1}"
-    text = (
-        f"The {_transform(event)} has processed the call and is popped off the stack, so that the call is handled "
-        f"{where}."
-    )
-    return Statement("transform popped", text)
-
-
-def why_batched(trace: Trace, event: ev.BatchedTensorMade) -> Statement:
-    """What a BatchedTensor hides."""
-    value = tensor_name(trace, event.value, event.seq)
-    made = index(trace).tensors.get(event.tensor)
-    seen = f", so the function sees {shaped(made.shape)}" if made is not None else ""
-    text = (
-        f"{tensor_name(trace, event.tensor, event.seq)} is {value} with its dimension {event.bdim} hidden, for the "
-        f"vmap of level {event.level}{seen}. It has the keys of {value}'s device and FuncTorchBatched, which picks the "
-        "batch rules."
-    )
-    return Statement("BatchedTensor made", text)
-
-
-def why_wrapped(trace: Trace, event: ev.TensorWrapperMade) -> Statement:
-    """What a level of ``grad`` works on."""
-    value = tensor_name(trace, event.value, event.seq)
-    name, transform = tensor_name(trace, event.tensor, event.seq), _transform_of(trace, event.level, event.seq)
-    own = "tangent" if transform == "jvp" else "history"
-    text = (
-        f"{name} wraps {value} for the {transform} of level {event.level}: its {own} belongs to that level, {value} "
-        "does not have it."
-    )
-    return Statement("TensorWrapper made", text)
-
-
-def _transform_of(trace: Trace, level: int, at: int) -> str:
-    """The transform that has a level as of a step."""
-    return latest(index(trace).transforms.get(level, []), at) or "transform"
 
 
 _TASKS = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.sentences.sentence_claims import History
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name
+from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.trace_index import index
 
 CLAIMED = 16

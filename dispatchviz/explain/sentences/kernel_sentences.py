@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 
 from dispatchviz.core.kernel.kernel_names import NOT_IMPLEMENTED
+from dispatchviz.core.layers.autocast.autocast_policies import policy_of
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.keys.key_names import recorded_key
 from dispatchviz.explain.keys.key_text import is_autograd, is_backend
 from dispatchviz.explain.keys.own_numbers import own_shown
-from dispatchviz.explain.sentences import autocast_sentences, functorch_sentences
+from dispatchviz.explain.sentences import functorch_sentences
 from dispatchviz.explain.sentences.sentence_claims import AutogradKernel
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name, tensor_names
@@ -77,13 +79,22 @@ def _task(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, chosen: ev
         return Statement("kernel: ADInplaceOrView", f"It redispatches, and then {after}.")
     if call.key == "BackendSelect":
         return _backend_select(trace, event)
-    if call.key.startswith("Autocast") and (cast := autocast_sentences.task(call.operator, call.key)):
+    if call.key.startswith("Autocast") and (cast := _autocast_task(call.operator, call.key)):
         return Statement("kernel: autocast", cast)
     if transform := functorch_sentences.task(call.key, reason):
         return Statement("kernel: functorch", transform)
     if is_backend(call.key):
         return _backend(trace, event, call, chosen.source if chosen else "")
     return Statement("kernel: key set", f"Its key set is {own_shown(trace.header, event.key_set)}.")
+
+
+def _autocast_task(operator: str, key: str) -> str:
+    """What an autocast kernel does: its cast policy; empty if it is not known."""
+    policy = policy_of(operator.partition("::")[2], recorded_key(key))
+    if policy is None:
+        return ""
+    again = "" if policy.name == "banned" else f" Then it excludes {key} and calls the operator again."
+    return f"Its cast policy is {policy.name}: {policy.value}.{again}"
 
 
 def _composite(trace: Trace, event: ev.KernelEntered) -> Statement:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.step_sentences import statements
+from dispatchviz.explain.kinds.all_kinds import statements
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index.display_names import plain_node
 

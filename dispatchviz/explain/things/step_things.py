@@ -9,12 +9,12 @@ from itertools import islice
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.errors.version_counters import invalidated_of
-from dispatchviz.explain.moment.step_tensors import tensors_of
 from dispatchviz.explain.things.crossing import calls_of, made_by, root_within, where_raised
 from dispatchviz.explain.things.named_things import things_in_sentence
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index import statements
 from dispatchviz.explain.trace_index.enclosing_steps import around
+from dispatchviz.explain.trace_index.step_tensors import tensors_of
 from dispatchviz.explain.trace_index.trace_index import index
 
 MOST = 12

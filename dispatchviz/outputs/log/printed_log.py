@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.event_groups import SIGNS
+from dispatchviz.explain.kinds.kind import SIGNS
 from dispatchviz.foundation.terminal_output import print_lines, print_paged, print_painted
 from dispatchviz.outputs.log.log_filter import ALL_STEPS, LogFilter
 from dispatchviz.outputs.log.text_log import WIDTH, LogRow, log_rows, text_log

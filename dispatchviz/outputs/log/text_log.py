@@ -17,54 +17,18 @@ from typing import NamedTuple
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.errors.version_counters import invalidated_by
-from dispatchviz.explain.sentences.event_groups import SIGNS
-from dispatchviz.explain.sentences.rules.knowledge import engine_text
-from dispatchviz.explain.sentences.step_labels import LABELS, sign
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import KINDS, sign, why_here
+from dispatchviz.explain.kinds.kind import SIGNS
 from dispatchviz.explain.trace_index.enclosing_steps import caller, within
 from dispatchviz.explain.trace_index.folded_steps import unfolded_events
 from dispatchviz.explain.trace_index.other_threads import has_threads, line_elsewhere
+from dispatchviz.explain.trace_index.recorded_engine import engine_text
 from dispatchviz.foundation.shown_text import ShownLines, shown_lines
 from dispatchviz.outputs.log.line_breaks import broken
 from dispatchviz.outputs.log.log_filter import ALL_STEPS, EVERYTHING, LogFilter, chosen_steps
 
 WIDTH = 110
 """Columns of the log; labels may run over, reasons are wrapped."""
-
-DECISIVE: frozenset[type[ev.Event]] = frozenset(
-    {
-        ev.TorchDispatchEntered,
-        ev.AutocastChanged,
-        ev.AutocastCast,
-        ev.AutocastCacheCleared,
-        ev.NodeCreated,
-        ev.EdgesCollected,
-        ev.NoNodeMade,
-        ev.HistorySet,
-        ev.HistoryRebased,
-        ev.DualLevelEntered,
-        ev.DualLevelLeft,
-        ev.ForwardFormulaEntered,
-        ev.TangentSet,
-        ev.FunctionEntered,
-        ev.FunctionOutput,
-        ev.BackwardStarted,
-        ev.ExecInfoPopulated,
-        ev.NodeSkipped,
-        ev.NodeStarted,
-        ev.FormulaSkipped,
-        ev.GradientReduced,
-        ev.GradientBuffered,
-        ev.GradientAccumulated,
-        ev.ErrorRaised,
-    }
-)
-"""Kinds of events whose reason is always printed below them."""
-
-LESSONS: frozenset[type[ev.Event]] = frozenset(
-    {ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.GuardEntered, ev.Dispatched}
-)
-"""Kinds whose reason is printed in the program's own calls (of Dispatched: the redispatches)."""
 
 
 class LogRow(NamedTuple):
@@ -140,7 +104,7 @@ def _printed(trace: Trace, events: Events, reasons: _Reasons | _Errors, begin: i
         if goes_on := threads.goes_on(event):
             yield LogRow(f" {goes_on}", f"{'':{width}} ", SIGNS["program"])
         indent = "  " * depth
-        yield LogRow(f" {indent}{LABELS[kind](trace, event)}", f"{seq:>{width}} ", sign(event))
+        yield LogRow(f" {indent}{KINDS[kind].label(trace, event)}", f"{seq:>{width}} ", sign(event))
         reason = reasons.due(event, depths[seq])
         if begin == seq != 0:
             reason = why_here(trace, seq)
@@ -230,8 +194,8 @@ class _Reasons:
             calls.pop()
         if isinstance(event, ev.Dispatched):
             calls.append(_Call(event, depth))
-        kind = type(event)
-        if kind in DECISIVE or (kind in LESSONS and self._is_own(event)):
+        reason = KINDS[type(event)].reason_in_log
+        if reason == "always" or (reason == "own calls" and self._is_own(event)):
             return self._new(event)
         return self._new(event) if isinstance(event, ev.VersionBumped) and invalidated_by(self._trace, event) else ""
 

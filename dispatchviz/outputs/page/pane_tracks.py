@@ -17,12 +17,12 @@ from dispatchviz.explain.calls.operator_cells import operator_cells
 from dispatchviz.explain.codegen.operator_at_step import running_operator
 from dispatchviz.explain.graph.node.node_of_step import node_of_step
 from dispatchviz.explain.locations.source_view import source_at
-from dispatchviz.explain.moment.step_tensors import tensors_of
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
+from dispatchviz.explain.trace_index.step_tensors import tensors_of
 from dispatchviz.outputs.page.interned_lines import Lines
 from dispatchviz.outputs.page.moments import NO_NODE, NO_TENSOR, Kinds, moment
 from dispatchviz.outputs.page.tracks import Track
-from dispatchviz.views.cursor.cursor import ShownStack
+from dispatchviz.views.cursor.cursor_state import ShownStack
 from dispatchviz.views.layout.pane_layout import (
     CALLS,
     CELL,

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.kinds.all_kinds import group, label
+from dispatchviz.explain.kinds.kind import SIGNS
 from dispatchviz.explain.outline.call_facts import Fact
 from dispatchviz.explain.outline.levels import LEVELS
 from dispatchviz.explain.outline.line_rows import RowKind
 from dispatchviz.explain.outline.outline import MANY, Outline
 from dispatchviz.explain.outline.row_texts import Texts, heading, row_texts
-from dispatchviz.explain.sentences.event_groups import SIGNS, group
-from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.foundation.shown_text import shown
 from dispatchviz.outputs.page.interned_lines import Lines
 from dispatchviz.outputs.page.tracks import differences
 from dispatchviz.outputs.page.written_numbers import written
-from dispatchviz.views.cursor.cursor import ERRORS, FRAMES
+from dispatchviz.views.cursor.cursor import FRAMES
+from dispatchviz.views.cursor.cursor_state import ERRORS
 from dispatchviz.views.layout.needed_panes import order
 from dispatchviz.views.text.styled_line import line
 

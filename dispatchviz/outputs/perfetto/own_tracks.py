@@ -10,7 +10,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.graph.queued_nodes import queue_device
 from dispatchviz.explain.keys.own_numbers import own_shown
-from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.explain.kinds.all_kinds import label
 from dispatchviz.outputs.perfetto.made_nodes import LARGEST
 from dispatchviz.outputs.perfetto.profiler_slices import Slice
 

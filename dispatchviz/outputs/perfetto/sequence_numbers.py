@@ -10,7 +10,7 @@ from bisect import bisect_right
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.rules.knowledge import is_live
+from dispatchviz.explain.trace_index.recorded_engine import is_live
 from dispatchviz.outputs.perfetto.made_nodes import LARGEST
 from dispatchviz.outputs.perfetto.threads import Threads
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.rules.knowledge import engine_text
+from dispatchviz.explain.trace_index.recorded_engine import engine_text
 from dispatchviz.foundation.shown_text import shown
 from dispatchviz.outputs.perfetto.own_tracks import TRACKS, Length, OwnSlice, OwnTracks, Waits
 from dispatchviz.outputs.perfetto.profiler_slices import LASTS, Arrow, ProfilerSlices, Slice

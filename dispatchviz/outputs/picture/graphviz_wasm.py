@@ -5,7 +5,7 @@ each process (a second, more than most layouts), gives it the smallest stack, an
 which is in no known state after a failure and prints errors when the interpreter ends. The functions that the program
 exports are those that every runtime calls, and its path is where the package keeps it for all of them.
 
-This module knows nothing of the rest of the package, because it is also run as a script: DOT text in, SVG out.
+The module is also run in a process of its own: DOT text in, SVG out.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from importlib import metadata, resources
 from pathlib import Path
 from typing import Any
 
+from dispatchviz.foundation.errors import DispatchvizError
+
 STACK = 1 << 20 if sys.platform == "win32" else 2 << 20
 """Bytes; 2 MiB is the most that the runtime allows: it draws 5,000 Nodes of transformer blocks. Threads of Windows have
 less than that."""
@@ -37,7 +39,7 @@ _turn = threading.Lock()
 """Two layouts at once were seen to abort the process."""
 
 
-class LayoutError(Exception):
+class LayoutError(DispatchvizError):
     """Graphviz refuses the text, or gives up."""
 
 
@@ -163,6 +165,10 @@ def keep(path: Path, code: bytes) -> None:
         old.unlink()
 
 
-if __name__ == "__main__":
-    sys.stdout.buffer.write(layout(sys.stdin.buffer.read().decode()))
+def main() -> None:
+    """Draws the DOT text of the standard input."""
+    try:
+        sys.stdout.buffer.write(layout(sys.stdin.buffer.read().decode()))
+    except LayoutError as error:
+        sys.exit(str(error))
     sys.stdout.flush()

@@ -14,12 +14,11 @@ import importlib.util
 import re
 import shutil
 import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from dispatchviz.foundation.child_processes import ended_together, tied
+from dispatchviz.foundation.child_processes import ended_together, running, tied
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.outputs.picture import graphviz_wasm
 from dispatchviz.outputs.picture.dot import FONT, Drawing
@@ -123,7 +122,7 @@ def _wasm(drawing: Drawing) -> bytes:
     """The WebAssembly build; small drawings in this process, where they take some milliseconds."""
     check_size(drawing.boxes)
     if drawing.boxes + drawing.edges > BIG:
-        return _child([sys.executable, "-P", graphviz_wasm.__file__], drawing.source)
+        return _child(running(graphviz_wasm.__name__, ()), drawing.source)
     return graphviz_wasm.layout(drawing.source)
 
 
@@ -131,14 +130,14 @@ def _system_dot(drawing: Drawing, suffix: str = "svg") -> bytes:
     program = shutil.which("dot")
     if program is None:
         raise FileNotFoundError("not installed")
-    return _child([program, f"-T{suffix}"], drawing.source)
+    return _child(tied([program, f"-T{suffix}"]), drawing.source)
 
 
 def _child(command: list[str], source: str) -> bytes:
     """What a process makes of the DOT text."""
     pipe = subprocess.PIPE
     try:
-        with subprocess.Popen(tied(command), stdin=pipe, stdout=pipe, stderr=pipe) as process, ended_together(process):
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process, ended_together(process):
             picture, said = process.communicate(source.encode(), PATIENCE)
     except subprocess.TimeoutExpired:
         raise RenderError(f"{TOO_BIG}: took longer than {PATIENCE:.0f} s") from None

@@ -21,13 +21,12 @@ from dispatchviz.explain.calls.call_stack import call_stack
 from dispatchviz.explain.calls.cell_card import cell_card
 from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.graph.engine_state import engine_state
-from dispatchviz.explain.moment.step_tensors import tensors_of
-from dispatchviz.explain.moment.tensor_card import tensor_card
-from dispatchviz.explain.moment.thread_state import thread_state
-from dispatchviz.explain.sentences.rules.knowledge import engine_text
-from dispatchviz.explain.sentences.step_labels import label, sign
-from dispatchviz.explain.sentences.step_sentences import rule, why_here
+from dispatchviz.explain.kinds.all_kinds import label, rule, sign, why_here
 from dispatchviz.explain.things.thing import Thing
+from dispatchviz.explain.trace_index.recorded_engine import engine_text
+from dispatchviz.explain.trace_index.step_tensors import tensors_of
+from dispatchviz.explain.trace_index.tensor_card import tensor_card
+from dispatchviz.explain.trace_index.thread_state import thread_state
 from dispatchviz.foundation.terminal_output import print_json_lines
 from dispatchviz.outputs.log.text_log import log_rows
 from dispatchviz.outputs.step.step_text import LOG, WIDTH, check_view, step_shown, text_width, view_names, view_rows

@@ -16,13 +16,12 @@ from typing import Literal
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_stack import Frame
 from dispatchviz.explain.calls.folded_frames import GROUPS, OUTSIDE, folded
-from dispatchviz.explain.sentences.rules.knowledge import engine_text
+from dispatchviz.explain.kinds.all_kinds import label, rule, sign, why_here
 from dispatchviz.explain.sentences.step_counts import place_of
-from dispatchviz.explain.sentences.step_labels import label, sign
-from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.explain.things.questions import description, questions, title
 from dispatchviz.explain.things.step_things import things_of
 from dispatchviz.explain.things.uses import uses
+from dispatchviz.explain.trace_index.recorded_engine import engine_text
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.terminal_output import print_paged, print_painted
 from dispatchviz.outputs.log.printed_log import is_paged, print_log

@@ -13,10 +13,9 @@ from dispatchviz.explain.comparison.aligned_rows import Likeness, Pair
 from dispatchviz.explain.comparison.difference_sentences import said
 from dispatchviz.explain.comparison.divergence_sentences import lines_of, sameness, texts
 from dispatchviz.explain.comparison.divergences import Divergence
+from dispatchviz.explain.kinds.all_kinds import sign, why_here
 from dispatchviz.explain.outline.facts import facts
 from dispatchviz.explain.outline.row_texts import event_texts
-from dispatchviz.explain.sentences.event_groups import sign
-from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
 from dispatchviz.foundation.english import capital, counted
 from dispatchviz.tui.comparison.comparison_keymap import COMPARISON_GROUPS, COMPARISON_KEYMAP

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
 
-from dispatchviz.explain.sentences.event_groups import SIGNS
+from dispatchviz.explain.kinds.kind import SIGNS
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.text_view import TextView
 from dispatchviz.views.keymap import GROUPS, QUITS, STEP, Leaving, entries, in_force, key_of

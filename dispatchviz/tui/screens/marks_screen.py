@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
 
-from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.explain.kinds.all_kinds import label
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.choice_list import ChoiceList
 from dispatchviz.views.session import Session, Update

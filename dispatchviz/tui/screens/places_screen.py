@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 
 from dispatchviz.core.record.events import SourceLine
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.explain.kinds.all_kinds import label
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 from dispatchviz.tui.commands.move_notes import jumped
 from dispatchviz.tui.terminal.palette import Palette

@@ -9,7 +9,7 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.step_sentences import rule, why_here
+from dispatchviz.explain.kinds.all_kinds import rule, why_here
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.text_view import TextView
 from dispatchviz.views.bars.why_bar import message_lines, rule_lines

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.widgets.pane_view import NOTHING, PaneView
-from dispatchviz.views.cursor.cursor import Cursor, ShownStack
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.cursor.cursor_state import ShownStack
 from dispatchviz.views.layout.pane_layout import CALLS
 from dispatchviz.views.panes.pane_list import PANES
 from dispatchviz.views.text.styled_line import Line

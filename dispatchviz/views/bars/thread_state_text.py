@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dispatchviz.explain.moment.thread_state import ThreadState
+from dispatchviz.explain.trace_index.thread_state import ThreadState
 
 
 def short(state: ThreadState) -> str:

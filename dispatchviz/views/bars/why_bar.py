@@ -14,10 +14,9 @@ from dispatchviz.core.record.events import AnyEvent, ErrorRaised, ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.calls.key_set_stages import stage_sentence
+from dispatchviz.explain.kinds.all_kinds import how_known, how_known_in_short, rule, why_here
+from dispatchviz.explain.kinds.kind import Rule
 from dispatchviz.explain.outline.overview import counts, first_node
-from dispatchviz.explain.sentences.rules.event_rules import Rule
-from dispatchviz.explain.sentences.rules.knowledge import how_known, how_known_in_short
-from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import key_of
 from dispatchviz.views.predictions.spoilers import ASKED_FIRST, hides_sentence

@@ -9,7 +9,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.difference_sentences import Run, said
 from dispatchviz.explain.comparison.divergence_sentences import WIDTH, lines_of, raised, sameness, steps_of, texts
 from dispatchviz.explain.comparison.divergences import Comparison, Divergence, Lines
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.explain.trace_index.enclosing_steps import source_line
 from dispatchviz.foundation.english import capital, counted, shortened
 from dispatchviz.views.text.console import Console

@@ -20,8 +20,7 @@ from typing import Any
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.columns import NONE, Place
-from dispatchviz.explain.sentences.rules.event_rules import rule
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import rule, why_here
 from dispatchviz.explain.trace_index.display_names import plain_node
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.views.cursor import named_steps

@@ -18,9 +18,7 @@ from itertools import accumulate, islice
 
 from dispatchviz.core.record.events import AnyEvent, SourceLine
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.rules.event_rules import rule
-from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.kinds.all_kinds import label, rule, why_here
 from dispatchviz.views.cursor.near_steps import neighbour
 from dispatchviz.views.cursor.search_fields import candidates
 from dispatchviz.views.cursor.search_query import PLACE, Query, query_of

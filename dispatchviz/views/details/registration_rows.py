@@ -12,7 +12,7 @@ from dispatchviz.explain.cells.registration.lit_table import LitTable, lit_table
 from dispatchviz.explain.cells.registration.program_registrations import history_here, operator_here
 from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory
 from dispatchviz.explain.cells.registration.registration_steps import ALIAS, ChangedCells, RegistrationStep
-from dispatchviz.explain.sentences.rules.knowledge import is_live
+from dispatchviz.explain.trace_index.recorded_engine import is_live
 from dispatchviz.views.cards.registration_step_text import held, step_lines
 from dispatchviz.views.cards.registration_text import history_lines
 from dispatchviz.views.text.marked_console import MarkedConsole, spans

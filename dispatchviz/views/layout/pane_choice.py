@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from dispatchviz.core.record.events import AnyEvent
-from dispatchviz.explain.sentences.event_groups import group
+from dispatchviz.explain.kinds.all_kinds import group
 from dispatchviz.foundation.reader_rights import permits
 from dispatchviz.views.keymap import key_of
 from dispatchviz.views.layout.pane_layout import STEPS

@@ -15,7 +15,7 @@ from dispatchviz.explain.calls.call_roles import YOURS
 from dispatchviz.explain.calls.call_stack import Frame, call_stack
 from dispatchviz.explain.calls.folded_frames import folded
 from dispatchviz.explain.calls.whole_stack import called_below, whole_stack
-from dispatchviz.views.cursor.cursor import ShownStack
+from dispatchviz.views.cursor.cursor_state import ShownStack
 from dispatchviz.views.text.styled_line import PATH, Line, line
 
 WIDE = 60

@@ -11,7 +11,8 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.engine_state import EngineState, engine_state
 from dispatchviz.explain.graph.graph_history import history
-from dispatchviz.explain.sentences.rules.knowledge import is_live, unseen
+from dispatchviz.explain.kinds.all_kinds import unseen
+from dispatchviz.explain.trace_index.recorded_engine import is_live
 from dispatchviz.views.panes.engine.buffer_rows import leaf_rows, waiting_rows
 from dispatchviz.views.panes.engine.nested_rows import callbacks_section, nested_section, streams_section
 from dispatchviz.views.panes.engine.queue_rows import queue_rows

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.structured_call import structured_call
-from dispatchviz.explain.moment.thread_state import thread_state
-from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
+from dispatchviz.explain.trace_index.recorded_engine import is_unseen
+from dispatchviz.explain.trace_index.thread_state import thread_state
 from dispatchviz.views.layout.pane_layout import (
     CELL,
     ENGINE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.moment.program_output import output_until
+from dispatchviz.explain.trace_index.program_output import output_until
 from dispatchviz.views.panes.next_event import not_yet
 from dispatchviz.views.text.styled_line import Line, line
 

@@ -11,13 +11,12 @@ from typing import NamedTuple
 from rich.cells import cell_len
 
 from dispatchviz.core.record.events import SourceLine
+from dispatchviz.explain.kinds.all_kinds import group, label, sign
 from dispatchviz.explain.outline.levels import ALL
 from dispatchviz.explain.outline.line_rows import RowKind
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.outline.row_texts import Texts, heading, row_texts
 from dispatchviz.explain.outline.visible_rows import Row
-from dispatchviz.explain.sentences.event_groups import group, sign
-from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.foundation.english import shortened
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.text.styled_line import Line, Span, line

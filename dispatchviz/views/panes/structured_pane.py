@@ -12,11 +12,12 @@ from dispatchviz.explain.calls.class_of_call import class_of_call, does, family_
 from dispatchviz.explain.calls.structured_call import Part, StructuredCall, structured_call
 from dispatchviz.explain.codegen.class_tree import class_branches
 from dispatchviz.explain.codegen.structured_classes import OUTPUTS, Family, StructuredClass
+from dispatchviz.explain.kinds.all_kinds import unseen
 from dispatchviz.explain.locations.native_calls import native_calls
 from dispatchviz.explain.locations.native_files import structured_file
-from dispatchviz.explain.sentences.rules.knowledge import is_unseen, unseen
 from dispatchviz.explain.things.thing import TensorThing
 from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.foundation.english import plain_dtype, shaped
 from dispatchviz.views.panes.next_event import not_yet
 from dispatchviz.views.text.styled_line import PATH, Line, Span, line

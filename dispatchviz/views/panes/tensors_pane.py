@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_set_lanes import names_of
-from dispatchviz.explain.moment.step_tensors import tensors_of, variables_of
-from dispatchviz.explain.moment.tensor_card import TensorCard, tensor_card
 from dispatchviz.explain.things.thing import TensorThing
+from dispatchviz.explain.trace_index.step_tensors import tensors_of, variables_of
+from dispatchviz.explain.trace_index.tensor_card import TensorCard, tensor_card
 from dispatchviz.foundation.english import plain_dtype, shaped
 from dispatchviz.views.text.line_fitting import shorter
 from dispatchviz.views.text.styled_line import Line, line

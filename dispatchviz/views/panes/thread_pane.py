@@ -6,9 +6,10 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_set_lanes import names_of
 from dispatchviz.explain.keys.key_text import keys_text
-from dispatchviz.explain.moment.thread_state import Autocast, Guard, Switch, ThreadState, thread_state
-from dispatchviz.explain.sentences.rules.knowledge import is_unseen, unseen
+from dispatchviz.explain.kinds.all_kinds import unseen
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
+from dispatchviz.explain.trace_index.recorded_engine import is_unseen
+from dispatchviz.explain.trace_index.thread_state import Autocast, Guard, Switch, ThreadState, thread_state
 from dispatchviz.foundation.english import counted, plain_dtype
 from dispatchviz.views.text.styled_line import Line, line
 

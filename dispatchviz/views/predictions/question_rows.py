@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
-from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.views.text.line_fitting import wrap
 from dispatchviz.views.text.styled_line import Line, Span, line
 

@@ -20,9 +20,8 @@ from functools import cached_property
 from typing import Any
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.kinds.all_kinds import label, statements
 from dispatchviz.explain.sentences.statement import Statement
-from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.explain.sentences.step_sentences import statements
 from dispatchviz.trace import Trace
 from tests.claims.together.so_far import SoFar
 

@@ -22,8 +22,8 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.file_names import shown_file
 from dispatchviz.explain.calls.call_stack import call_stack
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.explain.locations.source_view import source_at
-from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.trace import Trace
 
 

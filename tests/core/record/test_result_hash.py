@@ -10,7 +10,7 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core.record.events import CONTAINERS, BindingEntered, Dispatched, KernelEntered, ResultHashed
+from dispatchviz.core.record.events import BindingEntered, Container, Dispatched, KernelEntered, ResultHashed
 from dispatchviz.core.record.recorders.result_hash import result_hash
 from dispatchviz.core.record.trace_file import Trace
 
@@ -91,7 +91,7 @@ def test_hashes_are_added_to_what_is_recorded_anyway() -> None:
     moved = [msgspec.structs.replace(each, seq=numbers[each.seq], parent=numbers[each.parent]) for each in kept]
     assert [type(each) for each in moved] == [type(each) for each in without]
     for one, other in zip(moved, without, strict=True):
-        if not isinstance(one, CONTAINERS) or isinstance(one, Dispatched | KernelEntered | BindingEntered):
+        if not isinstance(one, Container) or isinstance(one, Dispatched | KernelEntered | BindingEntered):
             assert (one.seq, one.parent) == (other.seq, other.parent)
     assert not without.steps_of(ResultHashed)
 

@@ -120,6 +120,7 @@ def test_what_is_said_to_keep_a_node_does_and_nothing_else(name: str, monkeypatc
     checked(HEAD + PROGRAMS[name][0], monkeypatch)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 def test_programs_that_keep_what_they_make(monkeypatch: pytest.MonkeyPatch) -> None:
     subjects = ("autograd", "functions", "hooks", "in_place", "views")

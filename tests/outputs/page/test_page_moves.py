@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.explain.outline.outline import Outline
-from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.running.program import run
 from dispatchviz.views.cursor.cursor import Cursor
 from tests.outputs.page.browser import Page

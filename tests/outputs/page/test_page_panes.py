@@ -9,8 +9,8 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.explain.predictions.trace_predictions import predictions_after
-from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.outputs.page.player_page import player_page
 from tests.explain.programs import traced
 from tests.outputs.page.browser import Page

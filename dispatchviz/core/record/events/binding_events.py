@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.event import Container
 from dispatchviz.core.record.events.field_types import Count
 
 
-class BindingEntered(Event, frozen=True):
+class BindingEntered(Container, frozen=True):
     """A Python binding was called and has parsed its arguments (``torch/csrc/utils/python_arg_parser.cpp``)."""
 
     function: str

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.event import Container, Event
 from dispatchviz.core.record.events.field_types import CellNumber, Count, KeySet, LineNumber, TensorNumber
 
 CallKind = Literal["call", "redispatch", "callBoxed", "redispatchBoxed", "callBoxedForDispatchKey"]
@@ -29,7 +29,7 @@ CellReason = Literal[
 (``OperatorEntry::computeDispatchTableEntryWithDebug``)."""
 
 
-class Dispatched(Event, frozen=True):
+class Dispatched(Container, frozen=True):
     """An operator is called or redispatched; open until the chosen kernel has returned."""
 
     how: CallKind
@@ -112,7 +112,7 @@ class KernelSelected(Event, frozen=True):
     none). Before format 3 ``not reached`` was ``not asked``, and ``does not cover KEY`` ``does not stand for KEY``."""
 
 
-class KernelEntered(Event, frozen=True):
+class KernelEntered(Container, frozen=True):
     """The kernel of a cell runs; open until it returns."""
 
     kernel: str

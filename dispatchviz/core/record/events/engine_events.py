@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.event import Container, Event
 from dispatchviz.core.record.events.field_types import (
     Count,
     EdgeNumber,
@@ -27,7 +27,7 @@ PruneReason = Literal["topological_nr", "should_execute"]
 it is looked at. ``should_execute``: no edge leads on to what was requested."""
 
 
-class BackwardStarted(Event, frozen=True):
+class BackwardStarted(Container, frozen=True):
     """``Engine::execute``; open until ``BackwardFinished``."""
 
     graph_task: GraphTaskNumber
@@ -109,7 +109,7 @@ class NodeSkipped(Event, frozen=True):
     """Number of the Node."""
 
 
-class NodeStarted(Event, frozen=True):
+class NodeStarted(Container, frozen=True):
     """The engine popped a Node and evaluates it (``Engine::evaluate_function``); open until ``NodeFinished``."""
 
     node: NodeNumber

@@ -16,3 +16,7 @@ class Event(Struct, frozen=True, gc=False, array_like=True, tag=True):
     """Position in the trace, from 0; the event's name everywhere."""
     parent: Step | None
     """``seq`` of the innermost event during which this one happened; None at the top."""
+
+
+class Container(Event, frozen=True):
+    """An event during which others can happen: it can be their parent."""

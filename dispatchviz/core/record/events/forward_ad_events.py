@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.event import Container, Event
 from dispatchviz.core.record.events.field_types import Count, Level, TensorNumber
 
 ForwardFormulaKind = Literal["auto_linear", "auto_element_wise", "Function", ""]
@@ -37,7 +37,7 @@ class DualLevelLeft(Event, frozen=True):
     """How many tensors had a tangent at that level."""
 
 
-class ForwardFormulaEntered(Event, frozen=True):
+class ForwardFormulaEntered(Container, frozen=True):
     """A kernel computes the tangent of its result, since an argument has one; open until it is computed."""
 
     formula: str

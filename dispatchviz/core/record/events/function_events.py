@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.event import Container, Event
 from dispatchviz.core.record.events.field_types import LineNumber, NodeNumber, Position, TensorNumber
 from dispatchviz.core.record.events.tensor_events import CreationMeta
 
@@ -16,7 +16,7 @@ OutputMark = Literal["dirty", "non-differentiable", ""]
 """What the forward said of an output (``mark_dirty``, ``mark_non_differentiable``); empty: nothing."""
 
 
-class FunctionEntered(Event, frozen=True):
+class FunctionEntered(Container, frozen=True):
     """``Function.apply``: the user's forward runs, with grad mode off; open until it returns.
 
     ``torch/csrc/autograd/python_function.cpp``. Its Node, and the edges, have been made.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.event import Container, Event
 from dispatchviz.core.record.events.field_types import KeySet
 
 
-class GuardEntered(Event, frozen=True):
+class GuardEntered(Container, frozen=True):
     """A guard changed the thread's key sets; open until ``GuardLeft``.
 
     ``c10/core/impl/LocalDispatchKeySet.h``, ``aten/src/ATen/core/LegacyTypeDispatch.h``.

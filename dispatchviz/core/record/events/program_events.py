@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.event import Container, Event
 from dispatchviz.core.record.events.field_types import Count, LineNumber, Step, TensorNumber
 
 FormattingMethod = Literal["Tensor.__repr__", "Tensor.__format__"]
 """The methods of Tensor that format it as text."""
 
 
-class SourceLine(Event, frozen=True):
+class SourceLine(Container, frozen=True):
     """The program runs a line, or returns to one; open until the next one."""
 
     file: str
@@ -61,7 +61,7 @@ class Printed(Event, frozen=True):
     """What it wrote, line ends included: up to the end of a line, or until another line of the program began."""
 
 
-class TensorFormatted(Event, frozen=True):
+class TensorFormatted(Container, frozen=True):
     """A tensor is formatted as text, by operators like any other computation; open until the text is complete.
 
     ``torch/_tensor_str.py``, ``torch/_tensor.py``.

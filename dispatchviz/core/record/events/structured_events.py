@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.event import Container, Event
 from dispatchviz.core.record.events.field_types import LineNumber, Size, TensorNumber
 
 StructuredVariant = Literal["functional", "in-place", "out", "default backend"]
@@ -18,7 +18,7 @@ SetOutputMethod = Literal["set_output_raw_strided", "set_output_strided", "set_o
 """Methods of ``at::impl::MetaBase``; the last two request strides that the kernel cannot do without."""
 
 
-class MetaEntered(Event, frozen=True):
+class MetaEntered(Container, frozen=True):
     """A structured kernel's meta function checks its arguments and requests its output; open until it returns.
 
     Operands that an elementwise kernel has to cast on the CPU are cast here (``TensorIteratorBase::compute_types``).
@@ -57,7 +57,7 @@ class ProxyCopied(Event, frozen=True):
     """Number of the output."""
 
 
-class ImplEntered(Event, frozen=True):
+class ImplEntered(Container, frozen=True):
     """A structured kernel's impl function writes the output; open until it returns."""
 
     function: str

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.event import Container, Event
 from dispatchviz.core.record.events.field_types import Count, KeySet, TensorNumber
 
 TorchDispatchKind = Literal["mode", "subclass"]
 """Whose ``__torch_dispatch__`` is called: that of the mode on top of the stack, or that of an argument's class."""
 
 
-class TorchDispatchEntered(Event, frozen=True):
+class TorchDispatchEntered(Container, frozen=True):
     """The Python fallback calls the ``__torch_dispatch__`` of a mode or of a tensor subclass; open until it returns.
 
     ``torch/csrc/utils/python_arg_parser.cpp``. What it calls on plain tensors does not reach it again.

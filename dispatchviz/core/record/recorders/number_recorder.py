@@ -7,7 +7,7 @@ nothing more is said, and that this is so is said once.
 
 Numbers on a GPU are copied to the host, for which the recording waits until the GPU has made them; the event says so.
 
-Not here: at which step which numbers hold (``explain/moment/tensor_numbers.py``).
+Not here: at which step which numbers hold (``explain/trace_index/tensor_numbers.py``).
 """
 
 from __future__ import annotations

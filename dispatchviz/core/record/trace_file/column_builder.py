@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dispatchviz.core.record.events import (
-    CONTAINERS,
     OPTIONAL,
     AnyEvent,
+    Container,
     Dispatched,
     FunctionOutput,
     GradientAccumulated,
@@ -35,7 +35,7 @@ _CODES = {kind: code for code, kind in enumerate(get_args(AnyEvent))}
 
 LINE = _CODES[SourceLine]
 
-_HOLDING = np.array([kind in (*CONTAINERS, Unknown) for kind in _CODES])
+_HOLDING = np.array([issubclass(kind, Container | Unknown) for kind in _CODES])
 """For each kind, whether other events can happen within it."""
 
 

@@ -15,6 +15,7 @@ from typing import Any, get_args
 import msgspec
 
 from dispatchviz.core.record.events import AnyEvent, Unknown
+from dispatchviz.foundation.errors import DispatchvizError
 
 Raw = bytes | memoryview
 
@@ -57,8 +58,8 @@ def encode_lines(events: Sequence[AnyEvent]) -> bytes:
         return b"".join(encode(event) + b"\n" for event in events)
 
 
-class LineError(ValueError):
-    """A line is no event, or not the one that comes there; ``good`` are the events before it."""
+class LineError(DispatchvizError, ValueError):
+    """A line is not an event, or its event belongs elsewhere; ``good`` has the events before it."""
 
     def __init__(self, good: list[AnyEvent]) -> None:
         super().__init__(f"not an event, after {len(good)} that are")

@@ -23,9 +23,9 @@ from dispatchviz.explain.cells.registration.registrations import (
     pytorch_registrations_of,
 )
 from dispatchviz.explain.codegen.operator_at_step import operator_at
-from dispatchviz.explain.sentences.rules.knowledge import build_of
 from dispatchviz.explain.trace_index import statements
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
+from dispatchviz.explain.trace_index.recorded_engine import build_of
 
 LOOKED_AT = 5_000
 """So many of a program's registrations are looked at, the last ones."""

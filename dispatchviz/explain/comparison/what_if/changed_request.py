@@ -13,7 +13,7 @@ import msgspec
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.what_if.changes import Change
-from dispatchviz.explain.sentences.rules.knowledge import engine_text, is_live
+from dispatchviz.explain.trace_index.recorded_engine import engine_text, is_live
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.shipped_examples import located
 

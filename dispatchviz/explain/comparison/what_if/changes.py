@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.rules.event_rules import GUARD_FILES
+from dispatchviz.explain.kinds.guard import GUARD_FILES
 from dispatchviz.foundation.english import listed
 from dispatchviz.foundation.errors import DispatchvizError
 

@@ -36,11 +36,6 @@ class OpenPass:
         return self.started.depth // (MAX_DEPTH + 1)
 
     @property
-    def depth_on_thread(self) -> int:
-        """How many passes are below it on the stack of its thread."""
-        return self.started.depth % (MAX_DEPTH + 1)
-
-    @property
     def owner(self) -> int:
         """``owner_``: the device whose thread called it; that of an outermost one is the caller's own."""
         index = "" if self.within is None else self.within.device.partition(":")[2]

@@ -11,8 +11,8 @@ from dispatchviz.explain.graph.backwards import Backward
 from dispatchviz.explain.graph.engine.final_callbacks import FinalCallback, final_callbacks
 from dispatchviz.explain.graph.engine.node_streams import NodeStreams, node_streams
 from dispatchviz.explain.graph.engine.pass_stack import OpenPass, open_passes
+from dispatchviz.explain.kinds.stream import stream_name
 from dispatchviz.explain.locations.pytorch_locations import ENGINE
-from dispatchviz.explain.sentences.stream_sentences import stream_name
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.views.panes.engine.section import FEW, MANY, Section, more
 from dispatchviz.views.text.styled_line import Line, line

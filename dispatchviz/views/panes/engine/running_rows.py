@@ -8,9 +8,9 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.engine.needed_edges import NeededEdge, needed_edges
 from dispatchviz.explain.locations.pytorch_locations import apply_function
-from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.things.thing import NodeThing
 from dispatchviz.explain.trace_index.display_names import node_title
+from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.views.panes.engine.section import MANY, more
 from dispatchviz.views.text.styled_line import Line, line
 

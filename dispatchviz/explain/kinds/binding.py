@@ -1,0 +1,54 @@
+"""The functions of PyTorch that the program calls."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.call_text import call_text
+from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
+from dispatchviz.explain.kinds.known import unseen
+from dispatchviz.explain.locations.pytorch_locations import (
+    binding_file,
+)
+from dispatchviz.explain.sentences.sentence_claims import BindingOf
+from dispatchviz.explain.sentences.statement import Statement, Statements
+from dispatchviz.foundation.english import ordinal, shortened
+
+
+def _why_binding(trace: Trace, event: ev.BindingEntered) -> Statements:
+    """How Python calls an operator."""
+    operator = _operator(trace, event)
+    first = f"Python calls {call_text(trace, event)}, which enters PyTorch as {event.pytorch_function}."
+    claims = (BindingOf(event.function, event.pytorch_function),)
+    if not event.signature:
+        leads = f" It leads to the operator {operator}." if operator else ""
+        return Statement("binding without signatures", first + leads, claims)
+    fits = (
+        "The first signature fits"
+        if event.signatures_tried < 2
+        else (f"Of its signatures the {ordinal(event.signatures_tried)} is the first that fits")
+    )
+    leads = f"; it leads to the operator {operator}" if operator else ""
+    return Statement("binding", first, claims), Statement("signature", f"{fits}, {event.signature}{leads}.")
+
+
+def _operator(trace: Trace, event: ev.BindingEntered) -> str:
+    """The operator that is called first: a signature with an out argument may lead to another one than its own."""
+    few = trace[event.seq + 1 : min(trace.ends[event.seq], event.seq + 8) + 1]
+    return next((inner.operator for inner in few if isinstance(inner, ev.Dispatched)), event.operator)
+
+
+BINDING_KINDS = Kind(
+    ev.BindingEntered,
+    group="binding",
+    label=lambda trace, event: shortened(call_text(trace, event), WIDTH),
+    why=_why_binding,
+    rule=lambda event: Rule(
+        "A binding tries the signatures of its function in order and takes the first one that the arguments fit.",
+        event.pytorch_function,
+        binding_file(event),
+    ),
+    known=unseen("the Python bindings call the operator without a word"),
+    level="keys",
+    panes=("calls", "source"),
+)

@@ -1,0 +1,143 @@
+"""Errors, the one that ends the program, and events of other versions."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.errors.broken_rules import broken_rule
+from dispatchviz.explain.errors.endless_calls import called_again
+from dispatchviz.explain.errors.inplace_errors import changed_by
+from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
+from dispatchviz.explain.kinds.known import Known, unseen
+from dispatchviz.explain.sentences.statement import Statement, Statements
+from dispatchviz.explain.trace_index.enclosing_steps import around, caller
+from dispatchviz.foundation.english import shortened
+
+
+def _program_raised_label(trace: Trace, event: ev.ProgramRaised) -> str:
+    return "interrupted" if event.exception == "KeyboardInterrupt" else raised(event.exception, event.message)
+
+
+def raised(exception: str, message: str) -> str:
+    """The label of an error or a warning."""
+    return shortened(f"{exception}: {message}" if message else exception, WIDTH)
+
+
+def _why_error(trace: Trace, event: ev.ErrorRaised) -> Statements:
+    """What went wrong, in the middle of what, and why; a reason that is known comes before the message."""
+    begin = f"{_where(trace, event)}{event.exception}"
+    rule = _rule(trace, event)
+    raised = Statement("error", f"{begin}." if rule else _with_message(begin, event))
+    return *_changed(trace, event), raised, *rule, *(_said(event) if rule else ())
+
+
+def _where(trace: Trace, event: ev.ErrorRaised) -> str:
+    match caller(trace, event.seq):
+        case ev.KernelEntered() as inside:
+            return f"{inside.kernel} raises "
+        case ev.NodeStarted() as inside:
+            return f"{inside.name} raises "
+        case ev.Dispatched() as inside:
+            return f"The call of {inside.operator} fails with "
+        case ev.BindingEntered() as inside:
+            return f"{inside.function} raises "
+        case ev.BackwardStarted():
+            return "The engine raises "
+        case _:
+            return "Raised here: "
+
+
+def _message(message: str) -> str:
+    """Whole and in one line, but for a table of cells that follows it."""
+    first = " ".join(message.partition("\n\n")[0].split())
+    return first if not first or first.endswith((".", "!", "?")) else f"{first}."
+
+
+def _ended(trace: Trace, event: ev.ProgramRaised) -> Statements:
+    where = f" at line {event.line}" if event.line else ""
+    if event.exception == "KeyboardInterrupt":
+        return Statement("program interrupted", f"The program was interrupted{where} (Ctrl+C).")
+    begin = f"{event.exception} ended the program{where}"
+    errors = (trace[step] for step in reversed(trace.steps_of(ev.ErrorRaised)))
+    same = (error for error in errors if isinstance(error, ev.ErrorRaised) and _is_same(error, event))
+    error = next(same, event)
+    rule = _rule(trace, error)
+    ended = Statement("program ended", f"{begin}." if rule else _with_message(begin, event))
+    return *_changed(trace, error), ended, *rule, *(_said(event) if rule else ())
+
+
+def _is_same(error: ev.ErrorRaised, event: ev.ProgramRaised) -> bool:
+    """Whether an error is the one that ended the program; the end of the stack has several messages."""
+    if error.exception != event.exception:
+        return False
+    return error.message == event.message or event.exception == "RecursionError"
+
+
+def _with_message(begin: str, event: ev.ErrorRaised | ev.ProgramRaised) -> str:
+    message = _message(event.message)
+    return f"{begin}: {message}" if message else f"{begin}."
+
+
+def _said(event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
+    """The message, behind the reason."""
+    message = _message(event.message)
+    return (Statement("error: message", message),) if message else ()
+
+
+def _changed(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
+    """Of a saved tensor that was changed: by whom it was saved, and by which line it was changed."""
+    node = around(trace, event.seq, ev.NodeStarted)
+    if node is None or "modified by an inplace operation" not in event.message:
+        return ()
+    changed = changed_by(trace, node.node, event.seq)
+    return (Statement("error: what changed it", changed),) if changed else ()
+
+
+def _rule(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
+    """The rule that was broken, unless the program's own reason is known."""
+    rule = called_again(trace, event) or broken_rule(event.message)
+    return (Statement("error: rule", rule),) if rule and not _changed(trace, event) else ()
+
+
+def _unknown(trace: Trace, event: ev.Unknown) -> Statement:
+    text = f"Another version of dispatchviz wrote this step, {event.kind}; this one can only show it as it is."
+    return Statement("unknown step", text)
+
+
+ERROR_KINDS = (
+    Kind(
+        ev.ProgramRaised,
+        group="error",
+        label=_program_raised_label,
+        why=_ended,
+        rule=Rule("An uncaught exception ends the program, and with it the trace.", "", ""),
+        known=Known("observed", "the exception that left the program"),
+        level="lines",
+        panes=("source", "calls"),
+    )
+    | Kind(
+        ev.ErrorRaised,
+        group="error",
+        label=lambda trace, event: raised(event.exception, event.message),
+        why=_why_error,
+        rule=lambda event: Rule(
+            broken_rule(event.message)
+            or "An error unwinds every kernel and guard on its way; a guard restores its saved sets.",
+            "",
+            "",
+        ),
+        known=unseen("of errors only those that leave the program are seen"),
+        level="lines",
+        panes=("calls", "source"),
+        reason_in_log="always",
+    )
+    | Kind(
+        ev.Unknown,
+        group="unknown",
+        label=lambda trace, event: f"{event.kind} (from another version)",
+        why=_unknown,
+        rule=Rule("An event of an unknown kind is kept as it is.", "", ""),
+        known=unseen("another version of dispatchviz wrote it"),
+        level="lines",
+    )
+)

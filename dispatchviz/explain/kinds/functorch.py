@@ -1,0 +1,141 @@
+"""functorch: the stack of transforms, and the tensors that they make."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.kinds.kind import Kind, Rule
+from dispatchviz.explain.kinds.known import unseen
+from dispatchviz.explain.locations.pytorch_locations import (
+    LAYERS,
+)
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.explain.trace_index.trace_index import index, latest
+from dispatchviz.foundation.english import shaped
+
+
+def _transform(event: ev.DynamicLayerPushed | ev.DynamicLayerPopped) -> str:
+    return f"{event.transform.lower()} of level {event.level}"
+
+
+def _pushed(event: ev.DynamicLayerPushed) -> Statement:
+    if event.why != "begins":
+        text = f"The call below has returned, so the {_transform(event)} is pushed back onto the stack."
+        return Statement("transform pushed again", text)
+    what = f"A transform begins: the {_transform(event)} is on top of the stack"
+    if event.level > 1:
+        return Statement("inner transform begins", f"{what}. It gets a call before those below it do.")
+    text = (
+        f"{what}. From here on the thread includes FuncTorchDynamicLayerFrontMode, so every call of this thread goes "
+        "to the transform first, and FuncTorchDynamicLayerBackMode, where the call leaves the transform."
+    )
+    return Statement("transform begins", text)
+
+
+def _popped(event: ev.DynamicLayerPopped) -> Statement:
+    last = event.level == 1
+    if event.why == "ends":
+        rest = "calls are ordinary calls again" if last else "those below it go on"
+        return Statement("transform ends", f"The {_transform(event)} ends and is popped off the stack: {rest}.")
+    where = "as it would have been without any transform" if last else f"by the transform of level {event.level - 1}"
+    text = (
+        f"The {_transform(event)} has processed the call and is popped off the stack, so that the call is handled "
+        f"{where}."
+    )
+    return Statement("transform popped", text)
+
+
+def _why_batched(trace: Trace, event: ev.BatchedTensorMade) -> Statement:
+    """What a BatchedTensor hides."""
+    value = tensor_name(trace, event.value, event.seq)
+    made = index(trace).tensors.get(event.tensor)
+    seen = f", so the function sees {shaped(made.shape)}" if made is not None else ""
+    text = (
+        f"{tensor_name(trace, event.tensor, event.seq)} is {value} with its dimension {event.bdim} hidden, for the "
+        f"vmap of level {event.level}{seen}. It has the keys of {value}'s device and FuncTorchBatched, which picks the "
+        "batch rules."
+    )
+    return Statement("BatchedTensor made", text)
+
+
+def _why_wrapped(trace: Trace, event: ev.TensorWrapperMade) -> Statement:
+    """What a level of ``grad`` works on."""
+    value = tensor_name(trace, event.value, event.seq)
+    name, transform = tensor_name(trace, event.tensor, event.seq), _transform_of(trace, event.level, event.seq)
+    own = "tangent" if transform == "jvp" else "history"
+    text = (
+        f"{name} wraps {value} for the {transform} of level {event.level}: its {own} belongs to that level, {value} "
+        "does not have it."
+    )
+    return Statement("TensorWrapper made", text)
+
+
+def _transform_of(trace: Trace, level: int, at: int) -> str:
+    """The transform that has a level as of a step."""
+    return latest(index(trace).transforms.get(level, []), at) or "transform"
+
+
+_TRANSFORMS = "of transforms only the calls at their keys are seen"
+
+
+def _wrapper_label(trace: Trace, event: ev.TensorWrapperMade) -> str:
+    name, value = (tensor_name(trace, tensor, event.seq) for tensor in (event.tensor, event.value))
+    return f"{name} wraps {value} (level {event.level})"
+
+
+def _batched_label(trace: Trace, event: ev.BatchedTensorMade) -> str:
+    name, value = (tensor_name(trace, tensor, event.seq) for tensor in (event.tensor, event.value))
+    return f"{name} is {value} without dimension {event.bdim} (level {event.level})"
+
+
+_LAYER_RULE = (
+    "The transform on top of the stack gets a call first; then the call goes to the others one by one, and after the "
+    "last one to an ordinary dispatch."
+)
+
+FUNCTORCH_KINDS = (
+    Kind(
+        ev.DynamicLayerPushed,
+        group="thread",
+        label=lambda trace, event: f"{event.transform.lower()} level {event.level} {event.why}",
+        why=lambda trace, event: _pushed(event),
+        rule=Rule(_LAYER_RULE, "at::functorch::pushDynamicLayer", LAYERS),
+        known=unseen(_TRANSFORMS),
+        level="calls",
+        panes=("thread state", "calls"),
+    )
+    | Kind(
+        ev.DynamicLayerPopped,
+        group="thread",
+        label=lambda trace, event: f"{event.transform.lower()} level {event.level} {event.why}",
+        why=lambda trace, event: _popped(event),
+        rule=Rule(_LAYER_RULE, "at::functorch::popDynamicLayer", LAYERS),
+        known=unseen(_TRANSFORMS),
+        panes=("thread state", "calls"),
+    )
+    | Kind(
+        ev.BatchedTensorMade,
+        group="tensor",
+        label=_batched_label,
+        why=_why_batched,
+        rule=Rule(
+            "A BatchedTensor has the shape of one example; the batch is in the tensor that it wraps.",
+            "at::functorch::makeBatched",
+            "aten/src/ATen/functorch/BatchedTensorImpl.cpp",
+        ),
+        known=unseen(_TRANSFORMS),
+    )
+    | Kind(
+        ev.TensorWrapperMade,
+        group="tensor",
+        label=_wrapper_label,
+        why=_why_wrapped,
+        rule=Rule(
+            "Each level of grad has tensors of its own, so that the levels' histories stay separate.",
+            "at::functorch::makeTensorWrapper",
+            "aten/src/ATen/functorch/TensorWrapper.cpp",
+        ),
+        known=unseen(_TRANSFORMS),
+    )
+)

@@ -1,0 +1,171 @@
+"""Where gradients go: input buffers, ``.grad``, results."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.graph_history import history
+from dispatchviz.explain.kinds.kind import Kind, Rule
+from dispatchviz.explain.kinds.known import Known, unseen
+from dispatchviz.explain.locations.pytorch_locations import ENGINE
+from dispatchviz.explain.sentences.engine_claims import pass_number
+from dispatchviz.explain.sentences.requested_gradients import tensor_behind
+from dispatchviz.explain.sentences.sentence_claims import GradCaptured, GradWritten
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
+from dispatchviz.explain.trace_index.enclosing_steps import around
+from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import ordinal, shaped
+
+
+def _reduced_label(trace: Trace, event: ev.GradientReduced) -> str:
+    return f"{tensor_name(trace, event.before, event.seq)} summed to {shaped(event.shape)}"
+
+
+def _buffered_label(trace: Trace, event: ev.GradientBuffered) -> str:
+    tensor, node = tensor_name(trace, event.tensor, event.seq), node_title(trace, event.node, event.seq)
+    return f"{tensor} for {node} ({event.how})"
+
+
+def _reduced(trace: Trace, event: ev.GradientReduced) -> Statement:
+    before, after = (tensor_name(trace, tensor, event.seq) for tensor in (event.before, event.after))
+    had = index(trace).shape(event.before, event.seq)
+    shape = f" has the shape {shaped(had)} and" if had is not None else ""
+    text = (
+        f"The gradient {before}{shape} goes to an input of the shape {shaped(event.shape)}: as for one that was "
+        f"broadcast it is summed to that shape, {after}."
+    )
+    return Statement("gradient summed to a shape", text)
+
+
+def _buffered(trace: Trace, event: ev.GradientBuffered) -> Statement:
+    gradient = tensor_name(trace, event.tensor, event.seq)
+    node = node_title(trace, event.node, event.seq)
+    place = f"{node}, input {event.input_nr}" if event.input_nr else node
+    if event.how == "stored":
+        return Statement(
+            "gradient stored",
+            f"{gradient} is stored in the input buffer of {place}: the first gradient to arrive there.",
+        )
+    meet = f"Several gradients meet at {place}: {gradient} is added"
+    if event.how == "added in place":
+        return Statement("gradients added in place", f"{meet} in place{_because(event.why)}.")
+    return Statement("gradients added out of place", f"{meet} into a new tensor{_because(event.why)}.")
+
+
+def _accumulated(trace: Trace, event: ev.GradientAccumulated) -> Statement:
+    leaf, gradient = tensor_name(trace, event.tensor, event.seq), f"t{event.gradient}"
+    because, claims = _because(event.why), _written(trace, event)
+    match event.how:
+        case "stolen":
+            taken = f"is set to the gradient {gradient} without a copy{because}"
+            text = f"{leaf}.grad {taken}: t{event.result} shares its memory."
+            return Statement("gradient stolen", text, claims)
+        case "copied":
+            return Statement("gradient copied", f"{leaf}.grad gets a copy of the gradient {gradient}{because}.", claims)
+        case "added in place":
+            text = f"The gradient {gradient} is added to {leaf}.grad in place{because}."
+            return Statement("gradient added to .grad in place", text, claims)
+        case _:
+            text = f"{leaf}.grad becomes a new tensor, the old one plus the gradient {gradient}{because}."
+            return Statement("gradient added to .grad out of place", text, claims)
+
+
+def _written(trace: Trace, event: ev.GradientAccumulated) -> tuple[GradWritten, ...]:
+    node = around(trace, event.seq, ev.NodeStarted)
+    if node is None:
+        return ()
+    return (GradWritten(pass_number(trace, event.seq), node.node, event.how),)
+
+
+def _captured(trace: Trace, event: ev.GradientCaptured) -> Statement:
+    node = node_title(trace, event.node, event.seq)
+    place = f"{node}, input {event.input_nr}" if event.input_nr else node
+    claims = (GradCaptured(pass_number(trace, event.seq), event.position, event.tensor is not None),)
+    nth = ordinal(event.position + 1)
+    requested = f"grad() requests the gradient of {tensor_behind(trace, event.node, event.input_nr, event.seq)}"
+    if event.tensor is None:
+        text = f"{requested}, but what has arrived at {place} is undefined: its {nth} result stays undefined."
+        return Statement("nothing captured", text, claims)
+    hooks = " as it is before its hooks, since the Node runs as well" if _has_hooks(trace, event) else ""
+    name = tensor_name(trace, event.tensor, event.seq)
+    text = f"{requested}: {name}, which has arrived at {place}, becomes its {nth} result{hooks}."
+    return Statement("gradient captured", text, claims)
+
+
+def _has_hooks(trace: Trace, event: ev.GradientCaptured) -> bool:
+    """Hooks of the captured tensor run after this."""
+    later = history(trace).later(event.node, event.seq)
+    started = next((e for e in later if isinstance(e, ev.NodeStarted)), None)
+    if started is None or started.parent != event.parent:
+        return False
+    return any(isinstance(e, ev.HookRan) and e.kind == "tensor pre hook" for e in trace.children(started.seq))
+
+
+def _because(why: str) -> str:
+    return f" ({why})" if why else ""
+
+
+GRADIENT_KINDS = (
+    Kind(
+        ev.GradientReduced,
+        group="engine",
+        label=_reduced_label,
+        why=_reduced,
+        rule=Rule(
+            "A gradient of a broadcast input is summed back to the input's shape.",
+            "torch::autograd::validate_outputs",
+            ENGINE,
+        ),
+        known=unseen("a sum to an input's size is seen as a call"),
+        reason_in_log="always",
+    )
+    | Kind(
+        ev.GradientBuffered,
+        group="engine",
+        label=_buffered_label,
+        why=_buffered,
+        rule=Rule(
+            "Gradients that meet at one input of a Node are summed before it runs: in place if grad mode is off and "
+            "the buffer alone owns the first one, a dense tensor without overlaps and no subclass.",
+            "torch::autograd::InputBuffer::add",
+            "torch/csrc/autograd/input_buffer.cpp",
+        ),
+        known=unseen("of input buffers only the sums are seen, as calls between Nodes"),
+        panes=("engine", "backward graph"),
+        reason_in_log="always",
+    )
+    | Kind(
+        ev.GradientAccumulated,
+        group="engine",
+        label=lambda trace, event: f"{tensor_name(trace, event.tensor, event.seq)}.grad ({event.how})",
+        why=_accumulated,
+        rule=Rule(
+            "The first gradient is stolen (detached, not copied) if grad mode is off, nothing else references it, and "
+            "its strides obey the layout contract: the leaf's strides if that is dense without overlaps, else "
+            "contiguous. Otherwise it is copied into such strides. Later ones are added, in place if grad mode is off.",
+            "torch::autograd::AccumulateGrad::accumulateGrad",
+            "torch/csrc/autograd/functions/accumulate_grad.h",
+        ),
+        known=Known(
+            "derived", "from .grad before and after the AccumulateGrad", {"gradient": ("observed", "by the pre hook")}
+        ),
+        level="calls",
+        panes=("engine", "backward graph"),
+        reason_in_log="always",
+    )
+    | Kind(
+        ev.GradientCaptured,
+        group="engine",
+        label=lambda trace, event: f"result {event.position} taken at {node_title(trace, event.node, event.seq)}",
+        why=_captured,
+        rule=Rule(
+            "grad() captures a gradient in the input buffer of the Node that it arrives at: before its tensor pre "
+            "hooks if the Node runs as well, else after them.",
+            "torch::autograd::Engine::evaluate_function",
+            ENGINE,
+        ),
+        known=unseen("what grad() returns is taken out of the input buffers"),
+        panes=("engine", "backward graph"),
+    )
+)

@@ -1,0 +1,112 @@
+"""The record of a kind of event: everything that is said of all events of one class, in one place.
+
+``Kind(...) | Kind(...)`` joins records. The type of the result names the classes of events that have one, so the type
+check finds a class without a record (``all_kinds.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.kinds.known import Known
+from dispatchviz.explain.sentences.statement import Statements
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+E = TypeVar("E", bound=ev.AnyEvent)
+F = TypeVar("F", bound=ev.AnyEvent)
+
+WIDTH = 60
+"""Free text (source lines, messages, values) in a label is cut at this length."""
+
+Group = Literal[
+    "program", "binding", "dispatch", "thread", "structured", "tensor", "forward", "engine", "registration", "error",
+    "unknown",
+]  # fmt: skip
+"""Kinds of one group have the same sign and colour."""
+
+SIGNS: dict[Group, str] = {
+    "program": ">",
+    "binding": "»",
+    "dispatch": "→",
+    "thread": "§",
+    "structured": "≡",
+    "tensor": "□",
+    "forward": "○",
+    "engine": "←",
+    "registration": "+",
+    "error": "!",
+    "unknown": "?",
+}
+"""One character per group, all of them one cell wide; what is forward points right, what is backward points left."""
+
+Pane = Literal[
+    "key set",
+    "table cell",
+    "calls",
+    "source",
+    "backward graph",
+    "thread state",
+    "tensors",
+    "engine",
+    "output",
+    "structured kernel",
+]
+"""A pane of the stepper that a step may need."""
+
+
+class Rule(NamedTuple):
+    """The rule that a kind of step follows, and where PyTorch follows it."""
+
+    text: str
+    function: str
+    """The function to look for in PyTorch's sources; empty for what happens outside of PyTorch."""
+    file: str
+    """The file that declares or defines it."""
+
+
+@dataclass(frozen=True)
+class Kind(Generic[E]):
+    """Everything that is said of a kind of event."""
+
+    event: type[E]
+    """The class of its events."""
+    _: KW_ONLY
+    group: Group
+    label: Callable[[Trace, E], str]
+    """The text of its row in the list of steps."""
+    why: Callable[[Trace, E], Statements]
+    """Why the step happens: one sentence, or several, each with its claims."""
+    rule: Rule | Callable[[E], Rule]
+    """The rule behind it, with PyTorch's function and file; a function if these depend on the event."""
+    known: Known
+    """How a recording of an installed PyTorch knows of it."""
+    level: Literal["lines", "calls", "keys", "all"] = "all"
+    """The shortest list of steps that has a row for it."""
+    panes: tuple[Pane, ...] = ()
+    """The panes that show most about it, best first."""
+    reason_in_log: Literal["always", "own calls", "never"] = "never"
+    """Whether a log prints the sentence below the row: always, in calls that the program makes itself, or never."""
+
+    def __or__(self, other: Kind[F]) -> Kinds[E | F]:
+        return Kinds({self.event: self, other.event: other})
+
+
+class Kinds(Generic[E]):
+    """The records of some kinds; ``E`` is the union of their classes."""
+
+    def __init__(self, records: dict[type[ev.Event], Kind[Any]]) -> None:
+        self.records = records
+
+    def __or__(self, other: Kind[F] | Kinds[F]) -> Kinds[E | F]:
+        added: dict[type[ev.Event], Kind[Any]] = {other.event: other} if isinstance(other, Kind) else other.records
+        return Kinds(self.records | added)
+
+    def have(self, event: ev.Event) -> TypeIs[E]:
+        """Whether there is a record of an event's kind."""
+        return type(event) in self.records

@@ -1,0 +1,121 @@
+"""Members of Nodes that are set apart from their making."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.kinds.kind import Kind, Rule
+from dispatchviz.explain.kinds.known import unseen
+from dispatchviz.explain.locations.pytorch_locations import NODE
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.trace_index.display_names import node_title
+from dispatchviz.foundation.english import capital
+
+_MEMBERS = "members of a Node that change after its making are not watched"
+
+
+_ANOMALY = "torch/csrc/autograd/python_anomaly_mode.cpp"
+
+
+def _number(trace: Trace, event: ev.SequenceNumberSet) -> Statement:
+    node = node_title(trace, event.node, event.seq)
+    turn = "sooner" if event.sequence_nr > event.before else "later"
+    if event.sequence_nr == event.before:
+        text = f"{capital(node)} is given the sequence number that it has, {event.before}."
+        return Statement("same sequence number", text)
+    text = (
+        f"{capital(node)} has the sequence number {event.sequence_nr} from here on, before it was {event.before}: "
+        f"among Nodes that are ready at the same time its turn comes {turn}."
+    )
+    return Statement("sequence number set", text)
+
+
+def _undefined(trace: Trace, event: ev.UndefinedInputAdded) -> Statement:
+    text = (
+        f"Input {event.input_nr} of {node_title(trace, event.node, event.seq)} is a placeholder, for an output that is "
+        "undefined, None in Python: no gradient arrives there."
+    )
+    return Statement("undefined input", text)
+
+
+def _stack(trace: Trace, event: ev.StackStored) -> Statement:
+    node = node_title(trace, event.node, event.seq)
+    place = event.frame.strip().splitlines()
+    made = f", {place[0]}" if place else ""
+    text = f"Anomaly mode is on: {node} keeps in its metadata the Python stack that makes it{made}."
+    return Statement("stack stored", text)
+
+
+def _parent(trace: Trace, event: ev.ParentAssigned) -> Statement:
+    node, parent = node_title(trace, event.node, event.seq), node_title(trace, event.parent_node, event.seq)
+    text = (
+        f"{capital(node)} is made while {parent} is evaluated: in anomaly mode its metadata keeps that as its parent, "
+        "so that an error in it can be told back to the first forward."
+    )
+    return Statement("parent assigned", text)
+
+
+def _number_label(trace: Trace, event: ev.SequenceNumberSet) -> str:
+    return f"set_sequence_nr of {node_title(trace, event.node, event.seq)}: {event.before} → {event.sequence_nr}"
+
+
+def _undefined_label(trace: Trace, event: ev.UndefinedInputAdded) -> str:
+    return f"input {event.input_nr} of {node_title(trace, event.node, event.seq)} is a placeholder"
+
+
+def _parent_label(trace: Trace, event: ev.ParentAssigned) -> str:
+    node, parent = node_title(trace, event.node, event.seq), node_title(trace, event.parent_node, event.seq)
+    return f"anomaly parent of {node}: {parent}"
+
+
+NODE_KINDS = (
+    Kind(
+        ev.SequenceNumberSet,
+        group="forward",
+        label=_number_label,
+        why=_number,
+        rule=Rule(
+            "Only Nodes that are ready compete: a branch comes first if all its Nodes have larger numbers.",
+            "torch::autograd::Node::set_sequence_nr",
+            NODE,
+        ),
+        known=unseen(_MEMBERS),
+    )
+    | Kind(
+        ev.UndefinedInputAdded,
+        group="forward",
+        label=_undefined_label,
+        why=_undefined,
+        rule=Rule(
+            "A Node has an entry of input_metadata for each forward output, a placeholder where there is no such "
+            "tensor.",
+            "torch::autograd::Node::add_input_metadata",
+            NODE,
+        ),
+        known=unseen(_MEMBERS),
+    )
+    | Kind(
+        ev.StackStored,
+        group="forward",
+        label=lambda trace, event: f"{node_title(trace, event.node, event.seq)} keeps the stack of its creation",
+        why=_stack,
+        rule=Rule(
+            "In anomaly mode the constructor of a Node stores the Python stack, then assigns the parent.",
+            "torch::autograd::PyAnomalyMetadata::store_stack",
+            _ANOMALY,
+        ),
+        known=unseen(_MEMBERS),
+    )
+    | Kind(
+        ev.ParentAssigned,
+        group="forward",
+        label=_parent_label,
+        why=_parent,
+        rule=Rule(
+            "The parent is the Node that is being evaluated: only a backward that is recorded (create_graph) has one.",
+            "torch::autograd::PyAnomalyMetadata::assign_parent",
+            _ANOMALY,
+        ),
+        known=unseen(_MEMBERS),
+    )
+)

@@ -1,0 +1,104 @@
+"""Registrations: operators, kernels, the cells that change with them."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.keys.own_numbers import own_keys
+from dispatchviz.explain.kinds.kind import Kind, Rule
+from dispatchviz.explain.kinds.known import Known, unseen
+from dispatchviz.explain.locations.pytorch_locations import (
+    DISPATCHER,
+    ENTRY,
+)
+from dispatchviz.explain.sentences.sentence_claims import FilledCells, SchemaOf
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.foundation.english import counted, listed
+
+_REGISTERING = "from what is registered before and after a call of torch.library"
+
+
+def _defined(trace: Trace, event: ev.OperatorDefined) -> Statement:
+    """A new table is not empty: the keys' fallbacks are in it at once, and kernels that came before the definition."""
+    new = f"A new operator is defined, {event.operator}: {event.schema}."
+    if event.by_fallbacks < 0:  # a trace of an older version
+        return Statement("operator defined, cells unknown", new, (SchemaOf(event.operator, event.schema),))
+    filled, cells = event.by_fallbacks + event.by_kernels, len(own_keys(trace.header))
+    claims = (SchemaOf(event.operator, event.schema), FilledCells(event.operator, filled))
+    hold = f"{event.by_fallbacks} of the {cells} cells of its table hold the keys' fallbacks, which serve all operators"
+    if event.by_kernels:
+        before = f"kernels that were registered before its definition are in {event.by_kernels}"
+        return Statement("operator defined after kernels", f"{new} {hold}, {before}.", claims)
+    text = f"{new} No kernel is registered for it yet: {hold}, the other {cells - filled} are empty."
+    return Statement("operator defined", text, claims)
+
+
+def _registered_label(trace: Trace, event: ev.KernelRegistered) -> str:
+    verb = "removed" if event.removed else "impl" if event.operator else "fallback"
+    return f"{verb} {event.operator or 'all operators'} {event.key}: {event.kernel}"
+
+
+def _recomputed_label(trace: Trace, event: ev.CellsRecomputed) -> str:
+    cells = "1 cell" if len(event.cells) == 1 else f"{len(event.cells)} cells"
+    return f"{cells} of {event.operator} changed"
+
+
+def _why_kernel_registered(trace: Trace, event: ev.KernelRegistered) -> Statement:
+    what = f"{event.operator}" if event.operator else "every operator without a kernel of its own there"
+    if event.removed:
+        text = f"The kernel {event.kernel} at {event.key} for {what} is deregistered."
+        return Statement("kernel removed", text)
+    return Statement("kernel registered", f"{event.kernel} is registered at {event.key} for {what}.")
+
+
+def _kernel_registered_rule(event: ev.KernelRegistered) -> Rule:
+    if not event.operator:
+        text = "A key has one fallback, for all operators; registering a second one is an error."
+        return Rule(text, "c10::Dispatcher::registerFallback", DISPATCHER)
+    text = "The newest kernel of a key is the active one; the older ones are kept behind it."
+    return Rule(text, "c10::Dispatcher::registerImpl", DISPATCHER)
+
+
+def _why_cells_recomputed(trace: Trace, event: ev.CellsRecomputed) -> Statement:
+    some = f"{listed(list(event.cells[:8]))}{' and more' if len(event.cells) > 8 else ''}"
+    changes = "changes" if len(event.cells) == 1 else "change"
+    text = f"With that, {counted(len(event.cells), 'cell')} of {event.operator} {changes}: {some}."
+    return Statement("cells change", text)
+
+
+REGISTRATION_KINDS = (
+    Kind(
+        ev.OperatorDefined,
+        group="registration",
+        label=lambda trace, event: f"def {event.operator}",
+        why=_defined,
+        rule=Rule(
+            "An operator is defined once, by its schema; kernels may come before or after.",
+            "c10::Dispatcher::registerDef",
+            DISPATCHER,
+        ),
+        known=Known("derived", _REGISTERING),
+        level="calls",
+    )
+    | Kind(
+        ev.KernelRegistered,
+        group="registration",
+        label=_registered_label,
+        why=_why_kernel_registered,
+        rule=_kernel_registered_rule,
+        known=Known("derived", _REGISTERING),
+        level="calls",
+    )
+    | Kind(
+        ev.CellsRecomputed,
+        group="registration",
+        label=_recomputed_label,
+        why=_why_cells_recomputed,
+        rule=Rule(
+            "A registration recomputes the cells of its key or alias, and a backend's autograd cell with them.",
+            "c10::impl::OperatorEntry::updateDispatchTable_",
+            ENTRY,
+        ),
+        known=unseen("cells are computed again without a word"),
+    )
+)

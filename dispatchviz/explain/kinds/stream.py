@@ -1,0 +1,113 @@
+"""CUDA streams: which is current, which waits for which."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.kinds.kind import Kind, Rule
+from dispatchviz.explain.kinds.known import unseen
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.trace_index.display_names import tensor_name
+
+_STREAMS = "streams are not watched"
+
+
+def _changed(event: ev.StreamChanged) -> Statement:
+    now, before = stream_name(event.stream), stream_name(event.before)
+    if event.why.startswith("leaving "):
+        return Statement("stream left", f"The thread is back on {now}: later kernels are queued there.")
+    text = (
+        f"Later kernels are queued on {now} and no longer on {before}: {event.why}. Two streams run concurrently "
+        "unless one waits for an event of the other. No dispatch key changes."
+    )
+    return Statement("stream changed", text)
+
+
+def stream_name(number: int) -> str:
+    """``the default stream``, ``stream 2``"""
+    return f"stream {number}" if number else "the default stream"
+
+
+def _stream_waited_label(trace: Trace, event: ev.StreamWaited) -> str:
+    return f"{stream_name(event.stream)} waits for event {event.event} of {stream_name(event.recorded_on)}"
+
+
+def _stream_memory_label(trace: Trace, event: ev.MemoryUsedOnStream) -> str:
+    return f"memory of {tensor_name(trace, event.tensor, event.seq)} used on {stream_name(event.stream)}"
+
+
+def _why_stream_event_recorded(trace: Trace, event: ev.StreamEventRecorded) -> Statement:
+    text = (
+        f"CUDA event {event.event} records all work queued on {stream_name(event.stream)} so far: "
+        f"{event.why}. No stream waits for it yet."
+    )
+    return Statement("stream event recorded", text)
+
+
+def _why_stream_waited(trace: Trace, event: ev.StreamWaited) -> Statement:
+    text = (
+        f"Work queued on {stream_name(event.stream)} from here on runs only after "
+        f"{stream_name(event.recorded_on)} has reached CUDA event {event.event}: {event.why}. The CPU itself "
+        "does not wait."
+    )
+    return Statement("stream waits", text)
+
+
+def _why_memory_used_on_stream(trace: Trace, event: ev.MemoryUsedOnStream) -> Statement:
+    name = tensor_name(trace, event.tensor, event.seq)
+    text = (
+        f"The memory of {name} belongs to the stream that allocated it, and {stream_name(event.stream)} uses "
+        f"it too: {event.why}. Once freed, it is reused only after the work that is queued on that stream by "
+        "then."
+    )
+    return Statement("memory used on a stream", text)
+
+
+_ORDER_RULE = Rule(
+    "Streams are ordered by events alone: one records, the other waits, and the CPU blocks in neither.",
+    "c10::Stream::wait",
+    "c10/core/Stream.cpp",
+)
+
+STREAM_KINDS = (
+    Kind(
+        ev.StreamChanged,
+        group="thread",
+        label=lambda trace, event: f"on {stream_name(event.stream)} ({event.why})",
+        why=lambda trace, event: _changed(event),
+        rule=Rule(
+            "A thread has one current stream per device; kernels are queued on it and the CPU does not wait.",
+            "c10::cuda::setCurrentCUDAStream",
+            "c10/cuda/CUDAStream.cpp",
+        ),
+        known=unseen(_STREAMS),
+    )
+    | Kind(
+        ev.StreamEventRecorded,
+        group="thread",
+        label=lambda trace, event: f"event {event.event} recorded on {stream_name(event.stream)}",
+        why=_why_stream_event_recorded,
+        rule=_ORDER_RULE,
+        known=unseen(_STREAMS),
+    )
+    | Kind(
+        ev.StreamWaited,
+        group="thread",
+        label=_stream_waited_label,
+        why=_why_stream_waited,
+        rule=_ORDER_RULE,
+        known=unseen(_STREAMS),
+    )
+    | Kind(
+        ev.MemoryUsedOnStream,
+        group="thread",
+        label=_stream_memory_label,
+        why=_why_memory_used_on_stream,
+        rule=Rule(
+            "The caching allocator knows one stream per block, the allocating one; others need record_stream.",
+            "recordStream",
+            "c10/cuda/CUDACachingAllocator.cpp",
+        ),
+        known=unseen(_STREAMS),
+    )
+)

@@ -1,0 +1,167 @@
+"""Structured kernels: meta, ``set_output``, impl, proxies."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
+from dispatchviz.explain.kinds.known import unseen
+from dispatchviz.explain.locations.native_files import structured_file
+from dispatchviz.explain.sentences.sentence_claims import Dtype, SchemaKind, Shape, StructuredFunction
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.trace_index.display_names import described, tensor_name
+from dispatchviz.explain.trace_index.enclosing_steps import around
+from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import listed, plain_dtype, shaped, shortened
+
+_STRUCTURED = "a structured kernel calls its meta and impl functions itself"
+
+
+def _meta(trace: Trace, event: ev.MetaEntered) -> Statement:
+    """What it checks, and which outputs it will request, if it gets that far."""
+    claims = (StructuredFunction(event.function),)
+    checks = f"Before any data of the result is computed, {event.function} checks the arguments"
+    within = list(trace.children(event.seq))
+    requested = [f"{shaped(e.shape)} {plain_dtype(e.dtype)}" for e in within if isinstance(e, ev.OutputAllocated)]
+    if requested:
+        text = f"{checks} and computes the sizes and dtype of the result: {listed(requested)}."
+        return Statement("meta computes", text, claims)
+    if any(isinstance(e, ev.ErrorRaised) for e in within):
+        return Statement("meta raises", f"{checks}, and raises an error.", claims)
+    return Statement("meta checks", f"{checks}.", claims)
+
+
+_METHODS = {
+    "set_output_raw_strided": "the kernel can write to any strides",
+    "set_output_strided": "the kernel needs exactly these strides",
+    "set_output_contiguous": "the kernel needs contiguous memory",
+}
+"""What the method says by which a meta function declares its output."""
+
+
+def _requested(event: ev.OutputAllocated) -> Statement:
+    strides = _METHODS.get(event.method, "as it needs it")
+    return Statement("output requested", f"The meta function declares its output ({event.method}: {strides}).")
+
+
+def _provided(trace: Trace, event: ev.OutputAllocated) -> Statement:
+    """Where the variant takes the output from."""
+    name = tensor_name(trace, event.tensor, event.seq)
+    what = f"{name}, {described(trace, event.tensor, event.seq)}"
+    call = around(trace, event.seq, ev.Dispatched)
+    geometry = Shape(event.tensor, event.shape), Dtype(event.tensor, event.dtype)
+    if event.variant == "default backend":
+        text = (
+            "This is the default for backends that have only the out form: create_out calls at::empty through the "
+            f"dispatcher and gets {what}. The out form is called next."
+        )
+        return Statement("output by default", text, geometry)
+    claims = (SchemaKind(call.operator, event.variant), *geometry) if call is not None else geometry
+    if event.variant == "functional":
+        made = f"create_out makes {what}, without another call through the dispatcher"
+        return Statement("output created", f"This is the functional form: {made}.", claims)
+    if event.variant == "in-place":
+        answer = f"check_inplace finds that {name} has the right size and dtype, and the result goes into {name} itself"
+        return Statement("output is self", f"This is the in-place form: {answer}.", claims)
+    if event.resized:
+        text = f"The caller passed out=: resize_out resizes {name} to the size of the result."
+        return Statement("output resized", text, claims)
+    return Statement("output fits", f"The caller passed out=: {name} already has the right size.", claims)
+
+
+def _proxy(trace: Trace, event: ev.OutputAllocated) -> tuple[Statement, ...]:
+    if event.proxy is None:
+        return ()
+    proxy, name = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.tensor))
+    stands_in = f"{name} has other strides, so a proxy replaces it for the kernel"
+    return (Statement("proxy made", f"{stands_in}: it writes {proxy}, which is copied later."),)
+
+
+def _impl(trace: Trace, event: ev.ImplEntered) -> Statement:
+    made = index(trace).tensors.get(event.tensors[0]) if event.tensors else None
+    emulated = made is not None and made.device.startswith("cuda") and trace.header.cuda.startswith("emulated")
+    with_numpy = ", here with NumPy, since cuda is emulated" if emulated else ""
+    written = listed([tensor_name(trace, tensor, event.seq) for tensor in event.tensors])
+    text = f"{event.function} writes the result into {written}{with_numpy}."
+    return Statement("impl writes", text, (StructuredFunction(event.function),))
+
+
+def _output_label(trace: Trace, event: ev.OutputAllocated) -> str:
+    """``t2 [2, 2] float32 (functional)``, ``o [3] int64 (out, resized)``, ``o [3] int64 (out, proxy t7)``"""
+    proxy = "" if event.proxy is None else f", proxy {tensor_name(trace, event.proxy, event.seq)}"
+    variant = f"{event.variant}{', resized' if event.resized else ''}{proxy}"
+    sizes = f" {shaped(event.shape)} {plain_dtype(event.dtype)}" if event.dtype else ""
+    return f"{tensor_name(trace, event.tensor, event.seq)}{sizes} ({variant})"
+
+
+def _proxy_label(trace: Trace, event: ev.ProxyCopied) -> str:
+    proxy, output = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.output))
+    return f"proxy {proxy} → {output}"
+
+
+def _impl_label(trace: Trace, event: ev.ImplEntered) -> str:
+    written = ", ".join(tensor_name(trace, tensor, event.seq) for tensor in event.tensors)
+    return shortened(f"{event.function} → {written}", WIDTH)
+
+
+def _why_proxy_copied(trace: Trace, event: ev.ProxyCopied) -> Statement:
+    proxy, name = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.output))
+    text = f"The kernel wrote the proxy {proxy}; now copy_ copies the data into {name}, which keeps its own strides."
+    return Statement("proxy copied", text)
+
+
+STRUCTURED_KINDS = (
+    Kind(
+        ev.MetaEntered,
+        group="structured",
+        label=lambda trace, event: event.function,
+        why=_meta,
+        rule=lambda event: Rule(
+            "A structured operator has one meta function for all devices: it sets the output's shape and dtype.",
+            event.function,
+            structured_file(event.function),
+        ),
+        known=unseen(_STRUCTURED),
+        panes=("structured kernel", "source"),
+    )
+    | Kind(
+        ev.OutputAllocated,
+        group="structured",
+        label=lambda trace, event: f"{event.method}: {_output_label(trace, event)}",
+        why=lambda trace, event: (_requested(event), _provided(trace, event), *_proxy(trace, event)),
+        rule=lambda event: Rule(
+            "A meta function declares its output, and the variant provides it: create_out makes one (functional), "
+            "check_inplace checks self (in-place), resize_out resizes what was passed (out=).",
+            f"at::impl::MetaBase::{event.method}",
+            "aten/src/ATen/TensorMeta.h",
+        ),
+        known=unseen(_STRUCTURED),
+        panes=("structured kernel", "tensors"),
+    )
+    | Kind(
+        ev.ImplEntered,
+        group="structured",
+        label=_impl_label,
+        why=_impl,
+        rule=lambda event: Rule(
+            "A structured operator has one impl function per device: it writes the data of the output.",
+            event.function,
+            structured_file(event.function),
+        ),
+        known=unseen(_STRUCTURED),
+        panes=("structured kernel", "source"),
+    )
+    | Kind(
+        ev.ProxyCopied,
+        group="structured",
+        label=_proxy_label,
+        why=_why_proxy_copied,
+        rule=Rule(
+            "An output whose strides a kernel cannot use has a proxy, which is copied into it after the kernel.",
+            "maybe_create_proxy",
+            "torchgen/dest/register_dispatch_key.py",
+        ),
+        known=unseen(_STRUCTURED),
+        panes=("structured kernel", "source"),
+    )
+)

@@ -1,0 +1,324 @@
+"""What happens to tensors."""
+
+from __future__ import annotations
+
+from dispatchviz.core.keys.key_set import autograd_dispatch_keyset, functorch_transforms_ks, raw
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.errors import inplace_errors
+from dispatchviz.explain.keys.key_text import key_names
+from dispatchviz.explain.keys.own_numbers import own_shown
+from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
+from dispatchviz.explain.kinds.known import Known, unseen
+from dispatchviz.explain.locations.pytorch_locations import (
+    VARIABLE,
+    VARIABLE_TYPE,
+)
+from dispatchviz.explain.sentences import requires_grad_sentences, view_sentences
+from dispatchviz.explain.sentences.inplace_sentences import why_checked
+from dispatchviz.explain.sentences.sentence_claims import TensorKeys, Version
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.trace_index.display_names import described, tensor_name
+from dispatchviz.explain.trace_index.enclosing_steps import around
+from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import listed, plain_dtype, shaped, shortened
+
+_CHANGED = "that an existing tensor changes is not watched"
+
+
+def _tensor_label(trace: Trace, event: ev.TensorCreated) -> str:
+    shape = f"{shaped(event.shape)} {plain_dtype(event.dtype)} {event.device}"
+    name = (
+        f"t{event.tensor}  {event.value}".rstrip()
+        if event.wrapped_number
+        else tensor_name(trace, event.tensor, event.seq)
+    )
+    return f"tensor {name}  {shape}{'' if event.how == 'new' else f' ({event.how})'}"
+
+
+def _view_label(trace: Trace, event: ev.ViewMade) -> str:
+    name, base = (tensor_name(trace, tensor, event.seq) for tensor in (event.tensor, event.base))
+    return f"{name} is a view of {base}"
+
+
+def _version_label(trace: Trace, event: ev.VersionBumped) -> str:
+    return f"version of {tensor_name(trace, event.tensor, event.seq)}: {event.before} → {event.after}"
+
+
+def _inplace_label(trace: Trace, event: ev.InplaceChecked) -> str:
+    name = tensor_name(trace, event.tensor, event.seq)
+    return f"check_inplace: {name} may {'' if event.allowed else 'not '}be written to"
+
+
+def _geometry_label(trace: Trace, event: ev.GeometryChanged) -> str:
+    name = tensor_name(trace, event.tensor, event.seq)
+    return f"{name} is {shaped(event.shape)} now, strides {shaped(event.stride)}"
+
+
+def _requires_grad_label(trace: Trace, event: ev.RequiresGradSet) -> str:
+    name = tensor_name(trace, event.tensor, event.seq)
+    return f"{name} is detached in place" if event.detached else f"{name}.requires_grad = {event.requires_grad}"
+
+
+def _grad_set_label(trace: Trace, event: ev.GradSet) -> str:
+    name = tensor_name(trace, event.tensor, event.seq)
+    return f"{name}.grad = {'None' if event.result is None else f't{event.result}'}"
+
+
+def _keys_label(trace: Trace, event: ev.KeySetChanged) -> str:
+    return f"keys of {tensor_name(trace, event.tensor, event.seq)}: {_change_label(event)}"
+
+
+def _change_label(event: ev.KeySetChanged) -> str:
+    before, after = set(key_names(event.before)), set(key_names(event.after))
+    return " ".join([f"+{name}" for name in sorted(after - before)] + [f"-{name}" for name in sorted(before - after)])
+
+
+def _numbers_label(trace: Trace, event: ev.NumbersRecorded) -> str:
+    name = tensor_name(trace, event.tensor, event.seq)
+    return shortened(f"{name} holds {event.numbers}" if event.numbers else f"numbers of {name} are not known", WIDTH)
+
+
+_PYTHON = raw(DispatchKey.Python)
+
+
+_WRAPPERS = functorch_transforms_ks | raw(DispatchKey.Functionalize)
+
+
+def _created(trace: Trace, event: ev.TensorCreated) -> Statement:
+    what, claims = described(trace, event.tensor, event.seq), (TensorKeys(event.tensor, event.key_set),)
+    name, keys = tensor_name(trace, event.tensor, event.seq), f"{_keys(event.key_set)}."
+    if event.how != "new":
+        text = f"{name} is first seen here, it was made before: {what}. Its keys: {keys}"
+        return Statement("known tensor", text, claims)
+    if event.wrapped_number:
+        number = f"the Python number {event.value}".rstrip()
+        text = f"The operator takes tensors, so {number} is wrapped in one without dimensions: t{event.tensor}, {what}."
+        return Statement("wrapped number", text)
+    if event.key_set & _WRAPPERS:
+        text = f"A tensor that only wraps another one, {name}: {what}. Its keys: {keys}"
+        return Statement("wrapper made", text, claims)
+    first = f"A new tensor, {name}: {what}."
+    end = "" if event.key_set & autograd_dispatch_keyset else " It has no autograd key: it is an inference tensor."
+    if index(trace).on_memory_known_before(event):
+        text = f"{first} It uses the memory of another tensor. Its keys: {keys}{end}"
+        return Statement("tensor on known memory", text, claims)
+    if event.storage < 0 or event.key_set & _PYTHON:
+        return Statement("tensor without memory", f"{first} Its keys: {keys}{end}", claims)
+    text = f"{first} It gets its keys from its device now: {keys}{end}"
+    return Statement("tensor made", text, claims)
+
+
+def _keys(raw: int) -> str:
+    return listed(key_names(raw)) or "none"
+
+
+def _bumped(trace: Trace, event: ev.VersionBumped) -> tuple[Statement, ...]:
+    name, coming = tensor_name(trace, event.tensor, event.seq), inplace_errors.warnings(trace, event)
+    notice = "." if coming else ", so that a Node which saved it before can detect it."
+    text = f"{name} was changed in place: its version goes from {event.before} to {event.after}{notice}"
+    return Statement("version bumped", text, (Version(event.tensor, event.after),)), *coming
+
+
+def _taken_over(trace: Trace, event: ev.GeometryChanged) -> Statement:
+    name = tensor_name(trace, event.tensor, event.seq)
+    call = around(trace, event.seq, ev.Dispatched)
+    if call is not None and call.operator.startswith("aten::set_."):
+        text = (
+            f"{name} is on the memory that set_ was given, from here on, and stays the same tensor: its sizes are "
+            f"{shaped(event.shape)}, its strides {shaped(event.stride)}."
+        )
+        return Statement("storage set", text)
+    text = (
+        f"{name} takes over what another tensor is and stays the same tensor: it is {shaped(event.shape)} "
+        f"{plain_dtype(event.dtype)} on {event.device} now, its strides are {shaped(event.stride)}."
+    )
+    return Statement("data taken over", text)
+
+
+def _numbers(trace: Trace, event: ev.NumbersRecorded) -> Statement:
+    name = tensor_name(trace, event.tensor, event.seq)
+    if event.numbers:
+        waited = " To read them, the recording waited for the GPU; the program by itself does not." * event.waited
+        return Statement("numbers recorded", f"{name} holds {event.numbers}.{waited}")
+    text = "From here on its numbers are not recorded." if event.written else "Its numbers are not known here."
+    return Statement("numbers not recorded", f"{name} has other numbers, or may get them. {text}")
+
+
+def _grad_set(trace: Trace, event: ev.GradSet) -> Statement:
+    name = tensor_name(trace, event.tensor, event.seq)
+    if event.result is None:
+        text = f"{name} has no .grad from here on: the next gradient that arrives is not added to anything."
+        return Statement("grad cleared", text)
+    if event.retained:
+        text = f"{name} is no leaf, and its gradient would be dropped: retain_grad's hook writes it to {name}.grad."
+        return Statement("grad retained", text)
+    return Statement("grad assigned", f"The program has given {name} its .grad, t{event.result}; no backward has.")
+
+
+def _keys_changed(trace: Trace, event: ev.KeySetChanged) -> Statement:
+    gained, lost = event.after & ~event.before, event.before & ~event.after
+    changes = [f"gains {listed(_added(event.after, event.before))}"] if gained else []
+    changes += [f"loses {listed(_added(event.before, event.after))}"] if lost else []
+    name = tensor_name(trace, event.tensor, event.seq)
+    call = around(trace, event.seq, ev.Dispatched)
+    by = f" by {call.operator}" if call else ""
+    changes.append(f"is now {own_shown(trace.header, event.after)}")
+    text = f"The key set of {name} is changed{by}: it {listed(changes)}."
+    return Statement("keys changed", text, (TensorKeys(event.tensor, event.after),))
+
+
+def _added(after: int, before: int) -> list[str]:
+    known = set(key_names(before))
+    return [name for name in key_names(after) if name not in known]
+
+
+def _requires_grad_set_rule(event: ev.RequiresGradSet) -> Rule:
+    if event.detached:
+        text = "detach_ removes a tensor from its graph: it is a leaf that does not require grad from then on."
+        return Rule(text, "VariableType::detach_", "torch/csrc/autograd/VariableTypeManual.cpp")
+    text = "requires_grad is a flag in the tensor's autograd metadata and changes no key."
+    return Rule(text, "torch::autograd::AutogradMeta::set_requires_grad", "torch/csrc/autograd/variable.h")
+
+
+def _grad_set_rule(event: ev.GradSet) -> Rule:
+    if event.retained:
+        text = "Retains-grad hooks run after all tensor pre-hooks: .grad is what these have made of the gradient."
+        return Rule(text, "torch::autograd::impl::retain_grad", VARIABLE)
+    text = (
+        "What is assigned to .grad has the tensor's shape, its grad_dtype (its dtype, unless another is set) "
+        "and kind of device, or is None."
+    )
+    return Rule(text, "THPVariable_set_grad", "torch/csrc/autograd/python_variable.cpp")
+
+
+def _geometry(trace: Trace, event: ev.GeometryChanged) -> Statement:
+    if event.dtype:
+        return _taken_over(trace, event)
+    text = (
+        f"{tensor_name(trace, event.tensor, event.seq)} gets other sizes and strides and stays the same "
+        f"tensor: its shape is now {shaped(event.shape)}, its strides are {shaped(event.stride)}."
+    )
+    return Statement("sizes and strides changed", text)
+
+
+TENSOR_KINDS = (
+    Kind(
+        ev.TensorCreated,
+        group="tensor",
+        label=_tensor_label,
+        why=_created,
+        rule=Rule(
+            "A tensor gets the keys of its backend when it is made, those of autocast among them, and those of "
+            "autograd outside of inference mode; a view has the keys of its base.",
+            "c10::TensorImpl::TensorImpl",
+            "c10/core/TensorImpl.cpp",
+        ),
+        known=Known(
+            "observed",
+            "the tensor is read when a call first has it, or returns it",
+            {"how": ("derived", "from that nobody met it before")},
+        ),
+        panes=("tensors", "source"),
+    )
+    | Kind(
+        ev.ViewMade,
+        group="tensor",
+        label=_view_label,
+        why=view_sentences.why_made,
+        rule=Rule("The base of a view is never itself a view.", "torch::autograd::as_view", VARIABLE_TYPE),
+        known=unseen("that a tensor is a view is told by its storage, which it shares"),
+        panes=("tensors", "source"),
+    )
+    | Kind(
+        ev.VersionBumped,
+        group="tensor",
+        label=_version_label,
+        why=_bumped,
+        rule=Rule(
+            "A view shares the version counter of its base, x.data has its own; in-place operators bump it.",
+            "torch::autograd::increment_version",
+            VARIABLE_TYPE,
+        ),
+        known=unseen("a version is read where a Node saves a tensor, and not where it is bumped"),
+        panes=("tensors", "source"),
+    )
+    | Kind(
+        ev.GeometryChanged,
+        group="tensor",
+        label=_geometry_label,
+        why=_geometry,
+        rule=Rule(
+            "Sizes and strides belong to the tensor, not to its memory: they can be changed without a new tensor.",
+            "c10::TensorImpl",
+            "c10/core/TensorImpl.h",
+        ),
+        known=Known(
+            "observed",
+            "the sizes and strides before and after a kernel that may change them",
+            {"storage": ("unseen", "on which storage it is then is not read")},
+        ),
+        panes=("tensors", "source"),
+    )
+    | Kind(
+        ev.RequiresGradSet,
+        group="tensor",
+        label=_requires_grad_label,
+        why=requires_grad_sentences.why_set,
+        rule=_requires_grad_set_rule,
+        known=unseen(_CHANGED),
+        level="calls",
+        panes=("tensors", "source"),
+    )
+    | Kind(
+        ev.KeySetChanged,
+        group="tensor",
+        label=_keys_label,
+        why=_keys_changed,
+        rule=Rule(
+            "Few bits of a tensor's key set change once it is made: conjugate, negative, zero and the Python keys. "
+            "With x.data = y, x takes over the set of y.",
+            "c10::TensorImpl",
+            "c10/core/TensorImpl.h",
+        ),
+        known=unseen(_CHANGED),
+        panes=("tensors", "source"),
+    )
+    | Kind(
+        ev.InplaceChecked,
+        group="tensor",
+        label=_inplace_label,
+        why=why_checked,
+        rule=Rule(
+            "An autograd kernel checks before it writes: in grad mode no leaf that requires grad, no view of one, "
+            "and no view whose creation_meta forbids it may be written to, if an argument requires grad.",
+            "torch::autograd::check_inplace",
+            VARIABLE_TYPE,
+        ),
+        known=unseen("of check_inplace only what it raises is seen"),
+        panes=("tensors", "source"),
+    )
+    | Kind(
+        ev.GradSet,
+        group="tensor",
+        label=_grad_set_label,
+        why=_grad_set,
+        rule=_grad_set_rule,
+        known=unseen("nobody tells that .grad is assigned"),
+        panes=("tensors", "source"),
+    )
+    | Kind(
+        ev.NumbersRecorded,
+        group="tensor",
+        label=_numbers_label,
+        why=_numbers,
+        rule=Rule(
+            "Numbers are in a tensor's memory: all tensors on it see what one of them writes.",
+            "c10::StorageImpl",
+            "c10/core/StorageImpl.h",
+        ),
+        known=unseen("no numbers are taken"),
+        panes=("tensors", "source"),
+    )
+)

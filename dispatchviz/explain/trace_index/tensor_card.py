@@ -1,0 +1,219 @@
+"""One tensor as of a step: shape, keys, version, memory, who saved it; what the trace does not tell is left out."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from dispatchviz.core.keys.key_set import raw
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
+from dispatchviz.explain.trace_index.recorded_engine import is_unseen
+from dispatchviz.explain.trace_index.tensor_geometry import key_set_of
+from dispatchviz.explain.trace_index.tensor_numbers import numbers_of
+from dispatchviz.explain.trace_index.trace_index import Index, index
+
+MOST_MATES = 64
+"""Of memory that more tensors are on nobody looks for the version: it would mean to look at all of them."""
+
+LOOKED_AT = 12
+"""So many of the last events about a tensor's version are looked at."""
+
+SHOWN = 4
+"""So many others on the same memory, and so many Nodes, are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """That a Node keeps the tensor."""
+
+    node: str
+    name: str
+    """Of the Node's member: ``self``."""
+    version: int
+    """At which it was saved."""
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class TensorCard:
+    """What there is to show of a tensor."""
+
+    number: int
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    """``torch.float32``."""
+    device: str
+    key_set: int
+    requires_grad: bool
+    """``x.requires_grad``: of a view also if its base does, in whatever mode it was made."""
+    grad_fn: str
+    """The Node that made it; empty of a leaf, and of what has no history."""
+    version: int | None
+    """None if the trace does not tell it."""
+    storage: int
+    """-1 if it has no memory of its own."""
+    base: str
+    """Whose view it is; empty if it is none that autograd knows."""
+    mates: tuple[str, ...]
+    """Others on the same memory that were met by then, the newest first; at most a few."""
+    more_mates: int
+    """How many others are not named."""
+    saved: tuple[Saved, ...]
+    """By which Nodes it is kept, the latest first; at most a few."""
+    made: int
+    """The step at which it appeared."""
+    numbers: str
+    """``[[0.1, 2.0], [3.0, nan]]``; empty if the trace does not tell them."""
+
+
+def tensor_card(trace: Trace, tensor: int, at: int) -> TensorCard | None:
+    """None if the trace does not know the tensor at that step."""
+    known = index(trace)
+    made = known.tensors.get(tensor)
+    if made is None or made.seq > at:
+        return None
+    node, view, taken = known.history(tensor, at), known.views.get(tensor), _taken_over(trace, tensor, at)
+    storage = made.storage if taken is None else taken.storage
+    mates = [other for other in _on_memory(trace, storage, at) if other != tensor][::-1]
+    return TensorCard(
+        tensor,
+        tensor_name(trace, tensor, at),
+        known.shape(tensor, at) or made.shape,
+        made.dtype if taken is None else taken.dtype,
+        made.device if taken is None else taken.device,
+        key_set_of(trace, tensor, at) or 0,
+        known.grad_needed(tensor, at),
+        "" if node is None else node_title(trace, node, at),
+        version_of(trace, tensor, at),
+        storage,
+        tensor_name(trace, view.base, at) if view is not None and view.seq <= at else "",
+        tuple(tensor_name(trace, other, at) for other in mates[:SHOWN]),
+        max(len(mates) - SHOWN, 0),
+        tuple(_saved(trace, tensor, at)),
+        made.seq,
+        numbers_of(trace, tensor, at),
+    )
+
+
+def storage_of(trace: Trace, made: ev.TensorCreated, at: int) -> int:
+    """The storage of a tensor as of a step, or as it was made if that is still to come; -1 if it has none."""
+    taken = _taken_over(trace, made.tensor, max(at, made.seq))
+    return made.storage if taken is None else taken.storage
+
+
+def _taken_over(trace: Trace, tensor: int, at: int) -> ev.GeometryChanged | None:
+    """The last ``x.data = y`` or ``x.set_(y)`` of a tensor."""
+    steps = index(trace).steps_about(tensor, ev.GeometryChanged)
+    place = bisect_right(steps, at)
+    events = (trace[step] for step in steps[max(place - LOOKED_AT, 0) : place][::-1])
+    return next((event for event in events if isinstance(event, ev.GeometryChanged) and event.dtype), None)
+
+
+def _on_memory(trace: Trace, storage: int, at: int) -> list[int]:
+    """The tensors that came onto a storage by then and are on it still, in order, each once."""
+    left = ((tensor, _taken_over(trace, tensor, at)) for tensor in _came_onto(trace, storage, at))
+    return [tensor for tensor, taken in left if taken is None or taken.storage == storage]
+
+
+def _came_onto(trace: Trace, storage: int, at: int) -> list[int]:
+    """Those that came onto it, wherever they are now: they keep their version counter."""
+    if storage < 0:
+        return []
+    steps = index(trace).about_storage(storage, ev.TensorCreated, ev.GeometryChanged)
+    near = steps[max(bisect_right(steps, at) - MOST_MATES, 0) : bisect_right(steps, at)]
+    return list(dict.fromkeys(trace.columns.tensors[step] for step in near))
+
+
+# -- version -------------------------------------------------------------------------------------------------------
+
+
+def version_of(trace: Trace, tensor: int, at: int) -> int | None:
+    """The version of a tensor as of a step; None if the trace does not tell it.
+
+    Tensors on one memory may have one version counter or several: a tensor and the views that autograd knows of it have
+    one, of others the events tell that have a number of the counter.
+    """
+    known = index(trace)
+    made = known.tensors.get(tensor)
+    if is_unseen(trace.header, ev.VersionBumped):
+        return None
+    if made is None or made.storage < 0 or len(known.about_storage(made.storage, ev.TensorCreated)) > MOST_MATES:
+        return None
+    mates = list(dict.fromkeys((*_came_onto(trace, made.storage, at), tensor)))
+    bumps = _steps(known, mates, at, ev.VersionBumped)
+    told = _told(trace, known, tensor, mates, at)
+    if told is None:
+        return _unchanged(known, made, mates) if not bumps else None
+    for step in bumps[-LOOKED_AT:][::-1]:
+        bump = trace[step]
+        if isinstance(bump, ev.VersionBumped) and bump.counter == told.counter:
+            return bump.after
+    if len(bumps) > LOOKED_AT:
+        return None
+    return told.version if isinstance(told, ev.VariableSaved) else told.after
+
+
+def _steps(known: Index, tensors: Iterable[int], at: int, *kinds: type[ev.Event]) -> list[int]:
+    """The steps of some kinds that are about one of these tensors, in order: of many the last ones, one more than are
+    looked at."""
+    found = (known.steps_about(tensor, *kinds) for tensor in tensors)
+    ends = ((steps, bisect_right(steps, at)) for steps in found)
+    return sorted(step for steps, end in ends for step in steps[max(end - LOOKED_AT - 1, 0) : end])
+
+
+def _told(
+    trace: Trace, known: Index, tensor: int, mates: Sequence[int], at: int
+) -> ev.VersionBumped | ev.VariableSaved | None:
+    """The last event that tells the version counter of a tensor, of its base or of a view of that."""
+    own = _steps(known, [tensor], at, ev.VersionBumped, ev.VariableSaved)
+    others = _steps(known, mates, at, ev.VersionBumped, ev.VariableSaved)
+    base, tensors = _base(known, tensor, at), trace.columns.tensors
+    for step in (*own[::-1][:LOOKED_AT], *others[::-1][:LOOKED_AT]):
+        of = tensors[step]
+        event = trace[step] if of in (tensor, base) or _base(known, of, at) == base else None
+        if isinstance(event, ev.VersionBumped | ev.VariableSaved) and event.counter >= 0:
+            return event
+    return None
+
+
+def _base(known: Index, tensor: int, at: int) -> int:
+    view = known.views.get(tensor)
+    return view.base if view is not None and view.seq <= at else tensor
+
+
+def _unchanged(known: Index, made: ev.TensorCreated, mates: Sequence[int]) -> int | None:
+    """0 on memory that is new and that nobody has written to, of a tensor that has a counter."""
+    first = known.tensors.get(mates[0])
+    return 0 if first is not None and first.how == "new" and made.key_set & _COUNTS else None
+
+
+_COUNTS = raw(DispatchKey.ADInplaceOrView)
+"""Tensors made in inference mode do not have this key, and no version counter."""
+
+
+# -- who keeps it --------------------------------------------------------------------------------------------------
+
+
+def _saved(trace: Trace, tensor: int, at: int) -> Iterator[Saved]:
+    """Those of the Nodes that saved it last and have not released it."""
+    steps = index(trace).steps_about(tensor, ev.VariableSaved)
+    until = bisect_right(steps, at)
+    latest = (steps[place] for place in range(until - 1, max(until - MOST_MATES, 0) - 1, -1))
+    for step in islice((step for step in latest if not _released(trace, step, at)), SHOWN):
+        event = trace[step]
+        if isinstance(event, ev.VariableSaved):
+            yield Saved(node_title(trace, event.node, at), event.name, event.version, event.seq)
+
+
+def _released(trace: Trace, saved: int, at: int) -> bool:
+    """Whether the Node of a step has released its saved variables since."""
+    columns = trace.columns
+    released, of_node = columns.code(ev.VariablesReleased), columns.of_node.get(columns.nodes[saved], ())
+    since = of_node[bisect_right(of_node, saved) : bisect_right(of_node, at)]
+    return any(columns.kinds[step] == released for step in since)

@@ -1,0 +1,243 @@
+"""The state of the thread as of a step: its guards, what they change, the modes that are on.
+
+Guards are found by walking outwards, the rest by the last event that tells it. What no event tells is as it is when a
+thread begins, which is how most recordings begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from weakref import WeakKeyDictionary
+
+from dispatchviz.core.keys.key_set import default_excluded_set, default_included_set, raw
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.keys.key_text import BACKENDS
+from dispatchviz.explain.trace_index.events_of_kind import last_event, latest_first
+from dispatchviz.explain.trace_index.trace_index import index, latest
+
+STASH_ONE, STASH_ALL = "StashTorchDispatchModeGuard", "StashTorchDispatchStackGuard"
+"""Guards that take dispatch modes off the stack: the innermost one, or all."""
+
+AUTOCAST_LOOKED_AT = 64
+"""So many changes of autocast are looked at: for more kinds of devices there is no autocast here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A guard that is open; key sets are 64-bit numbers, functionality bits alone."""
+
+    name: str
+    seq: int
+    """The step that opened it."""
+    includes: int
+    no_longer_includes: int
+    excludes: int
+    no_longer_excludes: int
+    is_mode: bool
+    """It is a dispatch mode, which acts like a guard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A mode that is on or off, and the step that made it so; None: nothing did while it was recorded."""
+
+    on: bool
+    why: str
+    """What switched it: ``torch.no_grad()``; empty if no event tells."""
+    seq: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Autocast:
+    """Autocast for a kind of device."""
+
+    device: str
+    """``cuda``."""
+    on: bool
+    dtype: str
+    """What it casts to: ``torch.float16``."""
+    excluded: bool
+    """It was switched on, and a guard excludes its key here: so do the casts themselves."""
+    seq: int
+    """The step that switched it last."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadState:
+    """What a thread carries."""
+
+    guards: tuple[Guard, ...]
+    """Outermost first; dispatch modes are among them."""
+    grad: Switch
+    inference: Switch
+    autocast: tuple[Autocast, ...]
+    """For the kinds of devices for which it was ever switched."""
+    transforms: tuple[str, ...]
+    """functorch's stack, outermost first: ``vmap``, ``grad``."""
+    modes: tuple[str, ...]
+    """Dispatch modes that calls reach, outermost first."""
+    included: int
+    """The thread's included key set."""
+    excluded: int
+
+    @property
+    def is_plain(self) -> bool:
+        """Nothing is on that a thread does not begin with."""
+        casting = any(each.on or each.excluded for each in self.autocast)
+        return self.grad.on and not (self.guards or self.inference.on or casting or self.transforms or self.modes)
+
+
+TELLING = (
+    ev.GuardEntered,
+    ev.GuardLeft,
+    ev.GradModeChanged,
+    ev.InferenceModeChanged,
+    ev.AutocastChanged,
+    ev.KeySetComputed,
+    ev.DynamicLayerPushed,
+    ev.DynamicLayerPopped,
+)
+"""The kinds of events that tell of the thread."""
+
+
+@dataclass(slots=True)
+class _Last:
+    """The last answer of a trace: the header, the layout and the pane ask one after the other, a page of all steps."""
+
+    at: int
+    state: ThreadState
+
+    def holds(self, trace: Trace, at: int) -> bool:
+        """Whether a step is the next one, within the same guards, and neither tells of the thread."""
+        columns, before = trace.columns, self.at
+        kinds, parents = columns.kinds, columns.parents
+        if at != before + 1 or parents[at] not in (before, parents[before]):
+            return False
+        return {kinds[before], kinds[at]}.isdisjoint(map(columns.code, TELLING))
+
+
+_states: WeakKeyDictionary[Trace, _Last] = WeakKeyDictionary()
+
+
+def thread_state(trace: Trace, at: int) -> ThreadState:
+    """The state after what a step tells has happened."""
+    known = _states.get(trace)
+    if known is None:
+        known = _states[trace] = _Last(at, _found(trace, at))
+    elif known.at != at:
+        known.state = known.state if known.holds(trace, at) else _found(trace, at)
+        known.at = at
+    return known.state
+
+
+def _found(trace: Trace, at: int) -> ThreadState:
+    guards = tuple(_guards(trace, at))
+    included, excluded = _sets(trace, at)
+    return ThreadState(
+        guards,
+        _grad(trace, at),
+        _inference(trace, at),
+        _autocast(trace, at, excluded),
+        tuple(transforms(trace, at)),
+        tuple(_modes(guards)),
+        included,
+        excluded,
+    )
+
+
+def open_guards(trace: Trace, at: int) -> list[ev.GuardEntered]:
+    """The guards that are open at a step, outermost first; one that ends here is not."""
+    event = trace[at]
+    ended = event.parent if isinstance(event, ev.GuardLeft) else None
+    around = (each for each in (event, *trace.ancestors(at)) if isinstance(each, ev.GuardEntered))
+    return [each for each in around if each.seq != ended][::-1]
+
+
+def _guards(trace: Trace, at: int) -> Iterator[Guard]:
+    for event in open_guards(trace, at):
+        yield Guard(
+            event.guard,
+            event.seq,
+            event.included & ~event.included_before & ~BACKENDS,
+            event.included_before & ~event.included & ~BACKENDS,
+            event.excluded & ~event.excluded_before & ~BACKENDS,
+            event.excluded_before & ~event.excluded & ~BACKENDS,
+            event.guard not in pytorch_guards() and event.excluded == event.excluded_before,
+        )
+
+
+@cache
+def pytorch_guards() -> frozenset[str]:
+    """The names of guards: other names are those of dispatch modes."""
+    from dispatchviz.core.thread import guards
+
+    types = ((name, value) for name, value in vars(guards).items() if isinstance(value, type))
+    own = (name for name, value in types if value.__module__ == guards.__name__)
+    return frozenset((*own, STASH_ONE, STASH_ALL, "SaveLocalDispatchKeySet"))
+
+
+def _modes(guards: Iterable[Guard]) -> list[str]:
+    found = list[str]()
+    for guard in guards:
+        if guard.is_mode:
+            found.append(guard.name)
+        elif guard.name == STASH_ONE:
+            del found[-1:]
+        elif guard.name == STASH_ALL:
+            found.clear()
+    return found
+
+
+def _grad(trace: Trace, at: int) -> Switch:
+    event = last_event(trace, at, ev.GradModeChanged)
+    return Switch(True, "", None) if event is None else Switch(event.enabled, event.why, event.seq)
+
+
+def _inference(trace: Trace, at: int) -> Switch:
+    event = last_event(trace, at, ev.InferenceModeChanged)
+    return Switch(False, "", None) if event is None else Switch(event.enabled, "", event.seq)
+
+
+def _autocast(trace: Trace, at: int, excluded: int) -> tuple[Autocast, ...]:
+    found = dict[str, Autocast]()
+    for event in islice(latest_first(trace, at, ev.AutocastChanged), AUTOCAST_LOOKED_AT):
+        if event.device not in found:
+            out = bool(excluded & _autocast_bit(event.device))
+            found[event.device] = Autocast(
+                event.device, event.enabled and not out, event.dtype, event.enabled and out, event.seq
+            )
+    return tuple(found[device] for device in sorted(found))
+
+
+def _autocast_bit(device: str) -> int:
+    """The bit of a device's Autocast key; none of a device that no event of ours names."""
+    key = DispatchKey.__members__.get(f"Autocast{device.upper()}")
+    return 0 if key is None else raw(key)
+
+
+def transforms(trace: Trace, at: int) -> list[str]:
+    """functorch's stack as of a step, outermost first: levels are counted from 1 without gaps."""
+    pushed, popped = last_event(trace, at, ev.DynamicLayerPushed), last_event(trace, at, ev.DynamicLayerPopped)
+    if pushed is None:
+        return []
+    height = popped.level - 1 if popped is not None and popped.seq > pushed.seq else pushed.level
+    known = index(trace).transforms
+    return [latest(known.get(level, ()), at) or "?" for level in range(1, height + 1)]
+
+
+def _sets(trace: Trace, at: int) -> tuple[int, int]:
+    """The included and the excluded set, as the last event has them that tells."""
+    guard, left = last_event(trace, at, ev.GuardEntered), last_event(trace, at, ev.GuardLeft)
+    call, casting = last_event(trace, at, ev.KeySetComputed), last_event(trace, at, ev.AutocastChanged)
+    pushed, popped = last_event(trace, at, ev.DynamicLayerPushed), last_event(trace, at, ev.DynamicLayerPopped)
+    including = [(event.seq, event.included) for event in (guard, left, call, pushed, popped) if event is not None]
+    excluding = [(event.seq, event.excluded) for event in (guard, left, call, casting) if event is not None]
+    return (
+        max(including, default=(-1, default_included_set))[1],
+        max(excluding, default=(-1, default_excluded_set))[1],
+    )
