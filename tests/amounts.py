@@ -19,10 +19,12 @@ PINNED = 3
 TURNS: Mapping[str, int] = {
     "tests/cli/": 6,
     "tests/conformance/test_opinfo_live.py": 2,
-    "tests/core/native/test_expressions.py": 2,
+    "tests/core/native/test_expressions.py::test_dtypes": 2,
+    "tests/core/native/test_expressions.py::test_expression": 2,
+    "tests/core/native/test_expressions.py::test_gradient": 2,
     "tests/explain/": 4,
     "tests/live/test_check.py": 3,
-    "tests/model/test_programs.py": 4,
+    "tests/model/test_programs.py::test_a_program": 4,
     "tests/outputs/page/": 6,
     "tests/programs/": 4,
     "tests/outputs/": 4,
@@ -32,7 +34,7 @@ TURNS: Mapping[str, int] = {
     "tests/testing/test_plugin.py": 3,
     "tests/tui/": 4,
 }
-"""Of the tests in these folders and files, many and alike or each with processes of its own, the gate takes one in so
+"""Of the tests whose names begin so, many and alike or each with processes of its own, the gate takes one in so
 many."""
 
 THOROUGH = "DISPATCHVIZ_THOROUGH" in os.environ

@@ -37,6 +37,18 @@ def model_record(source: str) -> Record:
     return {"log": log, "sequence_numbers": numbers, "facts": facts, "graphs": graphs.noted, **run.end}
 
 
+def recorded(source: str) -> Trace:
+    """The trace of a program of ``truth/programs``, recorded in a new thread."""
+
+    def record() -> Trace:
+        with dispatchviz.record() as trace:
+            Run(model, source).whole()
+        return trace
+
+    found: Trace = in_new_thread(record)
+    return found
+
+
 def model_log(run: Run) -> list[list[Any]]:
     """Runs a program and lists its dispatch steps."""
     with dispatchviz.record() as trace:

@@ -1,4 +1,4 @@
-"""Tests write into folders of their own only: the check that every test passes through finds those that do not."""
+"""The tests themselves: they write into folders of their own, and each has its turn."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import amounts
+from tests.amounts import TURNS, not_in_turn
 from tests.own_folders import ROOT, left_as_it_is
 
 
@@ -43,3 +45,24 @@ def test_nothing_in_the_root_was_left_by_a_test() -> None:
     found = {name for name in listed.splitlines() if "/" not in name and not name.startswith(".")}
     expected = {"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "pyproject.toml"}
     assert found in (expected, set())  # a copy without git has no list
+
+
+NAMES = [f"{place}test_{at}" for place in TURNS for at in range(4)] + ["tests/core/test_keys.py::test_cpu"]
+
+
+def waiting(turn: int, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    monkeypatch.setattr(amounts, "code_turn", lambda: turn)
+    return not_in_turn(NAMES)
+
+
+def test_who_waits_now_is_tested_in_another_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(amounts, "THOROUGH", False)
+    each = [waiting(turn, monkeypatch) for turn in range(max(TURNS.values()))]
+    assert all(each)
+    assert not set.intersection(*each)
+    assert not set.union(*each) - {name for name in NAMES if name.startswith(tuple(TURNS))}
+
+
+def test_nobody_waits_in_a_thorough_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(amounts, "THOROUGH", True)
+    assert waiting(1, monkeypatch) == set()

@@ -1,7 +1,4 @@
-"""What sentences state about PyTorch, put to PyTorch, over all programs.
-
-Counts are printed at the end of the run by ``tests/conftest.py``.
-"""
+"""What sentences state about PyTorch, put to PyTorch, and that the checks notice a claim that is false."""
 
 from __future__ import annotations
 
@@ -13,16 +10,20 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("torch")
+
+import torch
+
+import dispatchviz.explain.sentences.sentence_claims as c
 from dispatchviz.explain.sentences.sentence_claims import Claim
 from tests.amounts import some
+from tests.claims import check_engine
+from tests.claims.backward_errors import wrongly_predicted
+from tests.claims.checks import CHECKS, Answer, PyTorchMoment, Question
+from tests.claims.engine_runs import _how
 from tests.claims.moments import run_on_model
 from tests.claims.programs import programs
 from truth.observers.runs import in_new_thread
-
-pytest.importorskip("torch")
-
-from tests.claims.backward_errors import wrongly_predicted
-from tests.claims.checks import CHECKS, PyTorchMoment, Question
 
 pytestmark = pytest.mark.torch
 
@@ -70,3 +71,67 @@ def test_what_is_said_is_what_pytorch_does(part: int, record_property: Callable[
     for (kind, how), count in counts.items():
         record_property("claims", [kind, how, count])
     assert not wrong, f"{len(wrong)} differences\n" + "\n\n".join(wrong[:10])
+
+
+pytest.importorskip("torch")
+
+
+assert check_engine, "what it checks is in CHECKS from now on"
+
+PROGRAM = """
+import torch
+a = torch.tensor([1.0, 2.0], requires_grad=True)
+b = torch.tensor([3.0, 4.0], requires_grad=True)
+c = (a * b).exp() + a.sin()
+c.sum().backward(inputs=[b])
+g = torch.autograd.grad((a * b).sum(), [a], retain_graph=True)
+"""
+
+
+def answers(position: int, *claims: c.Claim) -> list[Answer]:
+    """What PyTorch answers after a statement."""
+    run = run_on_model(PROGRAM)
+    moment = run.moments[position]
+    question = Question(run.trace, moment.steps.start, PyTorchMoment(PROGRAM, run.trace, moment))
+    return [CHECKS[type(claim)](claim, question) for claim in claims]
+
+
+def nodes() -> dict[str, int]:
+    """Name to number; the leaves' are called by their leaf."""
+    trace = run_on_model(PROGRAM).trace
+    made = {event.node: event.name for event in trace if type(event).__name__ == "NodeCreated"}
+    leaves = [event.node for event in trace if type(event).__name__ == "AccumulatorMade"]
+    return {name: number for number, name in reversed(made.items())} | dict(zip("ab", leaves, strict=True))
+
+
+def test_true_claims_are_borne_out_and_false_ones_are_not() -> None:
+    at = in_new_thread(nodes)
+    mul, exp, sin = at["MulBackward0"], at["ExpBackward0"], at["SinBackward0"]
+    claims: list[tuple[c.Claim, c.Claim]] = [
+        (c.NodeRuns(0, at["a"], False), c.NodeRuns(0, at["a"], True)),
+        (c.NodeRuns(0, at["b"], True), c.NodeRuns(0, sin, True)),
+        (c.RunsBefore(0, exp, mul), c.RunsBefore(0, mul, exp)),
+        (c.EdgesCounted(0, mul, 1, True), c.EdgesCounted(0, mul, 2, True)),
+        (c.EdgesCounted(0, at["a"], 2, True), c.EdgesCounted(0, at["a"], 1, True)),
+        (c.TopologicalBelow(0, mul, 2), c.TopologicalBelow(0, mul, 1)),
+        (c.OutputDefined(0, mul, 0, False), c.OutputDefined(0, mul, 0, True)),
+        (c.GradWritten(0, at["b"], "stolen"), c.GradWritten(0, at["b"], "copied")),
+        (c.SavedTensorsFreed(mul, ("self", "other")), c.SavedTensorsFreed(sin, ("self",))),
+    ]
+    found = in_new_thread(lambda: [answers(4, *pair) for pair in claims])
+    assert [true for true, _ in found] == [""] * len(claims)
+    assert all(false for _, false in found)
+    captured = in_new_thread(lambda: answers(5, c.GradCaptured(1, 0, True), c.GradCaptured(1, 0, False)))
+    assert captured[0] == ""
+    assert captured[1]
+
+
+def test_every_way_of_writing_a_gradient_is_told_apart() -> None:
+    one, other = torch.ones(2), torch.ones(2)
+    memory = one.data_ptr()
+    assert [_how(one, None, memory), _how(other, None, memory), _how(one, one, memory), _how(other, one, memory)] == [
+        "stolen",
+        "copied",
+        "added in place",
+        "added out of place",
+    ]

@@ -1,6 +1,10 @@
-"""``codegen`` against the torchgen that is installed: where functions are, and what ``--real`` cuts out."""
+"""torchgen as installed: where functions are, what is cut out of its texts, which texts are kept."""
 
 from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,7 +12,13 @@ from dispatchviz.core.table.pytorch_registrations import pytorch_operators
 from dispatchviz.explain.cells.pytorch_tables import pytorch
 from dispatchviz.explain.codegen import generated_files
 from dispatchviz.explain.codegen.codegen_card import NOT_GENERATED, codegen_card
-from dispatchviz.explain.codegen.torchgen_output import real
+from dispatchviz.explain.codegen.generated_files import root_name
+from dispatchviz.explain.codegen.kept_texts import Everything, everything, kept, kept_operators, release
+from dispatchviz.explain.codegen.torchgen_cuts import generated_files_in, pieces_of
+from dispatchviz.explain.codegen.torchgen_output import generate, groups, real
+from dispatchviz.explain.codegen.torchgen_texts import DERIVATIVES, NATIVE_FUNCTIONS, RealPiece
+from dispatchviz.explain.codegen.torchgen_yaml import Entries, packaged
+from tests.amounts import THOROUGH
 
 pytestmark = pytest.mark.torch
 
@@ -57,3 +67,72 @@ def test_parts_of_files_are_torchgens() -> None:
         root = BaseOperatorName.parse(name).base
         assert generated_files.root_name(name) == root
         assert generated_files.shard("Operators", root) == string_stable_hash(root) % 5
+
+
+torch: Any = pytest.importorskip("torch")
+
+
+FAMILIES = ("add", "mul", "mm", "t", "transpose", "copy", "empty", "relu", "sum", "view", "softmax", "max", "linear")
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What torchgen writes: for a few families, or for all."""
+    folder = tmp_path_factory.mktemp("torchgen")
+    generate(packaged(), folder, lambda yaml: "".join(yaml.parts) if THOROUGH else yaml.of_families(*FAMILIES))
+    return folder
+
+
+def family(name: str) -> str:
+    return root_name(name.partition(".")[0]).strip("_")
+
+
+def comparable(piece: RealPiece) -> tuple[str, str]:
+    """Without what depends on which entries torchgen reads besides: it numbers sets of tags by the run, a header's
+    declarations stand in the order of the keys as they are first named, and a file's last statement ends in two ;."""
+    if piece.file.endswith("_native.h"):
+        return piece.file, "\n".join(sorted(piece.text.splitlines()))
+    return piece.file, re.sub(r"\btags_\d+", "tags_N", piece.text).rstrip(";")
+
+
+def test_kept_texts_are_what_torchgen_writes(written: Path) -> None:
+    assert torch.__version__.startswith(release())
+    compared = [name for name in kept_operators() if THOROUGH or family(name) in FAMILIES]
+    assert len(compared) > 40
+    grouped = groups(written)
+    for name in compared:
+        found = kept(name)
+        assert found is not None
+        assert found.group == grouped.get(name, ())
+        pieces = pieces_of(pytorch("cuda").find(f"aten::{name}"), written)
+        assert [*map(comparable, found.pieces)] == [*map(comparable, pieces)], name
+
+
+def test_kept_entries_are_whole_and_where_they_are_said_to_be() -> None:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    folder, entries = packaged(), Entries(packaged())
+    paths = {NATIVE_FUNCTIONS: "ATen/native/native_functions.yaml", DERIVATIVES: "autograd/derivatives.yaml"}
+    lines = {file: (folder / path).read_text().splitlines() for file, path in paths.items()}
+    parsed = {file: yaml.load("\n".join(text), loader) for file, text in lines.items()}
+    heads = {(file, _head(entry)): entry for file, of in parsed.items() for entry in of}
+    for name in kept_operators():
+        found = kept(name)
+        assert found is not None
+        assert found.entries == tuple(entries.of(name))
+        for entry in found.entries:
+            assert lines[entry.file][entry.line - 1] == entry.text.partition("\n")[0]
+            (own,) = yaml.load(entry.text, loader)
+            assert own == heads[entry.file, _head(own)]
+    assert [len(parsed[file]) for file in paths] == [everything().functions, everything().derivatives]
+
+
+def _head(entry: dict[str, Any]) -> str:
+    return str(entry.get("func") or entry.get("name"))
+
+
+@pytest.mark.skipif(not THOROUGH, reason="torchgen must write everything")
+def test_so_much_is_written_for_all_operators(written: Path) -> None:
+    texts = [path.read_text() for path, _ in generated_files_in(written)]
+    assert everything()[2:] == Everything(0, 0, len(texts), sum(text.count("\n") for text in texts))[2:]

@@ -1,16 +1,21 @@
-"""What the Node's card and the sentences of its members say, asked of PyTorch: hooks, metadata, in-place checks.
-
-The programs run on both: on the model for the events, on PyTorch for what it does.
-"""
+"""A Node's card: its members, as the headers and Python of the installed PyTorch have them."""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
+from dispatchviz.core.autograd.graph.node import TraceableFunction
+from dispatchviz.core.generated import nodes
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.graph.node.node_hooks import ORDER
+from dispatchviz.explain.graph.node import members
+from dispatchviz.explain.graph.node.node_hooks import HOOK_KINDS, ORDER
+from dispatchviz.explain.graph.node.node_state import node_state
 from tests.conformance.pytorch_runs import run
 from tests.explain.programs import traced
 from truth.observers.runs import preorder
@@ -178,3 +183,65 @@ def test_a_larger_sequence_number_has_its_turn_sooner() -> None:
     )
     assert run(source.format(""))["ran"] == ["b", "a"]
     assert run(source.format("a.grad_fn._set_sequence_nr(2**62)\n"))["ran"] == ["a", "b"]
+
+
+INCLUDE = Path(torch.__file__).parent / "include"
+
+BOOKKEEPING = re.compile("retain_variables|.*_released_")
+"""Members of Nodes that save lists: what was released."""
+
+
+class Declared(NamedTuple):
+    """A class of Functions.h."""
+
+    base: str
+    tensors: frozenset[str]
+    values: frozenset[str]
+
+
+@cache
+def classes() -> dict[str, Declared]:
+    text = (INCLUDE / "torch/csrc/autograd/generated/Functions.h").read_text("utf-8")
+    found = re.finditer(r"struct TORCH_API (\w+) : public (\w+) \{\n#endif(.*?)\n\};", text, re.DOTALL)
+    return {name: Declared(base, *map(frozenset, _members(body))) for name, base, body in (m.groups() for m in found)}
+
+
+def _members(body: str) -> tuple[list[str], list[str]]:
+    declared = re.findall(r"^  ([\w:<>, ]+?) (\w+)(?: = [^;]+)?;$", body, re.MULTILINE)
+    own = [(kind, name) for kind, name in declared if kind != "using" and not BOOKKEEPING.fullmatch(name)]
+    tensors = [name.removesuffix("_") for kind, name in own if "SavedVariable" in kind]
+    return tensors, [name for kind, name in own if "SavedVariable" not in kind]
+
+
+def ours() -> Iterator[str]:
+    return (name for name in classes() if hasattr(nodes, name))
+
+
+def test_all_classes_keep_what_pytorchs_keep() -> None:
+    different = {}
+    for name in ours():
+        declared, state = classes()[name], node_state(name)
+        assert state is not None
+        if (frozenset(state.tensors), frozenset(state.values)) != declared[1:]:
+            different[name] = declared, state
+    assert different == {}
+    assert len(list(ours())) > 400
+
+
+def test_classes_are_traceable_as_pytorchs_are() -> None:
+    bases = {
+        name: "TraceableFunction" if issubclass(getattr(nodes, name), TraceableFunction) else "Node" for name in ours()
+    }
+    assert bases == {name: classes()[name].base for name in bases}
+
+
+@pytest.mark.parametrize("member", members.ALL, ids=lambda member: member.name)
+def test_every_member_is_declared(member: members.Member) -> None:
+    text = (INCLUDE / member.file.removeprefix("aten/src/")).read_text("utf-8")
+    assert re.search(rf"(?<!\w){re.escape(member.name)}(?!\w)", text)
+
+
+def test_the_members_of_hooks_are_declared() -> None:
+    text = (INCLUDE / members.NODE).read_text("utf-8")
+    assert [member for _, member, _ in HOOK_KINDS if not re.search(rf"\b{member}\(\)", text)] == []
+    assert "NoNamesGuard" not in text

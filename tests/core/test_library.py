@@ -59,36 +59,6 @@ def test_overloads_are_different_operators(registry: Registry) -> None:
     assert registry.find("ns::foo.other") is second
 
 
-def test_any_number_of_fragments(registry: Registry) -> None:
-    library(registry, "DEF").def_("a() -> ()")
-    library(registry, "FRAGMENT").def_("b() -> ()")
-    library(registry, "FRAGMENT").def_("c() -> ()")
-    assert list(registry.operators) == ["ns::a", "ns::b", "ns::c"]
-
-
-def test_a_definition_with_a_kernel(registry: Registry) -> None:
-    op = library(registry, "DEF").def_(FOO, kernel("k"), K.CPU)
-    assert stored(op, K.CPU) == ("kernel", "k")
-    op = library(registry, "FRAGMENT").def_("bar(Tensor self) -> Tensor", kernel("k"))
-    assert stored(op, K.CPU) == ("math kernel", "k")
-
-
-def test_an_implementation_may_come_first(registry: Registry) -> None:
-    library(registry, "IMPL", key=K.CPU).impl("foo", kernel("k"))
-    assert registry.dangling() == ["ns::foo"]
-    op = library(registry, "DEF").def_(FOO)
-    assert registry.dangling() == []
-    assert stored(op, K.CPU) == ("kernel", "k")
-
-
-@pytest.mark.parametrize("key", [None, K.Undefined])
-def test_no_key_means_catch_all_and_that_is_stored_as_implicit_composite(
-    registry: Registry, key: DispatchKey | None
-) -> None:
-    library(registry, "IMPL", key=key).impl("foo", kernel("k"), key)
-    assert list(registry.operators["ns::foo"].registrations) == [K.CompositeImplicitAutograd]
-
-
 def test_who_made_a_library_is_noted(registry: Registry) -> None:
     made = Library("DEF", "ns", registry=registry)
     path, _, line = made.where.rpartition(":")
@@ -97,21 +67,6 @@ def test_who_made_a_library_is_noted(registry: Registry) -> None:
 
 
 # -- fallbacks --------------------------------------------------------------------------------------------------------
-
-
-def test_a_fallback_reaches_operators_that_are_there_already(registry: Registry) -> None:
-    op = library(registry, "DEF").def_(FOO)
-    assert stored(op, K.Tracer) == ("missing", None)
-    fallbacks = library(registry, "IMPL", "_", K.Tracer)
-    fallbacks.fallback(kernel("k"))
-    assert stored(op, K.Tracer) == ("backend fallback", "k")
-    fallbacks.reset()
-    assert stored(op, K.Tracer) == ("missing", None)
-
-
-def test_a_fallback_for_an_alias_is_one_for_each_of_its_keys(registry: Registry) -> None:
-    library(registry, "IMPL", "_").fallback(kernel("k"), K.Autograd)
-    assert set(registry.fallbacks) == ALIAS_MEMBERS[K.Autograd]
 
 
 def test_the_fallback_of_out_of_tree_backends_may_be_replaced(registry: Registry) -> None:
@@ -137,26 +92,6 @@ def test_resetting_a_library_undoes_exactly_its_registrations(registry: Registry
     cuda.reset()
     assert registry.operators == {}
     library(registry, "DEF")  # the namespace is free again
-
-
-def test_resetting_twice_does_nothing_more(registry: Registry) -> None:
-    ours = library(registry, "DEF")
-    ours.def_(FOO)
-    ours.reset()
-    ours.reset()
-    assert registry.operators == {}
-
-
-def test_one_registration_can_be_undone_alone(registry: Registry) -> None:
-    ours = library(registry, "DEF")
-    op = ours.def_(FOO)
-    undo = ours.impl("foo", kernel("first"), K.CPU)
-    ours.impl("foo", kernel("second"), K.CPU)
-    undo()
-    undo()
-    assert [k.name for k in op.registrations[K.CPU]] == ["second"]
-    ours.reset()
-    assert registry.operators == {}
 
 
 # -- events -----------------------------------------------------------------------------------------------------------

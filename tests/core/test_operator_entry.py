@@ -1,107 +1,19 @@
-"""One operator: precedence, what a change recomputes and what it leaves stale, masks, and lookups that fail."""
+"""One operator: candidates for a cell, masks, lookups that fail, dumps; its tables are compared in other modules."""
 
 from __future__ import annotations
 
-from itertools import permutations
 from typing import Any
 
 import pytest
 
 from dispatchviz.core.kernel.kernel_function import Kernel
-from dispatchviz.core.keys.keys import RUNTIME_KEYS, DispatchKey
+from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table import dump
 from dispatchviz.core.table.library import Library, Registry
 from dispatchviz.core.table.operator_entry import OperatorEntry
 from tests.core.experiments import kernel, operator, pytorch, recomputed, stored, with_fallbacks
 
 K = DispatchKey
-
-# -- precedence -------------------------------------------------------------------------------------------------------
-
-ORDERS = list(permutations([K.CPU, K.Autograd, K.CompositeImplicitAutograd]))
-
-
-@pytest.mark.parametrize("order", ORDERS, ids=lambda order: "-".join(key.name for key in order))
-def test_the_table_does_not_depend_on_the_order_of_registration(order: tuple[DispatchKey, ...]) -> None:
-    op = operator(*order)
-    assert {key: stored(op, key) for key in (K.CPU, K.CUDA, K.AutogradCPU, K.AutogradCUDA, K.Undefined)} == {
-        K.CPU: ("kernel", "CPU"),
-        K.CUDA: ("math kernel", "CompositeImplicitAutograd"),
-        K.AutogradCPU: ("autograd kernel", "Autograd"),
-        K.AutogradCUDA: ("math kernel", "CompositeImplicitAutograd"),
-        K.Undefined: ("math kernel", "CompositeImplicitAutograd"),
-    }
-    first = operator(*ORDERS[0])
-    assert [stored(op, key) for key in RUNTIME_KEYS] == [stored(first, key) for key in RUNTIME_KEYS]
-    assert dump.dump_table(op) == dump.dump_table(first)
-
-
-@pytest.mark.parametrize(
-    ("registered", "key", "expected"),
-    [
-        ([K.CPU, K.CompositeExplicitAutograd], K.CPU, ("kernel", "CPU")),
-        (
-            [K.CompositeExplicitAutograd, K.CompositeExplicitAutogradNonFunctional],
-            *(K.CUDA, ("default backend kernel", "CompositeExplicitAutogradNonFunctional")),
-        ),
-        (
-            [K.CompositeExplicitAutograd, K.CompositeExplicitAutogradNonFunctional],
-            *(K.SparseCUDA, ("default backend kernel", "CompositeExplicitAutograd")),
-        ),
-        ([K.CompositeExplicitAutogradNonFunctional], K.XLA, ("missing", None)),
-        ([K.CompositeExplicitAutogradNonFunctional], K.SparseCsrCUDA, ("default backend kernel", ...)),
-        ([K.CompositeExplicitAutograd], K.NestedTensorCPU, ("missing", None)),
-        ([K.CompositeExplicitAutograd, K.CompositeImplicitAutograd], K.NestedTensorCPU, ("missing", None)),
-        (
-            [K.CompositeImplicitAutograd, K.CompositeImplicitAutogradNestedTensor],
-            *(K.NestedTensorCPU, ("nested kernel", "CompositeImplicitAutogradNestedTensor")),
-        ),
-        (
-            [K.NestedTensorCPU, K.CompositeImplicitAutogradNestedTensor],
-            *(K.AutogradNestedTensor, ("nested kernel", "CompositeImplicitAutogradNestedTensor")),
-        ),
-        ([K.NestedTensorCPU, K.CompositeImplicitAutograd], K.AutogradNestedTensor, ("missing", None)),
-        ([K.SparseCPU, K.CompositeImplicitAutograd], K.AutogradCPU, ("math kernel", ...)),
-        ([K.CPU, K.CompositeImplicitAutograd], K.AutogradCPU, ("missing", None)),
-        ([K.MTIA, K.CompositeImplicitAutograd], K.AutogradMTIA, ("math kernel", ...)),
-        ([K.MAIA, K.CompositeImplicitAutograd], K.AutogradMAIA, ("missing", None)),
-        ([K.HIP, K.CompositeImplicitAutograd], K.AutogradHIP, ("math kernel", ...)),
-        ([K.HIP, K.CompositeImplicitAutograd], K.AutogradOther, ("math kernel", ...)),
-        (
-            [K.FPGA, K.CompositeImplicitAutograd],
-            *(K.AutogradOther, ("ambiguous autogradother", "ambiguous_autogradother")),
-        ),
-        ([K.FuncTorchBatchedDecomposition], K.FuncTorchBatched, ("batched kernel", "FuncTorchBatchedDecomposition")),
-        ([K.FuncTorchBatchedDecomposition, K.FuncTorchBatched], K.FuncTorchBatched, ("kernel", "FuncTorchBatched")),
-        ([K.Autograd, K.AutogradCUDA], K.AutogradCUDA, ("kernel", "AutogradCUDA")),
-        ([K.Autograd], K.AutogradOther, ("autograd kernel", "Autograd")),
-        ([K.Autograd], K.Undefined, ("missing", None)),
-        ([K.CompositeImplicitAutograd], K.Functionalize, ("missing", None)),
-        ([K.Dense], K.CPU, ("missing", None)),
-    ],
-)
-def test_precedence(registered: list[DispatchKey], key: DispatchKey, expected: tuple[str, Any]) -> None:
-    op = operator(*registered)
-    reason, name = recomputed(op, key)
-    assert reason == expected[0]
-    assert expected[1] is ... or name == expected[1]
-
-
-def test_a_fallback_comes_last_and_a_fallthrough_kernel_is_a_kernel_like_any_other() -> None:
-    op = operator(registry=with_fallbacks())
-    assert stored(op, K.AutogradCUDA) == ("backend fallback", "autograd_fallback")
-    assert stored(op, K.AutogradHIP) == ("missing", None)
-    op.register(K.Autograd, kernel("through", fallthrough=True))
-    assert stored(op, K.AutogradCUDA) == ("autograd kernel", "through")
-    assert not op.mask & K.AutogradFunctionality.bits
-
-
-def test_matmul_shows_three_rules_at_once() -> None:
-    op = pytorch().operators["aten::matmul"]
-    assert recomputed(op, K.AutogradCPU)[0] == "math kernel"
-    assert recomputed(op, K.AutogradNestedTensor)[0] == "autograd kernel"
-    assert recomputed(op, K.NestedTensorCPU)[0] == "kernel"
-
 
 # -- candidates -------------------------------------------------------------------------------------------------------
 
@@ -148,65 +60,6 @@ def test_an_explicit_composite_keeps_the_implicit_one_out() -> None:
 # -- what a change recomputes -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "stale"),
-    [
-        (K.CompositeImplicitAutograd, K.SparseCPU, [K.AutogradOther]),
-        (K.CompositeImplicitAutograd, K.QuantizedCPU, [K.AutogradOther]),
-        (K.CompositeImplicitAutograd, K.SparseCsrCUDA, [K.AutogradOther]),
-        (K.CompositeImplicitAutograd, K.NestedTensorCPU, [K.AutogradNestedTensor]),
-        (
-            K.CompositeImplicitAutograd,
-            K.CompositeExplicitAutograd,
-            [k for k in RUNTIME_KEYS if k.name.startswith("NestedTensor") or "Autograd" in k.name],
-        ),
-        (K.CompositeImplicitAutograd, K.MkldnnCPU, []),
-        (K.CompositeImplicitAutograd, K.FPGA, []),
-        (K.CompositeImplicitAutograd, K.CUDA, []),
-        (K.CompositeImplicitAutograd, K.Autograd, []),
-    ],
-)
-def test_cells_go_stale_where_pytorchs_do(first: DispatchKey, second: DispatchKey, stale: list[DispatchKey]) -> None:
-    op = operator(first, second)
-    assert dump.stale_keys(op) == [key for key in RUNTIME_KEYS if key in stale]
-    assert all(stored(op, key) == ("math kernel", "CompositeImplicitAutograd") for key in stale)
-    assert all(recomputed(op, key) != stored(op, key) for key in stale)
-
-
-@pytest.mark.parametrize("backend", [K.SparseCPU, K.QuantizedCPU, K.NestedTensorCPU, K.CompositeExplicitAutograd])
-def test_the_opposite_order_leaves_nothing_stale(backend: DispatchKey) -> None:
-    assert dump.stale_keys(operator(backend, K.CompositeImplicitAutograd)) == []
-
-
-@pytest.mark.parametrize("backend", [K.SparseCPU, K.QuantizedCPU, K.NestedTensorCPU, K.CompositeExplicitAutograd])
-def test_a_removal_leaves_stale_cells_too(backend: DispatchKey) -> None:
-    registry = Registry()
-    op = operator(K.CompositeImplicitAutograd, registry=registry)
-    library = Library("IMPL", "test", backend, registry)
-    library.impl("op", kernel("passing"))
-    op.register(K.CompositeImplicitAutograd, kernel("newer"))  # refreshes all that it stands for
-    assert dump.stale_keys(op) == []
-    library.reset()
-    assert dump.stale_keys(op) != []
-
-
-def test_any_change_that_reaches_a_stale_cell_repairs_it() -> None:
-    op = operator(K.CompositeImplicitAutograd, K.SparseCPU)
-    op.register(K.HIP, kernel("HIP"))  # HIP's autograd key is AutogradOther
-    assert stored(op, K.AutogradOther) == ("ambiguous autogradother", "ambiguous_autogradother")
-    assert dump.stale_keys(op) == []
-
-
-def test_a_catch_all_recomputes_everything() -> None:
-    registry = Registry()
-    op = operator(K.CompositeImplicitAutograd, K.SparseCPU, K.NestedTensorCPU, registry=registry)
-    assert dump.stale_keys(op) == [K.AutogradOther, K.AutogradNestedTensor]
-    library = Library("IMPL", "test", registry=registry)
-    library.impl("op", kernel("catch-all"))
-    assert dump.stale_keys(op) == []
-    assert stored(op, K.CPU) == ("math kernel", "catch-all")
-
-
 def test_removal_brings_the_older_kernel_back() -> None:
     registry = Registry()
     op = operator(K.CPU, registry=registry)
@@ -215,25 +68,6 @@ def test_removal_brings_the_older_kernel_back() -> None:
     assert op.redispatch_lookup[0x10001].function(0) == "newer"
     library.reset()
     assert op.redispatch_lookup[0x10001].function(0) == "CPU"
-
-
-def test_a_kernel_in_the_middle_can_be_removed() -> None:
-    op = operator(K.CPU)
-    middle = kernel("middle")
-    op.register(K.CPU, middle)
-    op.register(K.CPU, kernel("front"))
-    op.deregister(K.CPU, middle)
-    assert [k.name for k in op.registrations[K.CPU]] == ["front", "CPU"]
-    assert stored(op, K.CPU) == ("kernel", "front")
-
-
-def test_an_emptied_list_is_erased() -> None:
-    op = operator()
-    only = kernel("only")
-    op.register(K.CPU, only)
-    op.deregister(K.CPU, only)
-    assert op.registrations == {}
-    assert stored(op, K.CPU) == ("missing", None)
 
 
 # -- masks ------------------------------------------------------------------------------------------------------------

@@ -1,8 +1,4 @@
-"""Structured kernels step by step: who asks for the output, what each variant answers, the proxy and its copy.
-
-What whole operators do is in ``truth/programs/structured.txt``. No operator of ours needs exact strides, so proxies
-are met here only; PyTorch's log of ``linalg_cholesky_ex.L`` has the same ``copy_`` behind its impl.
-"""
+"""Structured kernels, and factories on the meta device."""
 
 from __future__ import annotations
 
@@ -15,6 +11,7 @@ import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.call.structured import Functional, InPlace, Out, Structured
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.events import Dispatched, KernelSelected
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.trace import Trace
@@ -236,3 +233,45 @@ def test_the_composite_default_runs_meta_and_calls_the_out_operator(
     given = next(event for event in trace if isinstance(event, ev.OutputAllocated))
     assert given.variant == ("in-place" if base.endswith("_") else "default backend")
     assert ("The out form is called next." in why_here(trace, given.seq)) == (given.variant == "default backend")
+
+
+ALLOCATING = {
+    "torch.ones(2, device='meta')": "empty.memory_format",
+    "torch.zeros(2, device='meta')": "empty.memory_format",
+    "torch.full((2,), 1.0, device='meta')": "empty.memory_format",
+    "torch.rand(2, device='meta')": "empty.memory_format",
+    "torch.randn(2, device='meta')": "empty_strided",
+}
+"""The one operator that is called below, through BackendSelect."""
+
+
+@pytest.mark.parametrize("text", ALLOCATING)
+def test_they_only_allocate(text: str) -> None:
+    with dispatchviz.record() as trace:
+        eval(text)
+    steps = [(e.operator, e.key) for e in trace if isinstance(e, Dispatched)]
+    inner = f"aten::{ALLOCATING[text]}"
+    assert steps[1:] == [(steps[0][0], "Meta"), (inner, "BackendSelect"), (inner, "Meta")]
+    cells = [e for e in trace if isinstance(e, KernelSelected)]
+    assert cells[1].registered.endswith(".py") or ".py:" in cells[1].registered
+
+
+def test_dtypes_of_full() -> None:
+    found = [torch.full((2,), value, device="meta").dtype for value in (2, True, 2j, 2.0)]
+    assert found == [torch.int64, torch.bool, torch.complex64, torch.float32]
+
+
+def test_geometry() -> None:
+    assert torch.randn(2, 3, dtype=torch.complex64, device="meta").stride() == (3, 1)
+    assert torch.randn(0, 3, device="meta").stride() == (3, 1)
+
+
+def test_errors() -> None:
+    with pytest.raises(RuntimeError, match=r"^expected a floating-point or complex dtype, but got dtype=torch.int64$"):
+        torch.randn(2, dtype=torch.int64, device="meta")
+    assert torch.rand(2, dtype=torch.int64, device="meta").dtype == torch.int64
+    with pytest.raises(RuntimeError, match=r"^Expected cond to be True, but got False"):
+        torch.randn(-2, device="meta")
+    for function in (torch.ones, torch.zeros, torch.rand):
+        with pytest.raises(RuntimeError, match=r"^Trying to create tensor with negative dimension -2: \[-2\]"):
+            function(-2, device="meta")

@@ -1,13 +1,17 @@
-"""A recorded call, written as its author would."""
+"""The call stack, a call as its author would write it, the cell card."""
 
 from __future__ import annotations
 
 import pytest
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.calls.call_stack import Frame, call_stack
 from dispatchviz.explain.calls.call_text import call_text
+from dispatchviz.explain.calls.cell_card import cell_card
+from dispatchviz.testing import call, event, redispatch
+from tests.steps import line, step
 
-from .founding import Tape
+from .founding import Tape, founding
 
 ADD = "add(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)"
 METHOD = "add(Tensor other, *, Number alpha = 1)"
@@ -46,3 +50,63 @@ def test_calls(function: str, signature: str, arguments: tuple[tuple[str, str], 
     event = tape.events[-1]
     assert isinstance(event, ev.BindingEntered)
     assert call_text(tape.trace(), event) == text
+
+
+def test_the_stack_in_the_CUDA_kernel() -> None:
+    trace = founding()
+    impl = step(trace, ev.ImplEntered)
+    bound = step(trace, event(ev.BindingEntered, function="torch.add"))
+    called, passed_on = step(trace, call()), step(trace, redispatch())
+    kernel, below = (step(trace, ev.KernelEntered, within=at) for at in (called, passed_on))
+    assert call_stack(trace, impl) == (
+        Frame("z = torch.add(x, y)", "forum.py:6", line(trace, 6)),
+        Frame("THPVariable_add", "torch/csrc/autograd/generated/python_torch_functions_2.cpp", bound),
+        Frame("at::_ops::add_Tensor::call", "build/aten/src/ATen/Operators_2.cpp", called),
+        Frame("VariableType::add_Tensor", "torch/csrc/autograd/generated/VariableType_2.cpp", kernel),
+        Frame("at::_ops::add_Tensor::redispatch", "build/aten/src/ATen/Operators_2.cpp", passed_on),
+        Frame("wrapper_CUDA_add_Tensor", "torch/csrc/autograd/generated/VariableType_2.cpp", below),
+        Frame("structured_ufunc_add_CUDA::impl", "build/aten/src/ATen/UfuncCUDA_add.cu", impl),
+    )
+
+
+def test_the_stack_in_the_engine() -> None:
+    trace = founding()
+    titles = [frame.title for frame in call_stack(trace, step(trace, ev.GradientAccumulated))]
+    assert titles == [
+        "z.sum().backward()",
+        "torch::autograd::Engine::execute",
+        "torch::autograd::Engine::evaluate_function",
+        "torch::autograd::AccumulateGrad::apply",
+    ]
+
+
+def test_a_line_is_its_own_only_frame() -> None:
+    trace = founding()
+    at = line(trace, 3)
+    assert call_stack(trace, at) == (Frame("x = torch.randn(2, 2).to(device)", "forum.py:3", at),)
+
+
+def test_the_cell_of_the_dispatch_around_a_step() -> None:
+    trace = founding()
+    card = cell_card(trace, step(trace, ev.NodeCreated))
+    assert card is not None
+    assert (card.operator, card.key, card.index) == ("aten::add.Tensor", "AutogradCUDA", 97)
+    assert (card.kernel, card.reason, card.source) == ("VariableType::add_Tensor", "autograd kernel", "Autograd")
+    assert card.registered == "registered at torch/csrc/autograd/generated/VariableType_2.cpp:10455"
+    assert [(candidate.source, candidate.taken) for candidate in card.candidates] == [
+        ("AutogradCUDA", False),
+        ("CompositeImplicitAutograd", False),
+        ("Autograd", True),
+        ("fallback of AutogradCUDA", False),
+    ]
+
+
+def test_the_innermost_dispatch_counts() -> None:
+    trace = founding()
+    card = cell_card(trace, step(trace, ev.MetaEntered))
+    assert card is not None
+    assert (card.key, card.index, card.kernel) == ("CUDA", 2, "wrapper_CUDA_add_Tensor")
+
+
+def test_no_card_outside_a_dispatch() -> None:
+    assert cell_card(founding(), 0) is None

@@ -6,16 +6,14 @@ from dataclasses import dataclass, field
 
 import pytest
 
-import dispatchviz
-from dispatchviz import torch as model
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.graph.engine_state import Waiting, buffer_of, engine_state, left_of
 from dispatchviz.explain.graph.graph_history import backward_around, history
 from dispatchviz.testing import event
 from dispatchviz.trace import Trace
+from tests.model_runs import recorded
 from tests.steps import step
 from truth import programs
-from truth.observers.runs import Run, in_new_thread
 
 
 @dataclass
@@ -63,16 +61,6 @@ def _follow(told: Pass, event: ev.AnyEvent) -> None:
             told.ready.remove(event.node)
             told.buffers.pop(event.node, None)
             told.ran += isinstance(event, ev.NodeStarted)
-
-
-def recorded(source: str) -> Trace:
-    def record() -> Trace:
-        with dispatchviz.record() as trace:
-            Run(model, source).whole()
-        return trace
-
-    found: Trace = in_new_thread(record)
-    return found
 
 
 SUBJECTS = ["engine", "autograd", "hooks", "functions", "training", "derivatives", "func"]

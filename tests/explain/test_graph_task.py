@@ -6,17 +6,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
-import dispatchviz
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.explain.graph.engine.graph_task import graph_task_card
 from dispatchviz.explain.graph.engine.task_progress import Pending, progress
 from dispatchviz.explain.graph.graph_history import backward_around
 from dispatchviz.trace import Trace
-from tests.model_runs import model
+from tests.model_runs import recorded
 from tests.watching_recorder import WatchingRecorder
 from truth import programs
-from truth.observers.runs import Run, in_new_thread
 
 
 class Stood(NamedTuple):
@@ -36,16 +34,6 @@ class Watching(WatchingRecorder[Stood | None]):
             return None
         left = Pending(len(task.dependencies), sum(task.dependencies.values()), len(task.not_ready))
         return Stood(task.reentrant_depth, task.outstanding, left)
-
-
-def recorded(source: str) -> Trace:
-    def record() -> Trace:
-        with dispatchviz.record() as trace:
-            Run(model, source).whole()
-        return trace
-
-    found: Trace = in_new_thread(record)
-    return found
 
 
 def watched(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[Trace, list[Stood | None]]:

@@ -1,8 +1,9 @@
-"""Question 17 of those asked in public: which line modified the tensor? Told long before the backward fails."""
+"""Errors: of in-place writes, a gradient that is lost, Python's traceback."""
 
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,13 @@ import pytest
 import dispatchviz
 import dispatchviz.torch as torch
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.errors.traceback_text import traceback_at
 from dispatchviz.explain.errors.version_counters import invalidated_by
 from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.running.program import Outcome, run
 from dispatchviz.trace import Trace
+from tests.explain.programs import traced
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 REFUSED = "one of the variables needed for gradient computation has been modified by an inplace operation"
@@ -110,3 +113,94 @@ def test_a_second_change_is_not_blamed() -> None:
         with pytest.raises(RuntimeError, match=REFUSED):
             y.sum().backward()
     assert [len(invalidated_by(trace, bump)) for bump in bumps(trace)] == [1, 0]
+
+
+@pytest.mark.filterwarnings("ignore:demo..double. an autograd kernel was not registered")
+def test_the_trace_shows_where_the_gradient_was_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXAMPLES.parent)
+    output = io.StringIO()
+    outcome = run(os.path.join("examples", "custom_operator.py"), (), output)
+    assert outcome.status == 0
+    assert output.getvalue() == "True\ntensor([1., 1., 1.])\n"
+    trace = outcome.trace
+    entered = next(e for e in trace if isinstance(e, ev.KernelEntered) and e.kernel == "autograd_fallback")
+    said = why_here(trace, entered.seq)
+    assert "a result that is returned without a history gets a Node that only warns" in said
+    assert "there the gradient of demo::double is lost" in said
+    node = next(e for e in trace if isinstance(e, ev.NodeCreated) and e.name.endswith("WarnNotImplemented"))
+    assert "demo::double has no autograd kernel: its derivative is not known" in why_here(trace, node.seq)
+
+
+@pytest.mark.filterwarnings("ignore:demo..double. an autograd kernel was not registered")
+def test_without_gradients_the_fallback_only_passes_the_call_on() -> None:
+    from tests.explain.programs import traced
+
+    trace = traced(
+        """
+        import torch
+        lib = torch.library.Library("demo", "FRAGMENT")
+        lib.define("half(Tensor x) -> Tensor")
+        lib.impl("half", lambda x: x / 2, "CPU")
+        torch.ops.demo.half(torch.ones(3))
+        torch._C._set_autograd_fallback_mode("nothing")
+        torch.ops.demo.half(torch.ones(3, requires_grad=True))
+        torch._C._set_autograd_fallback_mode("warn")
+        """
+    )
+    fallbacks = [e for e in trace if isinstance(e, ev.KernelEntered) and e.kernel == "autograd_fallback"]
+    assert len(fallbacks) == 2
+    for entered in fallbacks:
+        assert "this fallback only redispatches and records no derivative." in why_here(trace, entered.seq)
+
+
+RAISES = """\
+    import torch
+
+    def inner(x):
+        return x + torch.ones(3)
+
+    inner(torch.ones(2))
+"""
+HANDLED = RAISES.replace(
+    "    inner(torch.ones(2))", "    try:\n        inner(torch.ones(2))\n    except RuntimeError:\n        pass"
+)
+MESSAGE = "RuntimeError: The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0"
+
+
+def test_what_python_printed_is_kept() -> None:
+    trace = traced(RAISES)
+    last = trace[-1]
+    assert isinstance(last, ev.ProgramRaised)
+    rows = traceback_at(trace, last.seq).splitlines()
+    assert rows == last.traceback.splitlines()
+    assert rows[0] == "Traceback (most recent call last):"
+    assert [row.rpartition(", ")[2] for row in rows if row.startswith("  File")] == ["in <module>", "in inner"]
+    assert "dispatchviz" not in "".join(rows)
+    assert rows[-1] == MESSAGE
+
+
+def test_every_step_of_such_a_program_leads_there() -> None:
+    trace = traced(RAISES)
+    (raised,) = trace.steps_of(ev.ErrorRaised)
+    assert traceback_at(trace, 0) == traceback_at(trace, raised) == traceback_at(trace, len(trace) - 1)
+
+
+def test_an_error_that_was_handled() -> None:
+    trace = traced(HANDLED)
+    (raised,) = trace.steps_of(ev.ErrorRaised)
+    rows = traceback_at(trace, raised).splitlines()
+    assert [row.strip() for row in rows[2::2][:2]] == ["inner(torch.ones(2))", "return x + torch.ones(3)"]
+    assert rows[-1] == MESSAGE
+    assert traceback_at(trace, 0) == ""
+
+
+def test_an_older_trace_has_the_lines_of_its_last_step() -> None:
+    trace = traced("import torch\nraise ValueError('x')\n")
+    last = trace[-1]
+    assert isinstance(last, ev.ProgramRaised)
+    older = type(trace)(
+        trace.header, (*trace[:-1], ev.ProgramRaised(last.seq, last.parent, "ValueError", "x", last.file, 2))
+    )
+    rows = traceback_at(older, last.seq).splitlines()
+    assert rows[1].endswith("line 2, in <module>")
+    assert rows[-1] == "ValueError: x"

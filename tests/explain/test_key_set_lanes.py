@@ -6,8 +6,6 @@ import re
 
 import pytest
 
-import dispatchviz
-from dispatchviz import torch as model
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events import KeySetComputed
 from dispatchviz.explain.calls.key_set_card import KeySetCard, key_set_card
@@ -27,20 +25,10 @@ from dispatchviz.explain.calls.key_set_stages import stage_name, stage_sentence
 from dispatchviz.explain.keys.key_text import functionalities, key_names, runtime_name
 from dispatchviz.explain.trace_index.enclosing_steps import kernel_before, within
 from dispatchviz.trace import Trace
+from tests.model_runs import recorded
 from truth import programs
-from truth.observers.runs import Run, in_new_thread
 
 SUBJECTS = ["forum", "modes", "autocast", "func", "inference", "math_bits", "random"]
-
-
-def recorded(source: str) -> Trace:
-    def record() -> Trace:
-        with dispatchviz.record() as trace:
-            Run(model, source).whole()
-        return trace
-
-    found: Trace = in_new_thread(record)
-    return found
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)

@@ -14,11 +14,11 @@ from dispatchviz.explain.trace_index.thread_state import thread_state
 from dispatchviz.running.program import run
 from dispatchviz.testing import event
 from dispatchviz.trace import Trace
-from tests.model_runs import model
+from tests.model_runs import model, recorded
 from tests.steps import step
 from tests.watching_recorder import WatchingRecorder
 from truth import programs
-from truth.observers.runs import Run, in_new_thread
+from truth.observers.runs import Run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -60,14 +60,8 @@ def _standing() -> Stood:
 
 def watched(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[Trace, list[Stood]]:
     """The trace of a program, and what the thread had at each event."""
-
-    def record() -> Trace:
-        with dispatchviz.record() as trace:
-            Run(model, source).whole()
-        return trace
-
     monkeypatch.setattr("dispatchviz.running.recording.ProgramRecorder", Watching)
-    trace = in_new_thread(record)
+    trace = recorded(source)
     assert Watching.newest.failed is None
     return trace, Watching.newest.stood
 

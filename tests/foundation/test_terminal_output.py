@@ -1,22 +1,26 @@
-"""No text of a trace, a program or a command line commands the terminal, whichever way it leaves."""
+"""Text that reaches a terminal: the one rule for it, and everything that prints."""
 
 from __future__ import annotations
 
 import ast
 import io
+import json
 import os
 import re
 import subprocess
 import sys
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dispatchviz.cli import main
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.levels import LEVELS
-from dispatchviz.foundation.shown_text import quoted, shown
+from dispatchviz.foundation.shown_text import BLANK, all_shown, quoted, shown, shown_json, shown_lines
 from dispatchviz.foundation.terminal_output import complain, print_lines
 from dispatchviz.outputs.log.format import log_lines
 from dispatchviz.outputs.log.printed_log import print_log
@@ -27,7 +31,7 @@ from dispatchviz.views.text.console import Console
 from tests.amounts import some
 from tests.explain.founding import founding
 from tests.explain.test_every_kind import KINDS, with_one_of
-from tests.hostile_texts import HOSTILE, everywhere, raw
+from tests.hostile_texts import COMMANDS, HOSTILE, READABLE, everywhere, raw
 from tests.tui.screens import Reader, read
 from tests.waiting import HANGS
 
@@ -295,3 +299,58 @@ def test_all_text_of_the_stepper_is_made_by_one_function() -> None:
     modules = [path for part in ("tui", "views") for path in sorted((PACKAGE / part).rglob("*.py"))]
     assert [path.name for path in modules if _makes(path, "Line")] == ["styled_line.py"]
     assert [path.name for path in modules if _makes(path, "Segment")] == ["palette.py"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("plane", range(17))
+def test_the_category_of_a_character_decides(plane: int) -> None:
+    chars = [chr(code) for code in range(plane << 16, (plane + 1) << 16)]
+    commands = {char for char in chars if unicodedata.category(char) in COMMANDS or char in BLANK}
+    sent = [char.encode("unicode_escape").decode() if char in commands else char for char in chars]
+    assert shown("".join(chars)) == "".join(sent)
+    assert commands.isdisjoint(shown_json("".join(chars)))
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_nothing_hostile_is_sent(text: str) -> None:
+    assert not raw(shown(text))
+    assert "\n" not in shown(text)
+    assert "\\" in shown(text)
+
+
+@pytest.mark.parametrize("text", READABLE)
+def test_ordinary_text_stays_as_it_is(text: str) -> None:
+    assert shown(text) == text
+
+
+def test_there_are_enough_texts() -> None:
+    assert len(set(HOSTILE)) >= 41
+    assert set(COMMANDS) <= {unicodedata.category(char) for text in HOSTILE for char in text}
+
+
+def test_a_joiner_is_sent_within_an_emoji_only() -> None:
+    assert shown("👩\u200d🚀") == "👩\u200d🚀"
+    assert shown("a\u200d🚀") == "a\\u200d🚀"
+    assert shown("🚀\u200da") == "🚀\\u200da"
+    assert shown("\u200d") == "\\u200d"
+    assert shown("🚀\u200d\u200d🚀") == "🚀\\u200d\\u200d🚀"
+
+
+def test_lines_stay_lines() -> None:
+    assert shown_lines("a\nb\x1b\rc\n") == "a\nb\\x1b\\rc\n"
+
+
+@given(st.text(st.characters(codec=None, exclude_characters="\\")))
+def test_what_is_shown_can_be_read_back(text: str) -> None:
+    escaped = shown(text).encode("latin-1", "backslashreplace").decode("unicode_escape")
+    assert escaped.encode("utf-16", "surrogatepass") == text.encode("utf-16", "surrogatepass")
+
+
+@given(st.text())
+def test_json_is_read_back_as_it_was(text: str) -> None:
+    assert json.loads(shown_json(json.dumps(text, ensure_ascii=False))) == text
+
+
+@given(st.lists(st.text(st.sampled_from("ab→\x1b\u115f\U000e0100🙂"))))
+def test_many_lines_are_looked_at_at_once(lines: list[str]) -> None:
+    assert all_shown(lines) == all(shown(line) == line for line in lines)

@@ -1,4 +1,4 @@
-"""What the installed PyTorch registers, and the tables that our rules make of it, beside its own."""
+"""What an installed PyTorch registers, and what another release registers otherwise."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+import msgspec
 import pytest
 
 from dispatchviz.core.keys.keys import DispatchKey, parse_dispatch_key
@@ -15,8 +16,9 @@ from dispatchviz.core.table.pytorch_registrations import pytorch_registry
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.installed_torch import installed_torch, release
 from dispatchviz.live.registration import UNKNOWN_FILE
-
-pytestmark = pytest.mark.torch
+from dispatchviz.live.release_changes import of_the_model, release_changes
+from dispatchviz.live.snapshot import Operator, Snapshot
+from tests.live.snapshots import kernels
 
 
 def is_parsable(key: str) -> bool:
@@ -61,12 +63,14 @@ def differing(installed: InstalledPyTorch, name: str) -> set[str]:
     return {row for row in rows if row.partition(":")[0] in keys}
 
 
+@pytest.mark.torch
 def test_every_cell_of_every_table_is_the_builds_own(installed: InstalledPyTorch) -> None:
     """Kernel, reason and whether it falls through, of all operators."""
     assert len(installed.names()) > 3500
     assert {name: rows for name in installed.names() if (rows := differing(installed, name))} == {}
 
 
+@pytest.mark.torch
 def test_dumps_are_those_of_the_build(installed: InstalledPyTorch) -> None:
     """Order of kernels, inactive ones, which are boxed and unboxed. Some test may have imported what registers an
     operator with a type that PyTorch infers and cannot read."""
@@ -80,12 +84,14 @@ def test_dumps_are_those_of_the_build(installed: InstalledPyTorch) -> None:
         assert [re.sub(r" :: .* \[", " :: [", line) for line in ours] == theirs
 
 
+@pytest.mark.torch
 def test_names_of_kernels_are_those_of_the_model(installed: InstalledPyTorch) -> None:
     kernels = installed.registrations("aten::add.Tensor")
     assert kernels[DispatchKey.Autograd][0].name == "VariableType::add_Tensor"
     assert [kernel.name for kernel in kernels[DispatchKey.Meta]][-1] == "wrapper_Meta_add_Tensor"
 
 
+@pytest.mark.torch
 def test_fallbacks_are_those_that_the_build_says_it_has(installed: InstalledPyTorch) -> None:
     dispatcher = installed.torch._C
     nameable = [key for key in installed.keys if key in DispatchKey.__members__ and is_parsable(key)]
@@ -97,6 +103,7 @@ def test_fallbacks_are_those_that_the_build_says_it_has(installed: InstalledPyTo
         assert set(pytorch_registry().fallbacks) == set(dict(installed.fallbacks()))
 
 
+@pytest.mark.torch
 def test_an_operator_is_read_again_when_it_is_forgotten(installed: InstalledPyTorch, library: Any) -> None:
     registry = installed.registry()
     library.define("late(Tensor self) -> Tensor")
@@ -115,6 +122,7 @@ def test_an_operator_is_read_again_when_it_is_forgotten(installed: InstalledPyTo
     assert kernel.name == ""
 
 
+@pytest.mark.torch
 def test_what_was_read_stays_as_it_was(library: Any) -> None:
     library.define("early(Tensor self) -> Tensor")
     read = InstalledPyTorch()
@@ -124,6 +132,7 @@ def test_what_was_read_stays_as_it_was(library: Any) -> None:
     assert list(InstalledPyTorch().registrations("dispatchviz_live::early")) == [DispatchKey.CPU]
 
 
+@pytest.mark.torch
 def test_an_operator_that_is_gone_is_unknown(installed: InstalledPyTorch) -> None:
     library = installed.torch.library.Library("dispatchviz_live", "FRAGMENT")
     library.define("brief(Tensor self) -> Tensor")
@@ -136,6 +145,7 @@ def test_an_operator_that_is_gone_is_unknown(installed: InstalledPyTorch) -> Non
         installed.schema("dispatchviz_live::brief")
 
 
+@pytest.mark.torch
 def test_kernels_without_a_definition_are_no_operator(installed: InstalledPyTorch, library: Any) -> None:
     low_level = installed.torch._C._dispatch_library("IMPL", "dispatchviz_live", "CPU")
     low_level.impl_t_t("dangling", "")
@@ -143,6 +153,61 @@ def test_kernels_without_a_definition_are_no_operator(installed: InstalledPyTorc
     low_level.reset()
 
 
+@pytest.mark.torch
 def test_a_users_file_keeps_its_folder(installed: InstalledPyTorch) -> None:
     for place in ("registered at /home/me/torch/ops.py:3", "registered by RegisterOperators"):
         assert installed.location(place) == place
+
+
+NAMES = "aten::mm", "aten::relu", "aten::sin", "aten::new"
+
+
+def later() -> Snapshot:
+    """A release that registers as the model's does, but for what a test changes."""
+    ours = of_the_model(NAMES, "CPU")
+    return msgspec.structs.replace(ours, torch="2.14.1+cpu")
+
+
+def said(installed: Snapshot, keys: tuple[str, ...] = ("CPU", "AutogradCPU")) -> list[str]:
+    return list(release_changes(installed, NAMES, keys))
+
+
+def with_operator(installed: Snapshot, one: Operator) -> Snapshot:
+    others = (each for each in installed.operators if each.name != one.name)
+    return msgspec.structs.replace(installed, operators=(*others, one))
+
+
+def test_two_releases_that_register_alike_explain_nothing() -> None:
+    assert said(later()) == []
+
+
+def test_an_operator_that_one_release_has_is_named() -> None:
+    new = Operator("aten::new", "aten::new(Tensor self) -> Tensor", "a.cpp:1", ())
+    assert said(with_operator(later(), new)) == ["PyTorch 2.14.1 has aten::new, and PyTorch 2.13.0 does not"]
+    fewer = tuple(one for one in later().operators if one.name != "aten::mm")
+    gone = msgspec.structs.replace(later(), operators=fewer)
+    assert said(gone) == ["PyTorch 2.13.0 has aten::mm, and PyTorch 2.14.1 does not"]
+
+
+def test_a_kernel_counts_only_under_a_key_that_is_called() -> None:
+    sin = later().by_name["aten::sin"]
+    on_cuda = msgspec.structs.replace(sin, kernels=(*kernels("CUDA boxed torch/_native/registry.py:1"), *sin.kernels))
+    assert said(with_operator(later(), on_cuda)) == []
+    others = tuple(one for one in sin.kernels if one.key != "CPU")
+    on_cpu = msgspec.structs.replace(sin, kernels=(*kernels("CPU boxed torch/_native/registry.py:1"), *others))
+    (sentence,) = said(with_operator(later(), on_cpu))
+    assert sentence.startswith("PyTorch 2.14.1 registers aten::sin otherwise than PyTorch 2.13.0: ")
+    assert "the kernel for CPU is boxed torch/_native/registry.py (before: unboxed " in sentence
+
+
+def test_a_kernel_in_another_file_is_the_same_kernel() -> None:
+    relu = later().by_name["aten::relu"]
+    moved = tuple(msgspec.structs.replace(one, place="elsewhere.cpp:1") for one in relu.kernels)
+    assert said(with_operator(later(), msgspec.structs.replace(relu, kernels=moved))) == []
+
+
+def test_a_schema_that_differs_is_named() -> None:
+    relu = later().by_name["aten::relu"]
+    other = msgspec.structs.replace(relu, schema="aten::relu(Tensor self, bool fast=False) -> Tensor")
+    (sentence,) = said(with_operator(later(), other))
+    assert sentence.endswith("its schema differs")

@@ -1,15 +1,28 @@
-"""A second recording is refused before anything is changed, and the model may be used beside an installed PyTorch."""
+"""Recordings of an installed PyTorch: one within another, lines that begin calls, threads of devices."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from io import StringIO
+from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 
 import dispatchviz
+from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events import Dispatched
+from dispatchviz.explain.graph.backward_graph import backward_graph
+from dispatchviz.explain.graph.node_groups import groups
+from dispatchviz.running import program
+from dispatchviz.running.engines import engine_named
 from dispatchviz.running.recording import EngineName
+from dispatchviz.trace import Trace
+from tests.module_blocks import BLOCKS, ON_ONE_LINE
+from tests.running.test_calls_begin import PROGRAMS, called, lines, source_of
 
 pytestmark = pytest.mark.torch
 
@@ -64,3 +77,80 @@ def test_the_model_is_used_within_a_recording_of_an_installed_pytorch() -> None:
     called = {event.operator for event in trace if isinstance(event, Dispatched)}
     assert "aten::mul.Tensor" in called
     assert "aten::exp" not in called
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_line_says_that_a_call_begins_as_often_as_python_calls(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "p.py"
+    file.write_text(source_of(name))
+    trace = program.run(str(file), output=StringIO(), engine=engine_named("torch")).trace
+    assert [line.function for line in lines(trace) if line.begins] == called(source_of(name))
+
+
+def test_modules_that_one_line_calls_are_different_groups(tmp_path: Path) -> None:
+    file = tmp_path / "p.py"
+    file.write_text(ON_ONE_LINE)
+    graph = backward_graph(program.run(str(file), output=StringIO(), engine=engine_named("torch")).trace)
+    titles = {path[0].title for path in groups(graph, "module").values() if path}
+    assert titles == {f"model.{at}" for at in range(BLOCKS + 1)}
+
+
+PROGRAM = Path(__file__).parent / "programs" / "device_threads.py"
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    """Recorded in a process of its own: a device is registered once for all."""
+    file = tmp_path_factory.mktemp("device") / "program.dvtrace"
+    words = [sys.executable, "-m", "dispatchviz", "run", "--engine", "torch", "--save", str(file), str(PROGRAM)]
+    subprocess.run(words, check=True, capture_output=True, stdin=subprocess.DEVNULL)
+    return Trace.load(file)
+
+
+def around(trace: Trace, step: int) -> Iterator[ev.Event]:
+    """What a step is within, innermost first."""
+    parent = trace[step].parent
+    while parent is not None:
+        yield trace[parent]
+        parent = trace[parent].parent
+
+
+Kind = TypeVar("Kind", bound=ev.Event)
+
+
+def of(trace: Trace, kind: type[Kind]) -> dict[int, Kind]:
+    """Steps of a kind, with their events."""
+    return {step: event for step in range(len(trace)) if isinstance(event := trace[step], kind)}
+
+
+def test_nodes_run_on_the_thread_of_their_device_within_a_backward(trace: Trace) -> None:
+    runs = of(trace, ev.NodeStarted)
+    assert {(run.device, run.thread) for run in runs.values()} == {("npy:0", "pt_autograd_0")}
+    for step in runs:
+        assert isinstance(next(around(trace, step)), ev.BackwardStarted)
+
+
+def test_every_backward_that_ends_ran_all_its_nodes(trace: Trace) -> None:
+    """Each has at least one Node within; one is within a Node of another."""
+    backwards = of(trace, ev.BackwardStarted)
+    assert set(backwards) == {run.parent for run in of(trace, ev.NodeStarted).values()}
+    nested = [
+        each.depth
+        for step, each in backwards.items()
+        if any(isinstance(one, ev.NodeStarted) for one in around(trace, step))
+    ]
+    assert nested == [1]
+
+
+def test_gradients_are_accumulated_within_the_node_that_does(trace: Trace) -> None:
+    written = of(trace, ev.GradientAccumulated)
+    assert len(written) == 9
+    for step in written:
+        node = next(one for one in around(trace, step) if isinstance(one, ev.NodeStarted))
+        assert node.name == "torch::autograd::AccumulateGrad"
+
+
+def test_kernels_that_a_node_calls_are_within_it(trace: Trace) -> None:
+    """Those that are no lines of a hook or Function: the formulas of MulBackward0."""
+    calls = [step for step, call in of(trace, ev.Dispatched).items() if call.operator == "aten::mul.Tensor"]
+    assert any(isinstance(next(around(trace, step)), ev.NodeStarted) for step in calls)

@@ -1,15 +1,20 @@
-"""The model against what real PyTorch did with the same programs, from the stored records."""
+"""The model against what real PyTorch did with the same programs and calls, from the stored records."""
 
 from __future__ import annotations
 
+import copy
+import math
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
+from dispatchviz import torch as model
 from tests.model_runs import model_record
 from truth import records
-from truth.compare import close, difference, met_in_order
+from truth.compare import close, close_text, difference, met_in_order
+from truth.observers.runs import evaluated
 from truth.readable import fact_texts, graph_texts, log_texts
 
 DIFFERENT_INSIDE: dict[str, str] = {}
@@ -98,3 +103,58 @@ def met_by_the_model(name: str) -> int:
     torch = PROGRAMS[name]
     model = model_record(torch["source"])
     return met_in_order(log_texts(torch["log"]), log_texts(model["log"]))
+
+
+EXPRESSIONS: dict[str, list[str]] = records.read("expressions")["expressions"]
+
+
+@pytest.mark.record("expressions")
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_result_or_error(text: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found: Any = evaluated(model, text)
+    assert found == EXPRESSIONS[text]
+
+
+FORUM = records.programs()["forum_cpu"]
+
+
+def test_one_changed_key_set_is_found() -> None:
+    log = copy.deepcopy(FORUM["log"])
+    log[3][4] ^= 1 << 34
+    assert "-" in difference("forum_cpu", log_texts(FORUM["log"]), log_texts(log))
+
+
+def test_one_missing_step_is_found() -> None:
+    log = FORUM["log"]
+    assert difference("forum_cpu", log_texts(log), log_texts(log[:-1]))
+    assert not difference("forum_cpu", log_texts(log), log_texts(log))
+
+
+def test_a_changed_edge_or_order_is_found() -> None:
+    for change in ("edges", "order"):
+        graphs = copy.deepcopy(FORUM["graphs"])
+        if change == "edges":
+            graphs[0]["nodes"][1]["edges"][1] = [2, 0]
+        else:
+            graphs[0]["order"].reverse()
+        assert graph_texts(graphs) != graph_texts(FORUM["graphs"])
+
+
+def test_numbers_are_compared_within_rounding() -> None:
+    assert close([1.0, math.nan], [1.0 + 1e-7, math.nan])
+    assert not close(1.0, 1.0001)
+    assert not close(1, 1.0)
+    assert not close({"x": [1.0]}, {"x": [1.0, 2.0]})
+
+
+def test_what_is_printed_is_compared_within_rounding() -> None:
+    assert close_text("loss 1.1863722801208496\n", "loss 1.1863723993301392\n")
+    assert not close_text("loss 1.1863722801208496\n", "loss 1.1864\n")
+    assert close_text("[0.004154205322265625]", "[0.004150390625]")  # half precision
+    assert not close_text("[0.004154205322265625]", "[0.0054931640625]")
+    assert not close_text("[70000.5, 0.004154205322265625]", "[70000.5, 0.004150390625]")
+    assert not close_text("a 1.0", "b 1.0")
+    assert not close_text("1.0", "1.0 2.0")
+    assert not close_text("turn 1", "turn 2")

@@ -1,10 +1,17 @@
-"""The plain log: nested rows, reasons below the decisive ones, each reason once."""
+"""The plain log, its line breaks, and the lines of ``TORCH_SHOW_DISPATCH_TRACE=1``."""
 
 from __future__ import annotations
 
+import textwrap
+
+from hypothesis import given
+from hypothesis import strategies as st
+
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
+from dispatchviz.outputs.log.line_breaks import broken
 from dispatchviz.outputs.log.text_log import WIDTH, text_log
+from dispatchviz.outputs.log.torch_log import torch_log
 
 HEADER = Header(cuda="emulated on NumPy (no GPU)", program="a.py", sources={"a.py": "import torch\nx = f(y)\n"})
 
@@ -56,3 +63,37 @@ def test_a_real_PyTorch_is_called_so() -> None:
         "build: PyTorch 2.13.0, CPU build, release",
         "not seen: 1 kind of facts (dispatchviz doctor --unseen lists them)",
     ]
+
+
+WORDS = st.one_of(st.text("ab-,.é", min_size=1, max_size=9), st.text("ab-", min_size=45, max_size=130))
+
+
+@given(st.lists(WORDS), st.sampled_from([" ", "  ", "\n"]), st.integers(0, 70))
+def test_as_textwrap_does(words: list[str], blank: str, indent: int) -> None:
+    sentence, begin = blank.join(words), " " * indent
+    width = max(110, indent + 50)
+    expected = textwrap.wrap(sentence, width, initial_indent=begin, subsequent_indent=begin)
+    assert list(broken(sentence, begin, 110)) == expected
+
+
+def test_a_space_per_nesting_level_whatever_lies_between() -> None:
+    events: list[ev.AnyEvent] = [
+        ev.SourceLine(0, None, "a.py", 1),
+        ev.Dispatched(1, 0, "call", "aten::add.Tensor", 0x1000010002, "AutogradCUDA"),
+        ev.KernelEntered(2, 1, "VariableType::add_Tensor", "", 0x1000010002, "", 0, 0),
+        ev.GuardEntered(3, 2, "AutoDispatchBelowADInplaceOrView", 0, 0, 0, 0),
+        ev.Dispatched(4, 3, "redispatch", "aten::add.Tensor", 0x10002, "CUDA"),
+        ev.Dispatched(5, 2, "redispatchBoxed", "aten::sum", 0x10002, "CUDA"),
+        ev.Dispatched(6, 0, "callBoxed", "aten::neg", 0x10002, "CUDA"),
+    ]
+    assert "\n".join(torch_log(Trace(Header(cuda="CuPy", program="a.py"), events))) == (
+        """\
+ [call] op=[aten::add.Tensor], key=[AutogradCUDA]
+  [redispatch] op=[aten::add.Tensor], key=[CUDA]
+  [redispatchBoxed] op=[aten::sum], key=[CUDA]
+ [callBoxed] op=[aten::neg], key=[CUDA]"""
+    )
+
+
+def test_nothing_dispatched_is_no_line() -> None:
+    assert list(torch_log(Trace(Header(cuda="CuPy", program="a.py"), []))) == []

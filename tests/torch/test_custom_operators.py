@@ -1,18 +1,26 @@
-"""What a trace shows of operators that users define."""
+"""``torch.library``, ``custom_op`` and ``torch.ops``: programs note what they noted on PyTorch."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import dispatchviz
+import dispatchviz.torch as model
 import dispatchviz.torch as torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.table.library import process
 from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.warning import reset_warnings
 from dispatchviz.outputs.log.torch_log import torch_log
+from dispatchviz.running.process_state import clean_process_state
+from tests.amounts import in_turn
+from truth import records
+from truth.programs.library import PROGRAMS, run
 
 
 @pytest.fixture
@@ -151,3 +159,47 @@ def test_what_is_not_modelled_raises() -> None:
     with pytest.raises(OSError, match=r"^Could not load this library: .*nothing\.so$") as raised:
         torch.ops.load_library("nothing.so")
     assert "cannot load libraries" in str(raised.value.__cause__)
+
+
+STORED = records.read("library_programs")
+
+
+def _in_model(name: str) -> list[str]:
+    with clean_process_state(), reset_warnings():
+        return run(model, PROGRAMS[name])
+
+
+@pytest.mark.long
+@pytest.mark.record("library_programs")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_notes_what_it_notes_in_pytorch(name: str) -> None:
+    lines = difflib.unified_diff(STORED["programs"][name], _in_model(name), "PyTorch", "model", lineterm="")
+    assert not list(lines)
+
+
+@pytest.mark.long
+@pytest.mark.record("library_programs")
+def test_the_record_is_of_these_programs_and_of_the_modelled_release() -> None:
+    assert set(STORED["programs"]) == set(PROGRAMS)
+    assert STORED["torch"] == model.__version__
+
+
+@pytest.mark.long
+@pytest.mark.record("library_programs")
+@pytest.mark.parametrize("name", ["registration", "custom_ops", "reentrant"])
+def test_a_program_leaves_nothing_behind(name: str) -> None:
+    before, fallbacks = set(process.names()), dict(process.fallbacks)
+    assert _in_model(name) == _in_model(name)
+    assert set(process.names()) == before
+    assert process.fallbacks == fallbacks
+
+
+@pytest.mark.long
+@pytest.mark.record("library_programs")
+@pytest.mark.long
+@pytest.mark.torch
+def test_the_record_is_what_an_installed_pytorch_notes() -> None:
+    from truth.recorders.library_programs import recorded
+
+    names = in_turn([*STORED["programs"]], 3)
+    assert recorded(names) == {**STORED, "programs": {name: STORED["programs"][name] for name in names}}

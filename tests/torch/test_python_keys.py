@@ -1,4 +1,4 @@
-"""Modes and tensor subclasses: ``__torch_dispatch__`` intercepts the same calls as in PyTorch."""
+"""What ``__torch_dispatch__`` sees, and how tensors are printed: as PyTorch answered."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from dispatchviz import torch
 from dispatchviz.running.import_hook import torch_is_the_model
 from dispatchviz.running.process_state import clean_process_state
 from truth import records
+from truth.questions.printing import IN_TRANSFORMS, answer
 from truth.questions.python_keys import printed, programs, seen, seen_by_wrappers, seen_programs
-
-pytestmark = pytest.mark.record("python_keys")
 
 ANSWERS: dict[str, Any] = records.read("python_keys")["printed"]
 
@@ -45,39 +45,46 @@ def model_prints(source: str) -> list[str]:
         return printed(source)
 
 
+@pytest.mark.record("python_keys")
 def test_every_program_has_an_answer() -> None:
     assert list(ANSWERS) == list(programs())
 
 
+@pytest.mark.record("python_keys")
 @pytest.mark.parametrize("name", ANSWERS)
 def test_programs_print_what_they_print_under_pytorch(name: str) -> None:
     assert model_prints(programs()[name]) == ANSWERS[name]
 
 
+@pytest.mark.record("python_keys")
 @pytest.mark.parametrize("name", [name for name in SEEN_BY_A_MODE if name not in OTHERWISE])
 def test_a_mode_intercepts_the_same_calls_as_in_pytorch(name: str) -> None:
     with torch_is_the_model(), clean_process_state():
         assert seen(seen_programs()[name]) == SEEN_BY_A_MODE[name]
 
 
+@pytest.mark.record("python_keys")
 @pytest.mark.parametrize("name", [name for name in SEEN_BY_WRAPPERS if name not in OTHERWISE_WRAPPED])
 def test_wrappers_intercept_the_same_calls_as_in_pytorch(name: str) -> None:
     with torch_is_the_model(), clean_process_state():
         assert seen_by_wrappers(seen_programs()[name]) == SEEN_BY_WRAPPERS[name]
 
 
+@pytest.mark.record("python_keys")
 @pytest.mark.parametrize("name", OTHERWISE)
 def test_what_is_listed_as_different_is(name: str) -> None:
     with torch_is_the_model(), clean_process_state():
         assert seen(seen_programs()[name]) != SEEN_BY_A_MODE[name]
 
 
+@pytest.mark.record("python_keys")
 @pytest.mark.parametrize("name", OTHERWISE_WRAPPED)
 def test_what_is_listed_as_different_for_wrappers_is(name: str) -> None:
     with torch_is_the_model(), clean_process_state():
         assert seen_by_wrappers(seen_programs()[name]) != SEEN_BY_WRAPPERS[name]
 
 
+@pytest.mark.record("python_keys")
 @pytest.mark.torch
 @pytest.mark.pinned
 def test_answers_are_those_of_pytorch() -> None:
@@ -87,3 +94,30 @@ def test_answers_are_those_of_pytorch() -> None:
     loop = "print(json.dumps({name: printed(source) for name, source in programs().items()}))"
     done = subprocess.run([sys.executable, "-c", f"{program}\n{loop}"], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == ANSWERS
+
+
+PRINTED: dict[str, str] = records.read("printed_tensors")["printed"]
+PLAIN = [question for question in PRINTED if question not in IN_TRANSFORMS]
+
+
+@pytest.mark.record("printed_tensors")
+@pytest.mark.parametrize("start", range(0, len(PLAIN), 50))
+def test_random_tensors(start: int) -> None:
+    for question in PLAIN[start : start + 50]:
+        assert answer(torch, question) == PRINTED[question], question
+
+
+@pytest.mark.record("printed_tensors")
+@pytest.mark.parametrize("question", IN_TRANSFORMS)
+def test_tensors_inside_transforms(question: str) -> None:
+    assert answer(torch, question) == PRINTED[question]
+
+
+@pytest.mark.record("printed_tensors")
+def test_options_hold_for_one_program() -> None:
+    from dispatchviz.running.process_state import clean_process_state
+
+    with clean_process_state():
+        torch.set_printoptions(precision=1)
+        assert str(torch.tensor([0.25])) == "tensor([0.2])"
+    assert str(torch.tensor([0.25])) == "tensor([0.2500])"

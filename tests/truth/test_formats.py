@@ -77,12 +77,13 @@ GRAPHS = ordered(
     }
 )
 NAMED_VALUES = st.one_of(st.none(), st.dictionaries(NAMES, VALUES, max_size=3))
-CHANGES = st.dictionaries(NAMES, STATES, max_size=2)
 RECORDS = ordered(
     {
         "source": TEXTS,
         "facts": st.lists(
-            st.tuples(st.integers(1, 30), st.dictionaries(NAMES, STATES, max_size=2)).map(list), max_size=3
+            st.tuples(st.integers(1, 30), st.dictionaries(NAMES, STATES, min_size=1, max_size=2)).map(list),
+            max_size=3,
+            unique_by=lambda fact: fact[0],
         ),
         "graphs": st.lists(GRAPHS, max_size=2),
         "values": NAMED_VALUES,
@@ -137,17 +138,33 @@ def test_sets_of_the_same_short_name_get_longer_ones() -> None:
     assert [table[names.name(sets)] for sets in many] == many
 
 
-def test_a_redispatch_names_its_operator_only_where_it_is_another() -> None:
-    step = ["CPU", 1, 0, 0]
-    log = [
-        [0, 3, "aten::sum", *step, "call", None],
-        [1, 3, "aten::sum", *step, "redispatch", None],
-        [2, 3, "mine::sum", *step, "redispatch", "SumBackward0"],
-    ]
+def test_a_call_is_a_line_with_what_it_calls() -> None:
     names = SetNames()
+    cpu = names.name(("CPU", 1, 0, 0))
+
+    def step(depth: int, operator: str, how: str = "call", node: str | None = None) -> list[Any]:
+        return [depth, 3, operator, "CPU", 1, 0, 0, how, node]
+
+    long = [step(1, f"mine::{'x' * 30}{number}") for number in range(4)]
+    log = [
+        step(0, "aten::sum"),
+        step(1, "aten::sum", "redispatch"),
+        step(2, "mine::sum", "redispatch"),
+        *2 * [step(0, "aten::to"), step(1, "aten::copy_"), step(1, "aten::add"), step(2, "aten::mul")],
+        step(0, "aten::cat"),
+        *long,
+        step(1, "aten::sum", "call", "SumBackward0"),
+    ]
     lines = list(log_lines(log, names))
-    name = names.name(("CPU", 1, 0, 0))
-    assert lines == ["@3", f" sum {name}", f"  > {name}", "in SumBackward0", f"   >mine::sum {name}"]
+    assert lines == [
+        "@3",
+        f" sum {cpu} > {cpu} >mine::sum {cpu}",
+        f" to {cpu} (copy_ {cpu}; add {cpu} (mul {cpu})) × 2",
+        f" cat {cpu}",
+        *(f"  {operator} {cpu}" for _, _, operator, *_ in long),
+        "in SumBackward0",
+        f"  sum {cpu}",
+    ]
     assert read_log(lines, read_table(names.table())) == log
 
 
@@ -159,7 +176,8 @@ def test_json_text_is_the_same_json(value: Any) -> None:
 
 def test_json_text_breaks_what_does_not_fit() -> None:
     rows = [[number] * 20 for number in range(100, 110)]
-    lines = json_text({"rows": rows, "few": [1, 2]}).split("\n")
+    lines = json_text({"rows": rows, "many": [*range(100)], "few": [1, 2]}).split("\n")
     assert lines[:3] == ["{", ' "rows": [', f"  {rows[0]},"]
+    assert lines[13:15] == [' "many": [', f"  {', '.join(map(str, range(32)))},"]
     assert lines[-3:] == [' "few": [1, 2]', "}", ""]
     assert max(map(len, lines)) <= WIDTH

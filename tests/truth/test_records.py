@@ -1,4 +1,4 @@
-"""Each record has a recorder and is of the stored programs; a failing comparison prints how to make it again."""
+"""Records and recorders; the file of PyTorch's registrations."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from dispatchviz.core.table.pytorch_registrations import PyTorch
 from truth import record, records, show
-from truth.formats.registrations_file import PATH
+from truth.formats.registrations_file import PATH, Row, read, text
 from truth.programs import EXPRESSIONS, PROGRAMS, SUBJECTS
 from truth.recorders import key_layouts
 
@@ -112,3 +113,29 @@ def test_any_record_is_shown_as_text(capsys: pytest.CaptureFixture[str]) -> None
     for part in ("## forum_cpu\n| import torch", '"digests": {', "========== forum_cpu =========="):
         assert part in text
     assert show.main([]) == 2
+
+
+def test_what_is_read_is_written_again() -> None:
+    assert text(read()) == PATH.read_text(encoding="utf-8")
+
+
+def test_the_package_reads_the_same() -> None:
+    """Two readers of one format: the package's makes kernels, one operator at a time."""
+    cpu, cuda = PyTorch("cpu"), PyTorch("cuda")
+    for operator in read().operators:
+        assert operator.schema == str(cpu.schema(operator.name))
+        assert operator.location == cpu.debug(operator.name)
+        assert rows(cpu, operator.name) == sorted(operator.rows)
+        assert rows(cuda, operator.name) == sorted([*operator.rows, *operator.cuda])
+
+
+def rows(stock: PyTorch, name: str) -> list[Row]:
+    """As the file has them, in another order."""
+    kernels = ((key.name, kernel) for key, found in stock.registrations(name).items() for kernel in found)
+    return sorted(
+        Row(key, k.debug, 1 + 2 * k.unboxed + 4 * k.fallthrough + 8 * bool(k.signature)) for key, k in kernels
+    )
+
+
+def test_the_file_is_small() -> None:
+    assert PATH.stat().st_size < 1_000_000

@@ -1,15 +1,25 @@
-"""A program that prints: what printing takes is hidden at first, said so, and there when asked for."""
+"""Printing is hidden at first; steps are counted in one way."""
 
 from __future__ import annotations
+
+import pytest
 
 import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.outline.levels import DEFAULT
+from dispatchviz.explain.outline.levels import DEFAULT, LEVELS
+from dispatchviz.explain.sentences.step_counts import number_of_steps, numbers_of_steps, part_of, place_of
+from dispatchviz.outputs.cell.trace_card import trace_text
+from dispatchviz.outputs.step.step_text import print_step
 from dispatchviz.trace import Trace
-from tests.steps import step
+from dispatchviz.tui.questions.filter_question import FilterQuestion
+from dispatchviz.tui.questions.step_question import StepQuestion, place_named
+from dispatchviz.views.bars.header_bar import header_rows
+from dispatchviz.views.session import Session
+from tests.steps import last_step, step
 
 from .screens import Reader, read
+from .synthetic import forum
 
 
 def printing() -> Trace:
@@ -37,3 +47,50 @@ def test_printing_is_passed_over_until_all_steps_are_asked_for() -> None:
         assert reader.app.session.cursor.at == after - 1
 
     read(trace, reads, level=DEFAULT)
+
+
+def header(session: Session) -> str:
+    return header_rows(session.cursor, 200)[0].plain
+
+
+def test_the_words() -> None:
+    assert place_of(0, 326) == "step 0 of 326"
+    assert place_of(325, 326) == "step 325 of 326 (last)"
+    assert place_of(12345, 627_032) == "step 12345 of 627,032"
+    assert (number_of_steps(1), number_of_steps(627_032)) == ("1 step", "627,032 steps")
+    assert part_of(3, 326) == "3 of 326 steps"
+    assert (numbers_of_steps(326), numbers_of_steps(0)) == ("0 to 325", "none")
+
+
+@pytest.mark.parametrize("level", range(len(LEVELS)))
+def test_the_last_step_is_reached_at_every_level(level: int) -> None:
+    session = Session(forum())
+    assert session.cursor.outline is not None
+    cursor = session.cursor.outlined(session.cursor.outline.at_level(level)).last()
+    assert cursor.at == last_step(forum())
+    session.cursor = cursor
+    assert f"step {cursor.at} of {len(forum())} (last)" in header(session)
+    assert cursor.first().resume().resume().at <= last_step(forum())
+
+
+def test_a_filter_an_end_and_a_prompt_have_the_total_of_the_header(capsys: pytest.CaptureFixture[str]) -> None:
+    trace = forum()
+    session = Session(trace)
+    assert f"  step {session.cursor.at} of {len(trace)}  " in header(session)
+    update = FilterQuestion(session).answered("event:nodecreated")
+    session.cursor = update.cursor
+    assert f" of {len(trace)} steps " in header(session)
+    assert f" of {len(trace)} steps with" in (update.note.plain if update.note else "")
+    assert f"from 0 to {len(trace) - 1}," in StepQuestion(session).hint
+    assert f": {len(trace)} steps>" in trace_text(trace)
+    print_step(trace, len(trace) - 1)
+    assert capsys.readouterr().out.startswith(f"step {len(trace) - 1} of {len(trace)} (last) in ")
+
+
+def test_a_number_that_is_typed_is_the_one_that_is_shown() -> None:
+    for number in (0, 5, last_step(forum())):
+        session = Session(forum(), number)
+        assert f"step {number} of " in header(session)
+        assert place_named(str(number), session.cursor) == number
+    assert place_named("100%", session.cursor) == last_step(forum())
+    assert place_named("1,234", session.cursor) == 1234

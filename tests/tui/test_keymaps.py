@@ -1,4 +1,4 @@
-"""The keymaps beside the default one: every action has a key, no key has two actions, hints and help follow."""
+"""Keys: the table, keymaps, random keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from string import ascii_letters
 import pytest
 
 from dispatchviz.cli.options import KEYMAPS as NAMES_IN_OPTIONS
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.calls.key_set_card import key_set_card
+from dispatchviz.explain.calls.key_set_lanes import STAGES
+from dispatchviz.testing import event
+from dispatchviz.tui.actions import ACTIONS
+from dispatchviz.tui.app import StepperApp
+from dispatchviz.tui.commands.focused_pane import FOCUS_ACTIONS
 from dispatchviz.tui.screens.help_screen import help_rows
+from dispatchviz.tui.screens.step_text_screen import step_text
+from dispatchviz.tui.screens.stepper_screen import StepperScreen
 from dispatchviz.tui.terminal.keymaps import (
     GDB,
     KEYMAPS,
@@ -22,12 +31,101 @@ from dispatchviz.tui.terminal.keymaps import (
 )
 from dispatchviz.views import keymap as keymap_module
 from dispatchviz.views.bars.footer_bar import footer_row
-from dispatchviz.views.keymap import DEFAULT, KEYMAP, Key, Keymap, in_force, key_of, pane_key, use
+from dispatchviz.views.bars.why_bar import first_notes
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.keymap import (
+    DEFAULT,
+    FOOTER_KEYS,
+    GOES_BACK,
+    GOES_HOME,
+    KEYMAP,
+    QUITS,
+    Key,
+    Keymap,
+    Leaving,
+    in_force,
+    key_of,
+    pane_key,
+    use,
+)
+from dispatchviz.views.layout.pane_layout import KEYS, PANES
+from dispatchviz.views.pane_help import ABOUT
+from dispatchviz.views.panes.key_set_pane import rows, rows_at
+from dispatchviz.views.panes.key_set_table import table
+from dispatchviz.views.session import Session
 from tests.cli.command import dispatchviz
-from tests.steps import last_step
+from tests.steps import last_step, step
 
-from .screens import Reader, read
-from .synthetic import forum
+from .programs import LONG_NAMES, cat, example, the_call
+from .screens import SIZES, Reader, read, read_session
+from .synthetic import forum, raising
+
+
+def test_no_key_does_two_things() -> None:
+    assert max(Counter(key for entry in KEYMAP for key in entry.keys).values()) == 1
+
+
+def test_every_action_exists() -> None:
+    for entry in KEYMAP:
+        name, _, argument = entry.action.removeprefix("app.").partition("(")
+        owner = StepperApp if entry.action.startswith("app.") else StepperScreen
+        assert name in ACTIONS or name in FOCUS_ACTIONS or hasattr(owner, f"action_{name}")
+        if name in ("move", "jump"):
+            assert hasattr(Cursor, argument.strip("')"))
+
+
+def test_shift_is_the_same_step_backwards() -> None:
+    for move in ("into", "over", "out", "resume"):
+        assert key_of(f"move('{move}')").keys[0].upper() == key_of(f"move('{move}_back')").keys[0]
+
+
+def test_keys_that_terminals_swallow_are_never_the_only_ones() -> None:
+    for entry in KEYMAP:
+        assert any(len(key) == 1 or not key.startswith(("f1", "shift+", "alt+")) for key in entry.keys) or (
+            entry.action == "app.focus_previous"
+        )
+
+
+def test_the_footer_has_at_most_seven_keys_and_drops_the_least_needed() -> None:
+    wide, narrow = footer_row(200).plain, footer_row(60).plain
+    assert len([entry for entry in KEYMAP if entry.footer]) <= FOOTER_KEYS
+    assert footer_row(60).width <= 60
+    for always in ("s step", "? help", "q quit"):
+        assert always in wide
+        assert always in narrow
+
+
+@pytest.mark.parametrize("pane", PANES)
+def test_the_help_is_made_from_the_keymap(pane: int) -> None:
+    text = "\n".join(row.plain for row in help_rows(pane))
+    assert ABOUT[pane] in text
+    for entry in KEYMAP:
+        assert f"{entry.shown:<14}{entry.help}" in text
+
+
+def test_the_first_hint_fits_the_narrowest_screen_it_is_made_for() -> None:
+    for trace in (forum(), raising()):
+        for hint in (first_notes(trace, 0)[0], first_notes(trace, len(trace) - 1)[0]):
+            assert hint.width < 80
+            assert sum(role == "keycap" for _, role in hint.spans) == 3
+
+
+def test_an_action_without_keys_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        key_of("nothing")
+
+
+@pytest.mark.parametrize("leaving", [QUITS, GOES_HOME, GOES_BACK], ids=lambda leaving: leaving.footer)
+def test_the_key_that_closes_says_where_it_leads(leaving: Leaving) -> None:
+    async def story(reader: Reader) -> None:
+        assert reader.sees(f"q {leaving.footer}")
+        await reader.press("ctrl+c")
+        assert reader.sees(f"q {leaving.said}")
+        await reader.press("question_mark", *["pagedown"] * 9)
+        assert reader.sees(leaving.help)
+
+    read_session(Session(forum(), 0, leaving=leaving), story)
+
 
 OTHERS = (VIM, GDB)
 
@@ -211,3 +309,113 @@ def test_the_option_is_checked_before_the_program_runs(tmp_path: Path) -> None:
     assert "ran" not in refused.out + refused.err
     taken = dispatchviz("run", "--keymap", "vim", "--plain", "loud.py", cwd=tmp_path)
     assert taken.status == 0
+
+
+FOLDED = [
+    "                 13 tensors  united  incl  excl  mask  left",
+    "AutogradCPU      ■           ■       ·     ·     ■     ■  ◀ wins",
+    "AutocastCPU      ■           ■       ·     ×     ■     ×  ",
+    "ADInplaceOrView  ■           ■       ■     ·     ×     ×  ",
+    "BackendSelect    ·           ·       ■     ·     ×     ×  ",
+    "CPU              ■           ■       ·     ·     ■     ■  ",
+    "CPU bit          ■           ■       ·     ·     ■     ■  ",
+]
+
+
+def test_arguments_with_the_same_keys_share_a_column() -> None:
+    trace = cat()
+    card = key_set_card(trace, the_call(trace, "aten::cat"))
+    assert card is not None
+    assert [row.plain for row in table(card, 77)] == FOLDED
+
+
+@pytest.mark.parametrize("width", range(30, 140))
+@pytest.mark.parametrize("operator", ["aten::cat", "aten::sum", "aten::ones_like"])
+def test_no_row_of_the_table_is_wider_than_the_pane(width: int, operator: str) -> None:
+    trace = cat()
+    card = key_set_card(trace, the_call(trace, operator))
+    assert card is not None
+    rows = table(card, width)
+    if width >= 40:
+        assert max(row.width for row in rows if row.cut) <= width
+    assert [row.here for row in rows].count(True) == 1
+    assert "◀" in next(row.plain for row in rows if row.here)
+
+
+def test_two_arguments_with_the_same_keys_are_named() -> None:
+    trace = example("forum.py")
+    card = key_set_card(trace, the_call(trace, "aten::add.Tensor"))
+    assert card is not None
+    heads = [row.plain for row in table(card, 77)]
+    assert heads[0].split() == ["x,", "y", "united", "incl", "excl", "mask", "left"]
+    assert heads[1] == "AutogradCUDA     ■     ■       ·     ·     ■     ■  ◀ wins"
+
+
+ADD = """\
+AutogradCUDA wins  call of aten::add.Tensor
+   x, y      {AutocastCUDA, AutogradCUDA, ADInplaceOrView, CUDA}
+ + included  {ADInplaceOrView, BackendSelect}
+ − excluded  {AutocastCUDA} by the thread
+ − mask      {ADInplaceOrView, BackendSelect} fall through here
+ = left      {AutogradCUDA, CUDA} → AutogradCUDA"""
+
+CAT = """\
+AutogradCPU wins  call of aten::cat
+   13 tensors  {AutocastCPU, AutogradCPU, ADInplaceOrView, CPU}
+ + included    {ADInplaceOrView, BackendSelect}
+ − excluded    {AutocastCPU} by the thread
+ − mask        {ADInplaceOrView, BackendSelect} fall through here
+ = left        {AutogradCPU, CPU} → AutogradCPU
+13 tensors: first_hidden_layer_activations to thirteenth_hidden_layer_activations"""
+
+
+def test_the_card_begins_with_the_winner_and_a_lane_for_each_set() -> None:
+    for trace, operator, expected in ((example("forum.py"), "aten::add.Tensor", ADD), (cat(), "aten::cat", CAT)):
+        shown = "\n".join(row.plain for row in rows(trace, the_call(trace, operator), 74))
+        assert shown.startswith(expected)
+
+
+def test_one_lane_is_lit_at_a_sub_step() -> None:
+    trace = example("forum.py")
+    at = the_call(trace, "aten::add.Tensor")
+    lit = {stage: [row.plain for row in rows_at(trace, at, 74, stage) if row.shaded] for stage in STAGES}
+    assert [row.strip("▶ +−=").split()[0] for found in lit.values() for row in found] == [
+        "x,",
+        "included",
+        "excluded",
+        "mask",
+        "left",
+    ]
+    assert all(row.startswith("▶") for found in lit.values() for row in found)
+
+
+@pytest.mark.parametrize("size", [*SIZES, (60, 15)])
+def test_the_winner_is_on_every_screen(size: tuple[int, int]) -> None:
+    for trace, operator in ((cat(), "aten::cat"), (example("forum.py"), "aten::add.Tensor")):
+        at = the_call(trace, operator)
+        card = key_set_card(trace, at)
+        assert card is not None
+        wins = f"{card.winner} wins"
+
+        async def story(reader: Reader, wins: str = wins) -> None:
+            for _ in range(2):
+                assert wins in reader.text
+                await reader.press("s")
+            assert reader.app.view.panes[KEYS].display
+
+        read(trace, story, size, at)
+
+
+def test_raw_numbers_are_on_demand() -> None:
+    trace = cat()
+    at = the_call(trace, "aten::cat")
+    assert "0x" not in "\n".join(row.plain for row in rows(trace, at, 77))
+    text = "\n".join(row.plain for row in step_text(trace, at))
+    assert all(f"= {name}  0x9400010001" in text for name in LONG_NAMES)
+
+
+def test_a_sentence_names_only_the_first_of_many_tensors() -> None:
+    trace = cat()
+    at = step(trace, event(ev.KeySetComputed, arguments=lambda all: len(all) == len(LONG_NAMES)))
+    said = "\n".join(row.plain for row in rows(trace, at, 77))
+    assert "first_hidden_layer_activations, second_hidden_layer_activations and 11 more are CPU tensors" in said

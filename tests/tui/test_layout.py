@@ -1,4 +1,4 @@
-"""The arithmetic of the screen: every cell of the body belongs to one pane at every size."""
+"""Where panes go: sizes, the screen as data, every list of panes."""
 
 from __future__ import annotations
 
@@ -8,26 +8,34 @@ from hypothesis import strategies as st
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.keymap import KEYMAP
 from dispatchviz.views.layout import needed_panes, pane_layout
 from dispatchviz.views.layout.needed_panes import Shown
-from dispatchviz.views.layout.pane_choice import PaneChoice
+from dispatchviz.views.layout.pane_choice import PaneChoice, pin_note
 from dispatchviz.views.layout.pane_layout import (
     CALLS,
     CELL,
     ENGINE,
     GRAPH,
     KEYS,
+    NODE,
     OUTPUT,
     PANES,
+    SMALLEST,
     SOURCE,
     STEPS,
     STRUCTURED,
     TABLE,
     TENSORS,
     THREAD,
+    Box,
     Frame,
 )
 from dispatchviz.views.layout.screen_plan import Scene
+from dispatchviz.views.pane_help import ABOUT
+from dispatchviz.views.panes import pane_list
+from dispatchviz.views.panes.nothing_said import nothing
+from dispatchviz.views.text.styled_line import line
 from tests.steps import step
 
 from .screens import SIZES
@@ -153,3 +161,80 @@ def test_what_is_kept_for_a_kind_of_step_comes_first_there() -> None:
     boxes = Scene(Cursor(trace, at), opened_at=0, choice=choice).plan(80, 24).panes
     assert boxes[THREAD].height == 1, "no guard is open here"
     assert choice.keep(trace[at]).kept == {}
+
+
+@pytest.mark.parametrize("size", [*SIZES, SMALLEST])
+@pytest.mark.parametrize("label", ["", " Search: "])
+def test_boxes_cover_the_screen_once(size: tuple[int, int], label: str) -> None:
+    boxes = dict(Scene(Cursor(forum(), 15), opened_at=0, label=label).plan(*size).boxes)
+    if not label:
+        del boxes["prompt"]  # is there, but not displayed
+    cells = [(x, y) for box in boxes.values() for x in range(box.x, box.x + box.width)
+             for y in range(box.y, box.y + box.height)]  # fmt: skip
+    assert len(cells) == len(set(cells))
+    rows = {y for _, y in cells}
+    assert rows == set(range(size[1]))
+
+
+def test_a_question_shares_the_bottom_row_with_its_label() -> None:
+    plan = Scene(Cursor(forum()), opened_at=0, label=" Search: ").plan(80, 24)
+    assert [row.plain for row in plan.bars["footer"]] == [" Search: "]
+    assert (plan.boxes["footer"], plan.boxes["prompt"]) == (Box(0, 23, 9, 1), Box(9, 23, 71, 1))
+
+
+def test_the_first_hint_gives_way_to_a_note_and_to_a_move() -> None:
+    at_start = Scene(Cursor(forum()), opened_at=0)
+    assert "5 lines" in at_start.plan(80, 24).bars["why"][0].plain
+    noted = Scene(Cursor(forum()), opened_at=0, note=line(" a note"))
+    assert noted.plan(80, 24).bars["why"][0].plain == " a note"
+    moved = Scene(Cursor(forum(), 1), opened_at=0)
+    assert "5 lines" not in moved.plan(80, 24).bars["why"][0].plain
+
+
+def test_below_the_smallest_size_only_the_header_is_left() -> None:
+    plan = Scene(Cursor(forum()), opened_at=0).plan(59, 15)
+    assert (plan.bars.keys(), plan.panes, plan.boxes) == ({"header"}, {}, {"header": Box(0, 0, 59, 15)})
+
+
+def test_choosing_panes() -> None:
+    pinned = PaneChoice().select(GRAPH)
+    assert pinned == PaneChoice(pinned=(GRAPH,))
+    assert pinned.select(KEYS).pinned == (KEYS, GRAPH)
+    assert pinned.zoom(GRAPH).select(STEPS) == PaneChoice(zoomed=STEPS)
+    assert pinned.zoom(GRAPH).zoom(None) == pinned
+    assert pin_note(pinned, pinned) is None
+    note = pin_note(PaneChoice(), pinned)
+    assert note is not None
+    assert note.plain.startswith(" This pane stays")
+
+
+@pytest.mark.parametrize("pane", PANES)
+def test_every_pane_has_a_key_a_help_and_rows(pane: int) -> None:
+    assert f"pane({pane})" in {entry.action for entry in KEYMAP}, "views/keymap.py"
+    assert pane in ABOUT, "tui/screens/help_screen.py"
+    assert pane in pane_layout.ROWS_WANTED, "views/layout/pane_layout.py"
+    assert pane in pane_layout.PANE_NAMES, "views/layout/pane_layout.py"
+
+
+@pytest.mark.parametrize("pane", BESIDE)
+def test_every_pane_beside_the_steps_is_made_and_may_be_shown(pane: int) -> None:
+    assert pane in pane_list.PANES, "views/panes/pane_list.py"
+    assert pane in needed_panes.OTHERWISE, "views/layout/needed_panes.py"
+    assert isinstance(pane_list.rows_of(pane_list.PANES[pane][1])(forum(), 0, 40), list)
+
+
+def test_titles_of_panes_that_say_nothing_tell_when_they_will() -> None:
+    trace = forum()
+    said = {pane: found.plain for pane in BESIDE if (found := nothing(pane, trace, 0)) is not None}
+    assert said == {
+        KEYS: f"no dispatch here, next at step {step(trace, ev.Dispatched)}",
+        CELL: f"no dispatch here, next at step {step(trace, ev.Dispatched)}",
+        TABLE: f"no dispatch here, next at step {step(trace, ev.Dispatched)}",
+        GRAPH: f"none yet, next at step {step(trace, ev.NodeCreated)}",
+        NODE: f"no Node here, next at step {step(trace, ev.NodeCreated)}",
+        ENGINE: f"no backward here, next at step {step(trace, ev.BackwardStarted)}",
+        OUTPUT: "nothing printed yet, none follows",
+        TENSORS: f"none yet, next at step {step(trace, ev.TensorCreated)}",
+        STRUCTURED: f"no structured kernel here, next at step {step(trace, ev.MetaEntered)}",
+        THREAD: "grad mode on, no guards, no modes",
+    }

@@ -1,4 +1,4 @@
-"""Styled text: nothing vanishes, nothing raises, nothing reaches the terminal as a command."""
+"""Styled text of any length, and scrolling as arithmetic."""
 
 from __future__ import annotations
 
@@ -7,9 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.shown_text import JOINER, shown
+from dispatchviz.tui.widgets.viewport import Viewport, title_row
+from dispatchviz.views.bars.header_bar import header_rows
+from dispatchviz.views.bars.why_bar import needed_rows
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.panes import source_pane
+from dispatchviz.views.text import code_colours
 from dispatchviz.views.text.line_fitting import columns, fit, paragraphs, wrap
+from dispatchviz.views.text.long_text import LONGEST, cut_row, cut_text
 from dispatchviz.views.text.styled_line import line
+
+from .screens import Reader, read
+from .synthetic import Tape, awkward
 
 AWKWARD = ["[/]", "[a]", "f[N]", "[2, 3]", "[bold]x[/bold]", "\x1b[31mred", "a\tb\nc", "日本語", "\u202eabc", ""]
 
@@ -72,3 +84,81 @@ def test_columns_are_as_wide_as_their_widest_cell() -> None:
 def test_every_width_of_awkward_text(text: str) -> None:
     for width in range(1, 12):
         assert all(row.plain == shown(row.plain) for row in wrap(line(text), width))
+
+
+def test_what_is_cut_is_told() -> None:
+    assert cut_text("abc", 3) == "abc"
+    assert cut_text("abcd", 3) == "abc… (1 more characters)"
+    row = line(("ab", "bold"), ("cdef", "dim"), ("ghi", ""), key="k")
+    assert cut_row(row, 9) is row
+    cut = cut_row(row, 4)
+    assert (cut.plain, cut.spans[:2], cut.key) == ("abcd… (5 more characters)", (("ab", "bold"), ("cd", "dim")), "k")
+
+
+def table_in_one_line() -> Trace:
+    numbers = ", ".join(map(str, range(8_000)))
+    tape = Tape()
+    for number in (1, 2, 3):
+        with tape.within(ev.SourceLine, "forum.py", number):
+            tape.add(ev.Printed, "x")
+    return tape.trace(text=f"import torch\nx = [{numbers}]\ny = 1\n")
+
+
+def test_a_source_line_of_40_000_characters_is_cut_before_it_is_coloured() -> None:
+    code_colours.load()
+    made = source_pane.rows(table_in_one_line(), 2, 80)
+    assert sum(len(row.spans) for row in made) < 2 * LONGEST
+    assert max(len(row.plain) for row in made) < LONGEST + 100
+    assert "more characters)" in "".join(row.plain for row in made)
+
+
+@pytest.mark.parametrize("at", [0, 1, 3, 5])
+def test_bars_have_no_more_rows_than_somebody_reads(at: int) -> None:
+    cursor = Cursor(awkward("word日本 " * 20_000), at)
+    assert sum(len(row.plain) for row in (*needed_rows(cursor, (), 100), *header_rows(cursor, 100))) < 20_000
+
+
+@pytest.mark.long
+def test_a_text_of_100_000_characters_everywhere_is_stepped_through() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("g", *"ssssssss")
+        await reader.press("w", "escape", "2", "enter")
+        assert reader.at == 8
+
+    read(awkward("word日本 " * 15_000), story)
+
+
+@given(st.integers(1, 500), st.integers(2, 60), st.integers(0, 499), st.integers(0, 9))
+def test_a_revealed_row_is_in_sight_with_rows_around_it(count: int, height: int, at: int, margin: int) -> None:
+    at = min(at, count - 1)
+    port = Viewport(count=count, width=20, height=height)
+    port.scroll(count // 2)
+    port.reveal(at, margin)
+    around = min(margin, (port.rows - 1) // 2)
+    assert all(port.y_of(row) is not None for row in range(max(at - around, 0), min(at + around, count - 1) + 1))
+    assert not port.reveal(at, margin)
+
+
+@given(st.integers(0, 300), st.integers(2, 60), st.integers(-50, 400))
+def test_scrolling_ends_at_the_ends(count: int, height: int, top: int) -> None:
+    port = Viewport(count=count, width=20, height=height)
+    port.scroll(top)
+    assert 0 <= port.top <= max(count - port.rows, 0)
+    shown = [row for y in range(height) if (row := port.row_at(y)) is not None]
+    assert shown == list(range(port.top, port.top + min(count, port.rows)))
+    assert [port.y_of(row) for row in shown] == list(range(1, len(shown) + 1))
+
+
+def test_the_bar_is_as_long_as_the_part_in_sight() -> None:
+    port = Viewport(count=40, width=20, height=11)
+    assert "".join(port.bar_cell(y).plain for y in range(1, 11)) == "┃┃││││││││"
+    port.scroll(99)
+    assert "".join(port.bar_cell(y).plain for y in range(1, 11)) == "││││││││┃┃"
+    assert Viewport(count=10, width=20, height=11).bar_cell(1).plain == ""
+
+
+def test_a_title_fills_its_row() -> None:
+    assert title_row("2", "Key set", False, 20).plain == "─ 2 Key set ───────"
+    assert title_row("", "Help", True, 20).plain == "▌ Help ────────────"
+    said = title_row("6", "Backward graph", False, 50, line("none yet, next at step 9"))
+    assert said.plain == "─ 6 Backward graph: none yet, next at step 9 ────"

@@ -1,21 +1,23 @@
-"""A dispatch log as lines: a step a line, a blank a level, below ``@8`` the steps of line 8 of the program.
+"""A dispatch log as lines: a call a line, a blank a level, below ``@8`` the calls of line 8 of the program.
 
     @8
-     sum AutogradCPU.5f0
-      > CPU.c21
-       sum.dim_IntList CPU.c21
+     sum AutogradCPU.5f0 > CPU.c21 (sum.dim_IntList CPU.c21 (as_strided CPU.c21; fill_.Scalar CPU.c21))
     in SumBackward0
      expand AutogradCPU.5f0
 
 A step names its operator, without ``aten::``, and how it was dispatched: ``CPU.c21`` is a highest key, a raw key set
 and the thread's included and excluded sets, which a table lists. ``>`` marks a redispatch; it has the operator of the
-call around it where it names none. Below ``in NAME`` the engine evaluates that Node, below ``in -`` none.
+call around it where it names none, and follows it on the line where nothing else is within. What is called within a
+step is in parentheses behind it, or below it where that is too long; ``× 3`` repeats a line. Below ``in NAME`` the
+engine evaluates that Node, below ``in -`` none.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 Step = list[Any]
@@ -65,24 +67,100 @@ def read_table(lines: Iterable[str]) -> dict[str, Sets]:
     return found
 
 
+WIDTH = 120
+"""A call that fits into a line of this width is on one, with all that it calls."""
+
+MOST_STEPS = 20
+"""No more steps fit into a line."""
+
+
 def log_lines(log: list[Step], names: SetNames) -> Iterator[str]:
     """The lines of a log."""
+    for line, same in groupby(_lines(log, names)):
+        count = len(list(same))
+        yield f"{line} × {count}" if count > 1 else line
+
+
+def _lines(log: list[Step], names: SetNames) -> Iterator[str]:
+    """One line after the other."""
     at: int | None = None
     node: str | None = None
-    open_: dict[int, str] = {}
-    for depth, line, operator, key, keys, included, excluded, how, evaluated in log:
+    texts, first = _step_texts(log, names), 0
+    while first < len(log):
+        depth, line, *_, evaluated = log[first]
         if line != at:
             at = line
             yield f"@{line}"
         if evaluated != node:
             node = evaluated
             yield f"in {node or '-'}"
+        whole, end = _call_text(log, texts, first)
+        if not whole or depth + len(whole) >= WIDTH:
+            end = _chain_end(log, first)
+            whole = " ".join(texts[first:end])
+        yield f" {' ' * depth}{whole}"
+        first = end
+
+
+def _step_texts(log: list[Step], names: SetNames) -> list[str]:
+    """``sum CPU.c21``, ``> CPU.c21`` for each step."""
+    found = []
+    open_: dict[int, str] = {}
+    for depth, _, operator, key, keys, included, excluded, how, _ in log:
         short = operator.removeprefix("aten::")
         mark = ""
         if how == "redispatch":
             mark, short = ">", "" if open_.get(depth - 1) == operator else short
         open_[depth] = operator
-        yield f" {' ' * depth}{mark}{short} {names.name((key, keys, included, excluded))}"
+        found.append(f"{mark}{short} {names.name((key, keys, included, excluded))}")
+    return found
+
+
+def _chain_end(log: list[Step], first: int) -> int:
+    """The end of a step and the redispatches that follow it, each the only step within the one before."""
+    end = first + 1
+    while end < len(log) and _goes_on(log, end) and _end(log, end) == _end(log, end - 1):
+        end += 1
+    return end
+
+
+def _goes_on(log: list[Step], at: int) -> bool:
+    """Whether a step is a redispatch that the step before it makes, on the same line and in the same Node."""
+    before, step = log[at - 1], log[at]
+    return bool(step[7] == "redispatch" and step[0] == before[0] + 1 and _place(step) == _place(before))
+
+
+def _place(step: Step) -> tuple[int, str | None]:
+    return step[1], step[8]
+
+
+def _end(log: list[Step], first: int) -> int:
+    """The end of a step and of all within it."""
+    end = first + 1
+    while end < len(log) and log[end][0] > log[first][0]:
+        end += 1
+    return end
+
+
+def _call_text(log: list[Step], texts: list[str], first: int) -> tuple[str, int]:
+    """A step with all steps within it, and their end; an empty text if they are too many or of several lines or Nodes.
+
+    ``to.dtype CPU.1 (_to_copy BackendSelect.2 > CPU.1; copy_ CPU.1)``
+    """
+    end = _chain_end(log, first)
+    text = " ".join(texts[first:end])
+    depth, parts = log[end - 1][0] + 1, list[str]()
+    while end < len(log) and log[end][0] >= depth:
+        if log[end][0] > depth or _place(log[end]) != _place(log[first]) or end - first > MOST_STEPS:
+            return "", end
+        part, end = _call_text(log, texts, end)
+        if not part:
+            return "", end
+        parts.append(part)
+    return f"{text} ({'; '.join(parts)})" if parts else text, end
+
+
+_TOKENS = re.compile(r"[();]|(>[^\s();]*|[^\s();>]+) ([^\s();]+)")
 
 
 def read_log(lines: Iterable[str], table: dict[str, Sets]) -> list[Step]:
@@ -96,14 +174,32 @@ def read_log(lines: Iterable[str], table: dict[str, Sets]) -> list[Step]:
         elif line[0] == "i":
             node = None if line == "in -" else line[3:]
         else:
-            operator, _, sets = line.lstrip(" ").partition(" ")
-            depth = line.index(operator or " ", 1) - 1
-            how = "redispatch" if operator[0] == ">" else "call"
-            short = operator.removeprefix(">")
-            full = short if "::" in short else f"aten::{short}" if short else open_[depth - 1]
-            open_[depth] = full
-            log.append([depth, at, full, *table[sets], how, node])
+            call, _, count = line.partition(" × ")
+            for depth, operator, sets in int(count or 1) * [*_read_calls(call)]:
+                how = "redispatch" if operator[:1] == ">" else "call"
+                short = operator.removeprefix(">")
+                full = short if "::" in short else f"aten::{short}" if short else open_[depth - 1]
+                open_[depth] = full
+                log.append([depth, at, full, *table[sets], how, node])
     return log
+
+
+def _read_calls(line: str) -> Iterator[tuple[int, str, str]]:
+    """Depth, operator and name of the sets of each step on a line."""
+    text = line.lstrip(" ")
+    depth = len(line) - len(text) - 1
+    around = list[int]()
+    for token in _TOKENS.finditer(text):
+        match token[0]:
+            case "(":
+                around.append(depth)
+            case ";":
+                depth = around[-1]
+            case ")":
+                around.pop()
+            case _:
+                yield depth, token[1], token[2]
+                depth += 1
 
 
 def calls(log: list[Step]) -> list[list[Any]]:

@@ -1,4 +1,7 @@
-"""JSON that a person reads and git compares: what fits on a line is on one, everything else an item a line."""
+"""JSON that a person reads and git compares: what fits on a line is on one, everything else an item a line.
+
+Short items of a list share lines.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ import json
 from typing import Any
 
 WIDTH = 120
+
+SHORT = 40
+"""Items of a list that are no longer than this are short."""
 
 
 def json_text(value: Any) -> str:
@@ -23,7 +29,19 @@ def _text(value: Any, depth: int) -> str:
         items = [f"{name}: {_text(item, depth + 1)}" for name, item in zip(names, value.values(), strict=True)]
         first, last = "{}"
     else:
-        items = [_text(item, depth + 1) for item in value]
+        items = _filled([_text(item, depth + 1) for item in value], WIDTH - depth - 1)
         first, last = "[]"
     inside = ",\n".join(blanks + item for item in items)
     return f"{first}\n{inside}\n{' ' * depth}{last}"
+
+
+def _filled(items: list[str], width: int) -> list[str]:
+    """The items, short ones that follow each other on one line."""
+    lines, before = [items[0]], items[0]
+    for item in items[1:]:
+        if max(len(before), len(item)) <= SHORT and len(lines[-1]) + len(item) + 3 <= width:
+            lines[-1] += f", {item}"
+        else:
+            lines.append(item)
+        before = item
+    return lines

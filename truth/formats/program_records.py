@@ -6,8 +6,8 @@ lines say by their beginning what they are:
     | SOURCE                  the program
     log                       then the dispatch log (``dispatch_log.py``): @LINE, in NODE, steps
     not watched               there is no log
-    after LINE                autograd's states that changed with a statement, below it a line a variable:
-     x grad leaf 0 0 NODE     requires_grad, is_leaf, version, output_nr, grad_fn; or the JSON of an error
+    after LINE x STATE        the autograd state of a variable that changed with a statement: ``grad leaf 0 0 NODE``
+                              for requires_grad, is_leaf, version, output_nr, grad_fn; or the JSON of an error
     graph ...                 a backward graph (``backward_graphs.py``)
     value x JSON, grad x JSON of the variables at the end (``values.py``); ``values random`` where they may be any
     error LINE TYPE "TEXT"    how it ended
@@ -78,8 +78,7 @@ def record_lines(record: Record, names: SetNames) -> Iterator[str]:
         yield "not watched" if record["log"] is None else "log"
         yield from log_lines(record["log"] or [], names)
     for line, changed in record.get("facts", ()):
-        yield f"after {line}"
-        yield from (f" {name} {_state_text(state)}" for name, state in changed.items())
+        yield from (f"after {line} {name} {_state_text(state)}" for name, state in changed.items())
     for graph in record.get("graphs", ()):
         yield from graph_lines(graph)
     yield from _end_lines(record)
@@ -145,7 +144,7 @@ def _kind(line: str) -> str:
 def _record(blocks: Callable[[str], list[Block]], table: dict[str, Sets]) -> Record:
     record: Record = {
         "source": _text(blocks("source")),
-        "facts": [_read_states(block) for block in blocks("after")],
+        "facts": _read_facts(blocks("after")),
         "graphs": [read_graph(head, nodes) for head, *nodes in blocks("graph")],
         "values": None if blocks("values") else _read_values(blocks("value")),
         "grads": None if blocks("grads") else _read_values(blocks("grad")),
@@ -166,9 +165,12 @@ def _text(blocks: list[Block]) -> str:
     return "\n".join(line[2:] for (line,) in blocks)
 
 
-def _read_states(block: Block) -> list[Any]:
-    changed = (line[1:].split(" ", 1) for line in block[1:])
-    return [int(block[0].partition(" ")[2]), {name: _read_state(state) for name, state in changed}]
+def _read_facts(blocks: list[Block]) -> list[list[Any]]:
+    facts: dict[int, dict[str, Any]] = {}
+    for (text,) in blocks:
+        _, line, name, state = text.split(" ", 3)
+        facts.setdefault(int(line), {})[name] = _read_state(state)
+    return [[line, changed] for line, changed in facts.items()]
 
 
 def _read_state(text: str) -> list[Any] | dict[str, str]:

@@ -209,7 +209,8 @@ def autograd_facts(run: Run) -> list[Any]:
     last: dict[str, State] = {}
     for line in run.statements():
         states = {name: autograd_state(tensor) for name, tensor in run.tensors.items()}
-        facts.append([line, {name: state for name, state in states.items() if last.get(name) != state}])
+        if changed := {name: state for name, state in states.items() if last.get(name) != state}:
+            facts.append([line, changed])
         last = states
     return facts
 

@@ -14,7 +14,7 @@ level by level, what PyTorch's own profiler reports of the unwatched run.
   is ``call`` or ``redispatch`` (``torch.ops`` calls are ``call`` too), ``node`` the Node being evaluated or null;
   null for programs that say ``# no log``
 - ``facts``: per top-level statement ``[line, {variable: [requires_grad, is_leaf, version, grad_fn, output_nr]}]`` with
-  the variables whose state changed; ``{"error": first line}`` where reading it raises
+  the variables whose state changed, if any did; ``{"error": first line}`` where reading it raises
 - ``graphs``: per backward ``roots`` ([node, input_nr] each), ``nodes`` in depth-first preorder and ``order``, in which
   they ran. A node: ``name``, ``sequence_nr`` (null: the maximum), ``topological_nr``, ``edges`` ([node, input_nr] or
   null), ``inputs`` ([shape, dtype]), ``variable`` (of AccumulateGrad), ``saved``

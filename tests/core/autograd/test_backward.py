@@ -1,10 +1,18 @@
-"""backward and grad: gradients, what is asked for, what is refused."""
+"""backward and grad: gradients, what is asked for, what is refused, what is captured."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+
+from dispatchviz import torch
+from dispatchviz.core.autograd.engine.captured_backward import capture, execution_order
+from dispatchviz.core.autograd.engine.compiled_autograd import CompiledNodeArgs, SwapSavedVariables
+from dispatchviz.core.autograd.graph.basic_nodes import Identity
+from dispatchviz.core.autograd.graph.node import Gradients, Node, TraceableFunction
+from dispatchviz.core.autograd.variables.variable import gradient_edge
+from dispatchviz.core.tensor.tensor import Tensor
 
 
 def leaf(torch: Any, *values: float) -> Any:
@@ -272,3 +280,181 @@ def test_a_backward_inside_a_hook(torch: Any) -> None:
     y.register_hook(nested)
     y.sum().backward()
     assert (x.grad.tolist(), other.grad.tolist()) == ([20.0], [10.0])
+
+
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor) -> Any:
+        ctx.save_for_backward(x, weight)
+        return torch.mul(x, weight)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        x, weight = ctx.saved_tensors
+        return torch.mul(grad, weight), torch.mul(grad, x)
+
+
+def model_leaf(*values: float) -> Any:
+    return torch.tensor(list(values), requires_grad=True)
+
+
+def loss(x: Any, y: Any) -> Tensor:
+    """Saved inputs, outputs, views, an in-place operator, and a Function."""
+    z = (x * y).exp() * 2
+    z.view(2, 1).mul_(y.view(2, 1))
+    result: Tensor = (Scale.apply(z, y) + x).sum()
+    return result
+
+
+def gradients(x: Tensor, y: Tensor) -> tuple[Any, Any]:
+    grads = x._grad, y._grad
+    x._grad = y._grad = None
+    return tuple(grad.tolist() for grad in grads)  # type: ignore[union-attr]
+
+
+def test_a_replay_with_its_own_tensors_is_the_backward() -> None:
+    x, y = model_leaf(1.0, 2.0), model_leaf(0.5, -1.0)
+    out = loss(x, y)
+    captured = capture([gradient_edge(out)])
+    captured.replay([torch.tensor(1.0)], captured.tensors)
+    replayed = gradients(x, y)
+    torch.autograd.backward(out)
+    assert gradients(x, y) == replayed
+
+
+def test_a_replay_with_the_tensors_of_another_graph_gives_its_gradients() -> None:
+    x, y = model_leaf(1.0, 2.0), model_leaf(0.5, -1.0)
+    a, b = model_leaf(0.25, 1.5), model_leaf(2.0, 0.75)
+    captured, other = capture([gradient_edge(loss(x, y))]), capture([gradient_edge(loss(a, b))])
+    assert captured.key == other.key
+    captured.replay([torch.tensor(1.0)], other.tensors)
+    assert (x._grad, y._grad) == (None, None), "the leaves are among the tensors"
+    replayed = gradients(a, b)
+    torch.autograd.backward(loss(a, b))
+    assert gradients(a, b) == replayed
+
+
+def test_other_graphs_have_other_keys() -> None:
+    x = model_leaf(1.0, 2.0)
+    programs: list[Any] = [x * 2, x * 2.5, x + 2, x.exp(), (x * 2).exp(), x.view(2, 1), x.view(1, 2)]
+    keys = {capture([gradient_edge(y)]).key for y in programs}
+    assert len(keys) == len(programs) - 1, "the factor is a tensor, and tensors may differ"
+
+
+def test_a_capture_is_in_the_order_of_the_engine() -> None:
+    x, y = model_leaf(1.0, 2.0), model_leaf(0.5, -1.0)
+    out = loss(x, y)
+    planned, ran = execution_order([gradient_edge(out)]), []
+    for node in planned:
+        node.register_prehook(lambda _, node=node: ran.append(node))
+    torch.autograd.backward(out)
+    assert ran == planned
+
+
+def test_several_roots_and_hooks() -> None:
+    x = model_leaf(1.0, 2.0)
+    a, b = torch.exp(x), torch.mul(x, x)
+    b.grad_fn.register_hook(lambda ins, _: tuple(None if grad is None else grad * 10 for grad in ins))
+    captured = capture([gradient_edge(a), gradient_edge(b)])
+    ones = torch.tensor([1.0, 1.0])
+    captured.replay([ones, ones], captured.tensors)
+    replayed = x._grad
+    x._grad = None
+    torch.autograd.backward([a, b], [ones, ones])
+    assert replayed is not None
+    assert x._grad is not None
+    assert replayed.tolist() == x._grad.tolist()
+
+
+def test_a_replay_leaves_the_graph_as_it_was() -> None:
+    x, y = model_leaf(1.0, 2.0), model_leaf(0.5, -1.0)
+    z = torch.mul(x, y)
+    captured = capture([gradient_edge(z)])
+    captured.replay([torch.tensor([1.0, 1.0])], [*captured.tensors[:1], model_leaf(5.0, 5.0), *captured.tensors[2:]])
+    assert z.grad_fn._saved_self is x
+    assert z.grad_fn._saved_other is y
+    with pytest.raises(ValueError, match="as many saved tensors"):
+        captured.replay([torch.tensor([1.0, 1.0])], captured.tensors[1:])
+    with pytest.raises(ValueError, match="as many saved tensors"):
+        z.grad_fn.apply_with_saved([torch.tensor([1.0, 1.0])], SwapSavedVariables([x]))
+    assert z.grad_fn._saved_self is x
+
+
+def test_what_was_released_cannot_be_captured() -> None:
+    x = model_leaf(1.0, 2.0)
+    y = torch.exp(x)
+    torch.autograd.backward(y.sum())
+    with pytest.raises(RuntimeError, match="second time"):
+        capture([gradient_edge(y)])
+
+
+def test_a_node_that_keeps_anything_refuses() -> None:
+    class Secretive(Node):
+        def apply(self, grads: Gradients) -> Gradients:
+            return grads
+
+    with pytest.raises(NotImplementedError, match=r"^compiled_args not implemented: Secretive$"):
+        Secretive().compiled_args(CompiledNodeArgs())
+    with pytest.raises(NotImplementedError, match=r"^apply_with_saved not implemented: Secretive$"):
+        Secretive().apply_with_saved([None], SwapSavedVariables([]))
+
+
+def test_the_key_of_a_function_is_its_own() -> None:
+    x, y = model_leaf(1.0), model_leaf(2.0)
+    node = Scale.apply(x, y).grad_fn
+    args = CompiledNodeArgs()
+    node.compiled_args(args)
+    assert (node._autograd_function_id,) in args.key
+    assert args.tensors == [x, y]
+    type(node)._compiled_autograd_key = lambda self: 3
+    try:
+        with pytest.raises(RuntimeError, match="_compiled_autograd_key should return tuple of ints"):
+            node.compiled_args(CompiledNodeArgs())
+    finally:
+        del type(node)._compiled_autograd_key
+
+
+# -- the other virtual functions of a Node ----------------------------------------------------------------------------
+
+
+def test_generated_nodes_are_traceable_and_those_of_views_are_not() -> None:
+    x: Any = model_leaf(1.0, 2.0)
+    assert (x * 2).grad_fn.is_traceable()
+    assert isinstance((x * 2).grad_fn, TraceableFunction)
+    assert not x.view(2, 1).grad_fn.is_traceable()
+    assert not (x * 2).grad_fn.passes_state_transparently()
+
+
+def test_should_compute_output_of_edges_and_ranges() -> None:
+    x: Any = model_leaf(1.0, 2.0)
+    node = (x * 2).grad_fn
+    assert [node.should_compute_output(i) for i in (0, 1)] == [True, False]
+    assert node.should_compute_output_any(range(1, 2), range(1))
+    assert not node.should_compute_output_any(range(1, 2))
+    assert not node.should_compute_output_any()
+    with pytest.raises(RuntimeError, match="Index out of range"):
+        node.should_compute_output(2)
+
+
+def test_a_node_that_asks_is_told_before_its_variables_go() -> None:
+    log: list[str] = []
+
+    class Careful(Identity):
+        def will_release_variables(self) -> None:
+            log.append("will release")
+
+        def apply(self, grads: Gradients) -> Gradients:
+            log.append("apply")
+            return super().apply(grads)
+
+        def release_variables(self) -> None:
+            log.append("release")
+
+    x = model_leaf(1.0, 2.0)
+    y: Any = torch.exp(x)
+    node = Careful()
+    node.set_next_edges([gradient_edge(y)])
+    y._output_nr, y._grad_fn = node.add_input_metadata(y), node
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    assert log == ["apply", "will release", "apply", "release"]

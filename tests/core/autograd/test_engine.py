@@ -1,21 +1,28 @@
-"""The engine by itself: what runs, in which order, and what it leaves behind. Nodes are fakes."""
+"""The engine: its answers, the order of its ready queue, ties included, and the order of PyTorch."""
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
+import dispatchviz.torch as model
 from dispatchviz.core.autograd.engine.engine import execute
-from dispatchviz.core.autograd.engine.graph_task import current_graph_task_id, queue_callback
+from dispatchviz.core.autograd.engine.graph_task import GONE, GraphTask, current_graph_task_id, queue_callback
+from dispatchviz.core.autograd.engine.ready_queue import NodeTask, ReadyQueue
 from dispatchviz.core.autograd.graph.basic_nodes import Error
-from dispatchviz.core.autograd.graph.edge import Edge
-from dispatchviz.core.autograd.graph.node import Gradients, Node
+from dispatchviz.core.autograd.graph.edge import EMPTY_EDGE, Edge
+from dispatchviz.core.autograd.graph.node import MAX_SEQUENCE_NR, Gradients, Node
 from dispatchviz.core.thread.guards import AutoGradMode, ExcludeDispatchKeyGuard
 from dispatchviz.core.thread.thread_state import thread
+from truth import records
+from truth.questions.engine import QUESTIONS, Question, answers
 
 from .fake_nodes import FakeNode, run
+from .heap_sequences import SEQUENCES
 
 
 class Calling(FakeNode):
@@ -246,3 +253,139 @@ def test_nothing_is_left_to_wait_for() -> None:
     (task,) = tasks
     assert task is not None
     assert (task.dependencies, task.not_ready, task.outstanding) == ({}, {}, 0)
+
+
+STORED_ANSWERS = records.read("engine_answers")
+
+
+@pytest.mark.record("engine_answers")
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.__name__)
+def test_the_engine_leaves_behind_what_pytorch_leaves(question: Question) -> None:
+    assert json.loads(json.dumps(question(model))) == STORED_ANSWERS[question.__name__]
+
+
+@pytest.mark.record("engine_answers")
+def test_every_question_is_stored() -> None:
+    assert list(STORED_ANSWERS) == [question.__name__ for question in QUESTIONS]
+
+
+@pytest.mark.record("engine_answers")
+@pytest.mark.torch
+def test_what_is_stored_is_what_pytorch_answers() -> None:
+    assert answers(pytest.importorskip("torch")) == STORED_ANSWERS
+
+
+def task() -> GraphTask:
+    return GraphTask(keep_graph=False, grad_mode=False, reentrant_depth=0)
+
+
+def test_the_largest_number_first() -> None:
+    queue, base = ReadyQueue(), task()
+    numbers = random.Random(3).sample(range(1000), 100)
+    for number in numbers:
+        queue.push(NodeTask(base, FakeNode(str(number), [], number=number), []))
+    assert [queue.pop().node.sequence_nr for _ in numbers] == sorted(numbers, reverse=True)
+    assert base.outstanding == 100
+
+
+@pytest.mark.parametrize(("operations", "popped"), SEQUENCES)
+def test_ties_fall_as_in_the_cpp_library(operations: str, popped: str) -> None:
+    queue, base = ReadyQueue(), task()
+    order: list[str] = []
+    pushed = 0
+    for operation in operations:
+        if operation == ".":
+            node = queue.pop().node
+            assert isinstance(node, FakeNode)
+            order.append(node.label)
+        else:
+            queue.push(NodeTask(base, FakeNode(str(pushed), [], number=ord(operation)), []))
+            pushed += 1
+    assert " ".join(order) == popped
+    assert len(queue) == 0
+
+
+@pytest.mark.parametrize(
+    ("leaves", "order"), [(3, "0 1 2"), (4, "0 2 1 3"), (5, "0 2 4 1 3"), (6, "0 2 5 4 1 3"), (1, "0"), (2, "0 1")]
+)
+def test_equal_leaves_of_one_node(leaves: int, order: str) -> None:
+    log: list[str] = []
+    accumulators = [FakeNode(str(i), log, number=MAX_SEQUENCE_NR) for i in range(leaves)]
+    run(FakeNode("stack", log, accumulators))
+    assert " ".join(log) == f"stack {order}"
+
+
+def test_deeper_graph_tasks_come_first_and_those_that_are_gone_before_all() -> None:
+    queue = ReadyQueue()
+    tasks = {depth: GraphTask(False, False, depth) for depth in (0, 1, 2)}
+    for depth, base in tasks.items():
+        queue.push(NodeTask(base, FakeNode(str(depth), [], number=10 - depth), []))
+    late = GraphTask(False, False, 0)
+    late.reentrant_depth = GONE
+    queue.push(NodeTask(late, FakeNode("gone", [], number=0), []))
+    order = [queue.pop().node for _ in range(4)]
+    assert [node.label for node in order if isinstance(node, FakeNode)] == ["gone", "2", "1", "0"]
+
+
+def test_a_number_that_is_changed_while_its_node_waits_counts() -> None:
+    queue, base = ReadyQueue(), task()
+    first, second = FakeNode("first", [], number=5), FakeNode("second", [], number=4)
+    queue.push(NodeTask(base, first, []))
+    second._set_sequence_nr(6)
+    queue.push(NodeTask(base, second, []))
+    assert queue.nodes_in_order() == [second, first]
+    assert len(queue) == 2
+
+
+def random_program(torch: Any, rng: random.Random) -> tuple[list[Any], list[Any]]:
+    """Leaves and results of random additions and products."""
+    leaves = [torch.ones(1, requires_grad=True) for _ in range(rng.randint(2, 6))]
+    made = list(leaves)
+    for _ in range(rng.randint(3, 25)):
+        parts = rng.choices(made[-8:] if rng.random() < 0.5 else made, k=rng.randint(1, 4))
+        made.append(torch.stack(parts).sum(0) if len(parts) > 2 else parts[0] * parts[-1])
+    for tensor in rng.sample(made, len(made) // 3):
+        node = tensor.grad_fn or (tensor * 1).grad_fn.next_functions[0][0]
+        node._set_sequence_nr(rng.choice([0, 5, 5, 2**64 - 1]))
+    return leaves, made
+
+
+def nodes_below(roots: list[Any]) -> list[Any]:
+    """Children before parents."""
+    order: list[Any] = []
+    stack = [(root, False) for root in roots]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            if node not in order:
+                order.append(node)
+        elif node not in order:
+            stack.append((node, True))
+            stack.extend((target, False) for target, _ in node.next_functions if target is not None)
+    return order
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("seed", range(80))
+def test_order(seed: int) -> None:
+    torch = pytest.importorskip("torch")
+    rng = random.Random(seed)
+    leaves, made = random_program(torch, rng)
+    roots = rng.sample(made[-4:], rng.randint(1, 2))
+    theirs = [root.grad_fn or (root * 1).grad_fn.next_functions[0][0] for root in roots]
+    nodes = nodes_below(theirs)
+    seen: list[int] = []
+    mirrored: list[str] = []
+    ours: dict[Any, FakeNode] = {}
+    for i, node in enumerate(nodes):
+        node.register_prehook(lambda grads, i=i: seen.append(i))
+        ours[node] = FakeNode(str(i), mirrored, (), node._sequence_nr())
+        edges = [EMPTY_EDGE if t is None else Edge(ours[t], nr) for t, nr in node.next_functions]
+        ours[node].set_next_edges(edges)
+        ours[node].returns = len(edges)
+    inputs = rng.sample(leaves, 1) if rng.random() < 0.3 else None
+    asked = [(leaf * 1).grad_fn.next_functions[0][0] for leaf in inputs or ()]
+    torch.autograd.backward(roots, [torch.ones(1) for _ in roots], inputs=inputs)
+    wanted = [Edge(ours.get(node) or FakeNode("elsewhere", mirrored), 0) for node in asked]
+    execute([Edge(ours[node], 0) for node in theirs], [None] * len(roots), False, False, True, wanted)
+    assert [int(label) for label in mirrored] == seen

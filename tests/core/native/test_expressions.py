@@ -1,14 +1,20 @@
-"""Every kernel against PyTorch: which operators it calls, its result with dtype, strides and numbers, its errors."""
+"""Every kernel against PyTorch's stored answers: calls, results, errors, strides; whether the answers are PyTorch's."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from dispatchviz.core.native.iterator.infer_size import compute_stride, expanded_geometry
+from dispatchviz.core.native.iterator.strides import result_geometry
 from tests.amounts import some
 from tests.core.native.answers import answer, assert_same, gradient_answer
 from truth.questions import native_kernels as questions
-
-pytestmark = pytest.mark.record("native_kernels")
+from truth.questions.native_kernels import stored
 
 EXPRESSIONS = questions.stored()["expressions"]
 DTYPES = questions.stored()["dtypes"]
@@ -25,23 +31,27 @@ def rounding(expression: str) -> float:
     return 2e-3 if "float16" in expression or "H" in expression else 2e-6
 
 
+@pytest.mark.record("native_kernels")
 def test_the_questions_are_the_stored_ones() -> None:
     assert list(EXPRESSIONS) == questions.expressions()
     assert list(DTYPES) == questions.dtype_expressions()
     assert list(GRADIENTS) == questions.gradients()
 
 
+@pytest.mark.record("native_kernels")
 @pytest.mark.parametrize("expression", [text for text in EXPRESSIONS if text not in DIFFERENT])
 def test_expression(expression: str) -> None:
     assert_same(answer(expression), EXPRESSIONS[expression], rounding(expression))
 
 
+@pytest.mark.record("native_kernels")
 @pytest.mark.parametrize("expression", DIFFERENT)
 def test_what_is_said_to_differ_does_differ(expression: str) -> None:
     with pytest.raises(AssertionError):
         assert_same(answer(expression), EXPRESSIONS[expression])
 
 
+@pytest.mark.record("native_kernels")
 @pytest.mark.long
 @pytest.mark.parametrize("dtype", some(questions.DTYPES, 3))
 def test_dtypes(dtype: str) -> None:
@@ -55,7 +65,54 @@ def test_dtypes(dtype: str) -> None:
             raise AssertionError(f"{text}: {error}") from None
 
 
+@pytest.mark.record("native_kernels")
 @pytest.mark.parametrize("gradient", GRADIENTS)
 def test_gradient(gradient: str) -> None:
     """What backward calls, the Node with what it saved, the gradients."""
     assert_same(gradient_answer(gradient), GRADIENTS[gradient])
+
+
+Pair = list[list[int]]
+
+
+def pair(geometry: Pair) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return tuple(geometry[0]), tuple(geometry[1])
+
+
+@pytest.mark.record("native_kernels/geometries")
+def test_results_of_elementwise_kernels() -> None:
+    for operands, result in stored()["geometry"]:
+        assert result_geometry(tuple(map(pair, operands))) == pair(result), operands
+
+
+@pytest.mark.record("native_kernels/geometries")
+def test_views() -> None:
+    for size, stride, shape, expected in stored()["views"]:
+        found = compute_stride(tuple(size), tuple(stride), tuple(shape))
+        assert found == (None if expected is None else tuple(expected)), (size, stride, shape)
+
+
+def _expanded(size: list[int], stride: list[int], target: list[int]) -> Any:
+    try:
+        return expanded_geometry(tuple(size), tuple(stride), tuple(target))
+    except RuntimeError:
+        return None
+
+
+@pytest.mark.record("native_kernels/geometries")
+def test_expanded() -> None:
+    for size, stride, target, expected in stored()["expanded"]:
+        if not size and any(length < 0 for length in target):
+            continue  # refused by as_strided, later
+        assert _expanded(size, stride, target) == (None if expected is None else pair(expected)), (size, stride, target)
+
+
+@pytest.mark.torch
+@pytest.mark.record("native_kernels")
+@pytest.mark.long
+@pytest.mark.pinned
+def test_the_stored_answers_are_pytorchs() -> None:
+    pytest.importorskip("torch")
+    check = [sys.executable, "-m", "truth.record", "--check", "native_kernels"]
+    found = subprocess.run(check, cwd=Path(__file__).parents[3], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout + found.stderr

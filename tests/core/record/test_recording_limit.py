@@ -1,13 +1,16 @@
-"""What ``--limit`` and ``record(limit=...)`` mean."""
+"""Recording near a limit: of events, and of the stack."""
 
 from __future__ import annotations
 
 import shutil
+import sys
 
 import pytest
 
+from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.recording_limit import DEFAULT_LIMIT, Limit, read_limit
 from dispatchviz.foundation.errors import DispatchvizError
+from tests.explain.programs import traced
 
 
 @pytest.mark.parametrize(
@@ -48,3 +51,29 @@ def test_the_default_limit_leaves_half_of_the_free_space(monkeypatch: pytest.Mon
 def test_a_disk_with_room_gives_the_default_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**14, 0, 10**14))  # type: ignore[attr-defined]
     assert DEFAULT_LIMIT.on_disk_of("/") == DEFAULT_LIMIT
+
+
+ENDLESS = """
+    import sys
+    import torch
+
+    sys.setrecursionlimit({})
+    lib = torch.library.Library("my", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.impl("f", lambda x: torch.ops.my.f(x), "Autograd")
+    torch.ops.my.f(torch.ones(2))
+"""
+
+
+@pytest.mark.parametrize("limit", range(900, 910))  # some 7 frames a turn: each of them is once the last
+def test_a_recursion_error_is_the_programs(limit: int, capfd: pytest.CaptureFixture[str]) -> None:
+    before = sys.getrecursionlimit()
+    trace = traced(ENDLESS.format(limit))
+    last = trace[-1]
+    assert isinstance(last, ev.ProgramRaised)
+    assert last.exception == "RecursionError"
+    assert last.line == 8
+    assert trace.header.remarks == ()
+    assert len(trace.steps_of(ev.Dispatched)) > 50
+    assert "ignored" not in capfd.readouterr().err
+    assert sys.getrecursionlimit() == before

@@ -1,4 +1,4 @@
-"""The statements and reasons as values: they fit the programs that show them, the pages and a terminal."""
+"""The statements and reasons: each has its texts and its check; an installed PyTorch says the same."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from dispatchviz.explain.sentences.then_and_now.steps import fits
 from dispatchviz.running.program import run
 from dispatchviz.testing import call, event
 from scripts.then_and_now import DOCS, PAGES
+from tests.amounts import some
 from tests.explain.programs import traced
 from tests.explain.then_and_now.all_checks import CHECKS
+from tests.explain.then_and_now.installed import compiled, has_symbol, path_of, text
 from tests.steps import line, step
 
 ROOT = Path(__file__).parents[3]
@@ -97,3 +99,21 @@ def test_a_line_has_those_of_what_happens_on_it() -> None:
     assert randn.place == Place.ELSEWHERE
     assert randn.step == step(trace, call("aten::randn"), -1)  # the nearest one
     assert (found["proxies"].place, found["proxies"].step) == (Place.NOT_MET, None)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("ident", some(list(CHECKS), 2))
+def test_pytorch_says_so(ident: str) -> None:
+    CHECKS[ident]()
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(("file", "name"), sorted({entry.source for entry in (*STATEMENTS, *REASONS)}))
+def test_the_name_is_in_the_file(file: str, name: str) -> None:
+    """A C++ file that is not installed is one that was compiled, and the name is that of a symbol."""
+    if file.endswith(".cpp"):
+        assert file.rpartition("/")[2] in compiled()
+        assert has_symbol(name)
+    else:
+        assert path_of(file).exists()
+        assert name in text(file)

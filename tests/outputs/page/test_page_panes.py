@@ -1,12 +1,18 @@
-"""What the panes and the texts over the page say, in a real browser."""
+"""Panes, texts and questions of the page, in a real browser."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+import pytest
+
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import why_here
+from dispatchviz.explain.predictions.trace_predictions import predictions_after
+from dispatchviz.outputs.page.player_page import player_page
+from tests.explain.programs import traced
 from tests.outputs.page.browser import Page
 from tests.outputs.page.opened import IN_BROWSER, at, go, opened
 from tests.steps import step
@@ -69,3 +75,70 @@ def test_what_is_asked_of_a_step_leads_on(page: Page, folder: Path, forum: Trace
     assert page.text("#dialog h2") == "Why it is so"
     page.keys("Escape", "t")
     assert "No error here" in page.text("#note")
+
+
+def test_questions_come_before_answers(page: Page, folder: Path, forum: Trace) -> None:
+    opened(page, folder, forum, "forum")
+    asked = next(predictions_after(forum, 0, outer=True))
+    page.keys("g", "p", "G")
+    assert at(page) == asked.asked
+    assert page.text("#asked") == asked.question
+    assert [each.text for each in asked.choices] == page.evaluate(
+        "[...document.querySelectorAll('#question .choice')].map((each) => each.textContent.slice(2))"
+    )
+    assert "?" in page.text("#rows")
+    assert asked.right.text not in page.text("#rows")
+    assert "Esc or c goes on" in page.text("#question")
+    page.keys(str(asked.choices.index(asked.right) + 1))
+    assert at(page) == asked.reveals
+    assert "Right" in page.text("#note")
+    page.keys("Enter")
+    assert at(page) == asked.reveals
+    assert "Right" in page.text("#note")
+    assert page.text("#where").endswith("predict: 1 of 1 right")
+    page.keys("G", "c")
+    assert page.text("#where").endswith("predict: 1 of 1 right, 1 skipped")
+    assert not page.evaluate("A.open")
+
+
+TEXTS = (
+    "{}|<>\"\\'&amp;",
+    "</script><script>window.broken = 1</script>",
+    "<!-- <img src=x onerror=window.broken=1> -->",
+    "<b>bold</b> ${broken} {{script}}",
+    "مرحبا بالعالم",
+    "👩‍💻🔥",
+    "a\u2028b\u2029c",
+)
+
+
+@pytest.fixture(scope="module")
+def short() -> Trace:
+    return traced("import torch\nx = torch.ones(2, requires_grad=True)\n(x * x).sum().backward()\n")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_texts_come_out_as_themselves_and_nothing_executes(page: Page, folder: Path, short: Trace, text: str) -> None:
+    header = short.header
+    sources = {each: source.replace("True)", f"True)  # {text}") for each, source in header.sources.items()}
+    changed = msgspec.structs.replace(
+        header, program=f"{text}.py", sources={f"{text}.py": next(iter(sources.values()))}
+    )
+    names = [
+        msgspec.structs.replace(event, name=text) if isinstance(event, ev.NameBound) and event.name == "x" else event
+        for event in short.events
+    ]
+    lined = [msgspec.structs.replace(e, file=f"{text}.py") if isinstance(e, ev.SourceLine) else e for e in names]
+    trace = Trace(changed, lined)
+    path = folder / f"hostile{TEXTS.index(text)}.html"
+    path.write_bytes(player_page(trace))
+    page.open(path.as_uri())
+    assert page.text("#program") == f"{text}.py"
+    assert page.evaluate("document.title").startswith(text.replace("</script>", "</script>")) or "/" in text
+    page.evaluate("S.own = [5, 6, 8]")
+    for number in range(0, len(trace), 10):
+        go(page, number)
+    shown = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    assert text in page.text("#panes") or shown in page.text("#panes")
+    assert page.evaluate("typeof window.broken") == "undefined"
+    assert page.evaluate("document.querySelectorAll('img, b:not(#program), #page script').length") == 0

@@ -1,4 +1,4 @@
-"""What a page has of each step is what the stepper shows there."""
+"""The data of a page."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from dispatchviz.outputs.page.graph_data import graph_data
 from dispatchviz.outputs.page.graph_scenes import scenes
 from dispatchviz.outputs.page.interned_lines import Lines
 from dispatchviz.outputs.page.kept_steps import MOST, kept_steps
+from dispatchviz.outputs.page.moments import NO_NODE, NO_TENSOR, WAY, Kinds, moment
 from dispatchviz.outputs.page.pane_tracks import COSTLY, OTHERS, WIDTH, pane_tracks
 from dispatchviz.outputs.page.places_data import places_data
 from dispatchviz.outputs.page.player_data import player_data
@@ -284,3 +285,27 @@ def test_no_more_is_kept_than_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(kept) == 100
     assert {0, last_step(trace)} <= kept
     assert MOST > 1000
+
+
+@pytest.mark.parametrize("kind", NO_NODE)
+def test_what_changes_no_node_names_none(kind: type[ev.Event]) -> None:
+    assert not {"node", "nodes"} & {*kind.__struct_fields__}
+
+
+@pytest.mark.parametrize("quiet", [WAY, NO_TENSOR, NO_NODE])
+def test_a_step_that_tells_something_is_alone(quiet: Kinds) -> None:
+    trace = run(FORUM).trace
+    moments = [moment(trace, at, quiet) for at in range(len(trace))]
+    assert moments == sorted(moments)
+    assert len(set(moments)) < len(trace)
+    for at, event in enumerate(trace.events):
+        if not isinstance(event, quiet):
+            assert moments.count(moments[at]) == 1, at
+
+
+def test_behind_a_step_that_others_are_within_a_stretch_begins() -> None:
+    trace = run(FORUM).trace
+    ends = {trace.ends[step] for step in trace.steps_of(ev.NodeStarted)} - {len(trace) - 1}
+    assert ends
+    for end in ends:
+        assert moment(trace, end, NO_NODE) < moment(trace, end + 1, NO_NODE)

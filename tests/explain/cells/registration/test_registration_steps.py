@@ -1,12 +1,17 @@
-"""Registrations made one after the other: where they end, in any order, and step by step beside PyTorch."""
+"""The registrations that filled a table, step by step, and the blocks that PyTorch writes."""
 
 from __future__ import annotations
 
+import json
 import random
 import re
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +19,7 @@ import pytest
 from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.key_set import FULL
 from dispatchviz.core.keys.keys import RUNTIME_KEYS, DispatchKey
+from dispatchviz.core.table.initialization_order import initialization_order
 from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.core.table.pytorch_registrations import pytorch_operators, pytorch_registry
 from dispatchviz.core.table.registry import Registry
@@ -27,6 +33,7 @@ from dispatchviz.explain.cells.registration.registrations import (
     pytorch_registrations_of,
 )
 from dispatchviz.explain.keys.tensor_keys import tensor_set
+from dispatchviz.views.cards.registration_text import ABOUT, NOT_YET
 from tests.amounts import amount
 
 K = DispatchKey
@@ -331,3 +338,119 @@ def _as_python_can(torch: Any, registry: Registry, name: str) -> Iterator[Regist
             yield DEFINED
         elif each.what == KERNEL and torch._C._parse_dispatch_key(str(each.key)) is not None and each.kernel:
             yield replace(each, kernel=replace(each.kernel, pointer=1))
+
+
+def blocks(name: str, build: str = "cuda") -> list[Registration]:
+    registry = pytorch_registry(build)
+    return pytorch_registrations_of(registry.find(name), registry)
+
+
+def test_blocks_of_every_form() -> None:
+    found = {each.place.rpartition("/")[2].partition(":")[0]: each.block for each in blocks("aten::add.Tensor")}
+    assert found["RegisterSchema.cpp"] == (
+        'TORCH_LIBRARY(aten, m) { m.def("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", ...); }'
+    )
+    assert (
+        found["BatchRulesBinaryOps.cpp"]
+        == 'TORCH_LIBRARY_IMPL(aten, FuncTorchBatched, m) { m.impl("add.Tensor", ...); }'
+    )
+    assert found["_meta_registrations.py"] == 'torch.library.Library("aten", "IMPL", "Meta").impl("add.Tensor", ...)'
+    fragment = [each.block for each in blocks("inductor::_reinterpret_tensor")]
+    assert (
+        "TORCH_LIBRARY_FRAGMENT(inductor, m) "
+        '{ m.impl("_reinterpret_tensor", torch::dispatch(c10::DispatchKey::CompositeExplicitAutograd, ...)); }'
+    ) in fragment
+    assert blocks("_test::cat")[-1].block == 'torch::RegisterOperators().op("_test::cat", ...);'
+
+
+def plain(code: str) -> str:
+    return re.sub(r"\s", "", code)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["add.Tensor", "empty.memory_format", "narrow"])
+def test_generated_blocks_are_torchgens(name: str) -> None:
+    pytest.importorskip("torchgen")
+    from dispatchviz.explain.codegen.torchgen_output import real
+
+    answer, compared = real(pytorch_registry("cuda").find(f"aten::{name}")), 0
+    for each in blocks(f"aten::{name}"):
+        written = [plain(piece.text) for piece in answer.of(each.place) if "m." in piece.text]
+        if not written:
+            continue
+        statement = each.block.removesuffix(" }").partition(" { ")[2]
+        parts = [plain(part) for part in statement.split("...")]
+        assert any(all(part in text for part in parts) for text in written), each
+        compared += 1
+    assert compared > 4
+
+
+@pytest.mark.torch
+def test_names_of_members_are_in_the_headers() -> None:
+    torch = pytest.importorskip("torch")
+    headers = Path(torch.__file__).parent / "include/ATen/core/dispatch"
+    text = "".join(
+        (headers / f"{name}.h").read_text() for name in ("OperatorEntry", "DispatchKeyExtractor", "Dispatcher")
+    )
+    names = re.findall(r"\b\w+_\b|\bset\w+|\brequires\w+", f"{ABOUT} {NOT_YET} nonFallthroughKeysPerBackend_")
+    assert len(names) >= 6
+    assert [name for name in (*names, "requiresBitsetPerBackend_") if name not in text] == []
+
+
+IMPORTING = """
+import json, sys
+libraries, calls = [], []
+def watch(frame, event, called):
+    if event != "c_call" or frame.f_globals["__name__"] != "torch.library":
+        return
+    here = frame.f_locals
+    if called.__name__ in ("define", "impl"):
+        name = str(here.get("name") or here.get("schema")).rpartition("::")[2].partition("(")[0]
+        calls.append((f"{here['self'].ns}::{name}", here.get("dispatch_key") or ""))
+    elif called.__name__ == "_dispatch_library" and "filename" in here:
+        file = here["filename"].rpartition("site-packages/")[2]
+        libraries.append((f"{file}:{here['lineno']}", here["kind"], here["ns"], here["dispatch_key"]))
+sys.setprofile(watch)
+import torch
+sys.setprofile(None)
+print(json.dumps({"libraries": libraries, "calls": calls}))
+"""
+"""Libraries, by place; then definitions and kernels: operator and key, or no key for a definition."""
+
+
+@pytest.fixture(scope="module")
+def imported() -> dict[str, list[Any]]:
+    pytest.importorskip("torch")
+    done = subprocess.run([sys.executable, "-c", IMPORTING], capture_output=True, text=True, check=True)
+    found: dict[str, list[Any]] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.torch
+def test_modules_run_in_the_order_of_the_model(imported: dict[str, list[Any]]) -> None:
+    seen: dict[str, list[str]] = {}
+    for name, key in imported["calls"]:
+        seen.setdefault(name, []).append(key)
+    compared = 0
+    for name, operator in pytorch_registry("cpu").operators.items():
+        ours = [(initialization_order(k.debug), str(key)) for key, ks in operator.registrations.items() for k in ks]
+        ours = [each for each in ours if each[0].file.endswith(".py")]
+        if len({moment for moment, _ in ours}) > 1:
+            compared += 1
+            assert [key for _, key in sorted(ours, key=itemgetter(0))] == [key for key in seen[name] if key], name
+    assert compared > 20
+
+
+@pytest.mark.torch
+def test_blocks_are_as_they_are_written(imported: dict[str, list[Any]]) -> None:
+    registry, one_of = pytorch_registry("cuda"), dict[str, str]()
+    for name, op in registry.operators.items():
+        places = [op.debug, *(kernel.debug for kernels in op.registrations.values() for kernel in kernels)]
+        one_of |= {place: name for place in places if ".py" in place}
+    written = set()
+    for name in set(one_of.values()):
+        for each in pytorch_registrations_of(registry.find(name), registry):
+            if found := re.match(r'torch\.library\.Library\("(\w+)", "(\w+)"(?:, "(\w+)")?\)', each.block):
+                written.add((each.place, found[2], found[1], found[3] or ""))
+    assert len(written) > 15
+    assert written <= set(map(tuple, imported["libraries"]))

@@ -1,0 +1,190 @@
+"""What a reader keeps in files: layouts, texts beside a trace, the theme."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.foundation import reader_rights
+from dispatchviz.tui.app import StepperApp
+from dispatchviz.tui.terminal.kept_theme import read_theme, settings_file, write_theme
+from dispatchviz.views.cursor.kept_texts import KeptTexts
+from dispatchviz.views.layout.kept_layouts import layouts_file, read_layouts, write_layouts
+from dispatchviz.views.layout.pane_layout import CALLS, KEYS, SOURCE, STEPS
+from dispatchviz.views.session import Session
+from tests.steps import step
+
+from .screens import Reader, read
+from .synthetic import forum
+
+
+def shown(reader: Reader) -> list[int]:
+    return [number for number, pane in reader.app.view.panes.items() if pane.display]
+
+
+def test_a_first_run_writes_nothing() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("s", "4", "1", "enter", "escape", "q")
+
+    read(forum(), story, (80, 24))
+    assert not layouts_file().exists()
+    assert not layouts_file().parent.exists()
+
+
+def test_kept_panes_come_back_next_time_and_at_other_steps_of_the_kind() -> None:
+    trace = forum()
+    computed, selected = step(trace, ev.KeySetComputed), step(trace, ev.KernelSelected)
+
+    async def keeps(reader: Reader) -> None:
+        assert shown(reader) == [STEPS, KEYS]
+        await reader.press("4", "L", "1")
+        assert shown(reader) == [STEPS, CALLS]
+
+    async def later(reader: Reader) -> None:
+        assert shown(reader) == [STEPS, CALLS]
+        await reader.press("g")
+        assert shown(reader) == [STEPS, SOURCE]
+
+    async def forgets(reader: Reader) -> None:
+        await reader.press("L")
+        assert shown(reader) == [STEPS, KEYS]
+
+    read(trace, keeps, (80, 24), computed)
+    assert layouts_file().read_text() == '{\n  "dispatch": [\n    "calls"\n  ]\n}\n'
+    read(trace, later, (80, 24), selected)
+    read(trace, forgets, (80, 24), computed)
+    assert read_layouts() == {}
+
+
+def test_a_file_that_cannot_be_read_is_no_layout() -> None:
+    layouts_file().parent.mkdir(parents=True)
+    for damaged in ("", "[1]", '{"dispatch": 3}', '{"dispatch": ["calls", "no such pane"]}'):
+        layouts_file().write_text(damaged)
+        assert read_layouts() in ({}, {"dispatch": (CALLS,)})
+
+
+def test_where_nothing_can_be_written_the_reader_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    assert write_layouts({"dispatch": (CALLS,)})
+
+    async def story(reader: Reader) -> None:
+        await reader.press("4", "L")
+        assert reader.sees("Kept until you quit, but not for later")
+
+    read(forum(), story, (100, 30))
+
+
+NOT_OURS = ["something else", "[]", '{"marks": 3}', '{"other": {}}', b"\xff\xfe", "{" * 100, "[" * 100_000]
+
+
+def kept(folder: Path) -> tuple[KeptTexts, Path]:
+    return KeptTexts(str(folder / "t.dvtrace"), "marks"), folder / "t.dvtrace.marks.json"
+
+
+def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
+    texts, path = kept(tmp_path)
+    assert texts.read() == {}
+    assert texts.change({7: "seven"}) == texts.change({3: ""}) == ""
+    assert texts.read() == {3: "", 7: "seven"}
+    assert texts.change({7: None, 8: "eight"}) == ""
+    assert json.loads(path.read_text()) == {"marks": {"3": "", "8": "eight"}}
+
+
+@pytest.mark.parametrize("content", NOT_OURS, ids=range(len(NOT_OURS)))
+def test_a_file_of_somebody_elses_is_never_written(tmp_path: Path, content: str | bytes) -> None:
+    texts, path = kept(tmp_path)
+    there = content if isinstance(content, bytes) else content.encode()
+    path.write_bytes(there)
+    assert texts.read() == {}
+    assert texts.change({1: "x"}) == f"{path} is no file of marks: it stays as it is, and nothing is kept"
+    assert path.read_bytes() == there
+
+
+def test_what_is_not_ours_in_a_file_stays_there(tmp_path: Path) -> None:
+    texts, path = kept(tmp_path)
+    path.write_text('{"by": "hand", "marks": {"note": "x", "-1": "y", "5": 5, "9999": "z", "3": "three"}}')
+    assert texts.read() == {3: "three", 9999: "z"}
+    assert texts.change({3: None, 4: "four"}) == ""
+    marks = {"note": "x", "-1": "y", "5": 5, "9999": "z", "4": "four"}
+    assert json.loads(path.read_text()) == {"by": "hand", "marks": marks}
+
+
+def test_what_another_stepper_has_written_meanwhile_stays(tmp_path: Path) -> None:
+    one, path = kept(tmp_path)
+    other, _ = kept(tmp_path)
+    assert one.change({1: "one"}) == other.change({2: "two"}) == one.change({3: "three"}) == ""
+    assert json.loads(path.read_text()) == {"marks": {"1": "one", "2": "two", "3": "three"}}
+
+
+def test_an_empty_file_is_begun(tmp_path: Path) -> None:
+    texts, path = kept(tmp_path)
+    path.write_text("")
+    assert texts.change({1: "one"}) == ""
+    assert texts.read() == {1: "one"}
+
+
+def test_without_a_file_nothing_is_written() -> None:
+    texts = KeptTexts("", "marks")
+    assert (texts.change({1: "one"}), texts.read()) == ("", {})
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.delenv("TEXTUAL_THEME", raising=False)
+
+
+def next_theme() -> str:
+    """The theme of the next stepper."""
+    app = StepperApp(Session(forum()))
+    app.use_kept_theme()
+    return app.theme
+
+
+def test_the_theme_that_is_chosen_is_there_the_next_time() -> None:
+    async def story(reader: Reader) -> None:
+        before = reader.app.theme
+        assert not settings_file().exists(), "opening the stepper writes nothing"
+        reader.app.action_change_theme()
+        await reader.answered()
+        await reader.press(*"nord")
+        await reader.until(lambda: "nord" in reader.text)
+        await reader.press("enter")
+        await reader.until(lambda: reader.app.theme != before)
+        assert reader.app.theme == "nord"
+
+    read(forum(), story)
+    assert settings_file().read_text() == '{\n  "theme": "nord"\n}\n'
+    assert next_theme() == "nord"
+
+
+def test_without_a_choice_it_is_textuals(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert next_theme() == "textual-dark"
+    assert write_theme("dracula") == ""
+    monkeypatch.setenv("TEXTUAL_THEME", "nord")
+    assert read_theme() == "", "the environment comes first"
+
+
+@pytest.mark.parametrize("text", ["", "no json", '{"theme": 3}', '{"theme": "no such theme"}', "[]"])
+def test_a_file_that_is_none_is_as_no_file(text: str) -> None:
+    settings_file().parent.mkdir(parents=True)
+    settings_file().write_text(text)
+    assert next_theme() == "textual-dark"
+
+
+def test_a_served_session_keeps_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_theme("nord")
+    monkeypatch.setattr(reader_rights._Rights, "has_files", False)
+    assert next_theme() == "textual-dark"
+    write_theme("dracula")
+    assert "nord" in settings_file().read_text()
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    assert "Not a directory" in write_theme("nord")
