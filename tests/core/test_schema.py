@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.core.schema.function_schema import FunctionSchema, SchemaError
+from dispatchviz.core.schema.function_schema import SchemaError
+from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.table.pytorch_registrations import pytorch_operators, pytorch_schema
 
-parse = FunctionSchema.parse
+parse = parse_schema
 
 
 def test_pytorchs_schemas_are_printed_as_pytorch_prints_them() -> None:
@@ -178,4 +179,4 @@ def test_the_lines_around_a_mistake_are_shown() -> None:
 def test_types_of_pytorchs_own() -> None:
     assert str(parse("f(number a, t b) -> ()")) == "f(number a, t b) -> ()"
     with pytest.raises(SchemaError, match="unknown type specifier"):
-        FunctionSchema.parse("f(number a) -> ()", trusted=False)
+        parse_schema("f(number a) -> ()", trusted=False)
