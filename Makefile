@@ -21,7 +21,7 @@ RELEASE_VENVS := $(RELEASES:%=.venv-releases-%)
 
 # The Pythons that `make bounds` tries; those that a machine does not have are skipped.
 PYTHONS ?= python3.11 python3.12 python3.13
-BOUNDS_TESTS := tests/core tests/render tests/cli tests/tui tests/test_recording.py tests/test_imports.py
+BOUNDS_TESTS := tests/core tests/outputs tests/cli tests/tui tests/running/test_recording.py tests/test_imports.py
 
 .PHONY: run quick test docs bounds conformance test-releases thorough gpu lint types format generate bench build clean help
 

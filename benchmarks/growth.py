@@ -27,7 +27,7 @@ from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.trace_index import index
-from dispatchviz.render.log.text_log import text_log
+from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.trace import Trace
 
 BAR = 2.0

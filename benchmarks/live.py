@@ -25,9 +25,9 @@ from statistics import median
 from typing import Any
 
 from dispatchviz.core.seam import recorder
-from dispatchviz.engines import engine_named
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.live.live_recorder import LiveRecorder
+from dispatchviz.running.engines import engine_named
 
 ADDS = 1000
 MANY_ADDS = 10 * ADDS

@@ -18,8 +18,8 @@ from benchmarks.sizes import judge, often
 from benchmarks.trace import least
 from dispatchviz import torch as model
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.render.log.text_log import text_log
-from dispatchviz.terminal_output import chunks
+from dispatchviz.foundation.terminal_output import chunks
+from dispatchviz.outputs.log.text_log import text_log
 
 BARS = {
     "log, of msgspec's lines": 34.0,

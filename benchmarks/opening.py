@@ -83,7 +83,7 @@ async def used(path: Path) -> dict[str, float]:
     """What keys and searches cost on a trace."""
     from dispatchviz.core.record.trace_file import Trace
     from dispatchviz.tui.app import StepperApp
-    from dispatchviz.tui.session import Session
+    from dispatchviz.views.session import Session
 
     app = StepperApp(Session(Trace.load(path), 0))
     gc.freeze()  # as the stepper does, before it runs
@@ -105,7 +105,7 @@ async def used(path: Path) -> dict[str, float]:
 async def first_hit(app: StepperApp, query: str) -> float:
     """Seconds until a search has brought the reader to a hit; then it goes on for a while."""
     from dispatchviz.tui.questions.search_question import SearchQuestion
-    from dispatchviz.tui.session import Update
+    from dispatchviz.views.session import Update
 
     app.show(Update(app.session.cursor.first()))
     begin, question = app.session.cursor.at, SearchQuestion(app.session)

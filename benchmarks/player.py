@@ -15,9 +15,9 @@ from pathlib import Path
 
 from benchmarks.sizes import judge, often
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.player.player_page import player_page
-from dispatchviz.program import run
-from tests.player.browser import CHROMIUM, Page, browser
+from dispatchviz.outputs.page.player_page import player_page
+from dispatchviz.running.program import run
+from tests.outputs.page.browser import CHROMIUM, Page, browser
 
 ROOT = Path(__file__).parent.parent
 

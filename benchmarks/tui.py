@@ -218,7 +218,7 @@ def _seconds(code: str, *arguments: str) -> float:
 def stepped(name: str, trace: Path, empty: Steps) -> list[Steps]:
     """Steps at the beginning, in the middle and at the end of a trace, printed."""
     from dispatchviz.core.record.trace_file import Trace
-    from dispatchviz.tui.session import Session
+    from dispatchviz.views.session import Session
 
     cursor = Session(Trace.load(trace), 0).cursor
     last, listed, found = cursor.last_step, list(cursor.shown or ()), []

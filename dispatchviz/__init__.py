@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dispatchviz import torch
-    from dispatchviz.recording import record
+    from dispatchviz.running.recording import record
     from dispatchviz.trace import Trace
 
 __version__ = "0.1.0"
 __all__ = ["Trace", "__version__", "load", "record", "torch"]
 
-_HOME = {"record": "dispatchviz.recording", "Trace": "dispatchviz.trace"}
+_HOME = {"record": "dispatchviz.running.recording", "Trace": "dispatchviz.trace"}
 
 
 def __getattr__(name: str) -> Any:

@@ -12,9 +12,9 @@ from dispatchviz.core.record import trace_file as core
 from dispatchviz.core.record.trace_file import TraceError
 
 if TYPE_CHECKING:
-    from dispatchviz.render.graph.chosen_picture import Kind
-    from dispatchviz.render.graph.drawn_picture import DrawnPicture
-    from dispatchviz.render.graph.graph_picture import BackwardGraph
+    from dispatchviz.outputs.picture.chosen_picture import Kind
+    from dispatchviz.outputs.picture.drawn_picture import DrawnPicture
+    from dispatchviz.outputs.picture.graph_picture import BackwardGraph
 
 __all__ = ["Trace", "TraceError"]
 
@@ -24,29 +24,29 @@ class Trace(core.Trace):
 
     def show(self, step: int | None = None) -> None:
         """Opens the stepper, at the beginning or at ``step``; without a terminal prints the log, or the step."""
-        from dispatchviz.screen import show
+        from dispatchviz.tui.show import show
 
         show(self, step)
 
     def __repr__(self) -> str:
-        from dispatchviz.render.notebook.trace_card import trace_text
+        from dispatchviz.outputs.cell.trace_card import trace_text
 
         return trace_text(self)
 
     def _repr_html_(self) -> str:
         """What a notebook shows, and keeps: it needs no kernel."""
-        from dispatchviz.player.in_notebook import notebook_player
-        from dispatchviz.render.notebook.trace_card import trace_html
+        from dispatchviz.outputs.cell.trace_card import trace_html
+        from dispatchviz.outputs.page.in_notebook import notebook_player
 
         return trace_html(self, player=notebook_player(self))
 
     def _repr_svg_(self) -> str | None:
-        from dispatchviz.render.notebook.trace_card import trace_svg
+        from dispatchviz.outputs.cell.trace_card import trace_svg
 
         return trace_svg(self)
 
     def _repr_markdown_(self) -> str:
-        from dispatchviz.render.notebook.trace_card import trace_markdown
+        from dispatchviz.outputs.cell.trace_card import trace_markdown
 
         return trace_markdown(self)
 
@@ -55,8 +55,8 @@ class Trace(core.Trace):
 
         ``at`` is a step, left out the end. ``of`` is the number of a backward or ``"all"``, left out the last one.
         """
-        from dispatchviz.render.graph.graph_picture import backward_graph
-        from dispatchviz.without_folders import without_folders
+        from dispatchviz.outputs.picture.graph_picture import backward_graph
+        from dispatchviz.outputs.without_folders import without_folders
 
         return backward_graph(without_folders(self), at, of)
 
@@ -65,8 +65,8 @@ class Trace(core.Trace):
 
         Raises RenderError if there are none.
         """
-        from dispatchviz.render.graph.call_picture import call_picture
-        from dispatchviz.without_folders import without_folders
+        from dispatchviz.outputs.picture.call_picture import call_picture
+        from dispatchviz.outputs.without_folders import without_folders
 
         return call_picture(without_folders(self), first, last)
 
@@ -84,7 +84,7 @@ class Trace(core.Trace):
         return self._of_step("classes", step)
 
     def _of_step(self, kind: Kind, step: int) -> DrawnPicture:
-        from dispatchviz.render.graph.chosen_picture import drawn_picture
-        from dispatchviz.without_folders import without_folders
+        from dispatchviz.outputs.picture.chosen_picture import drawn_picture
+        from dispatchviz.outputs.without_folders import without_folders
 
         return drawn_picture(without_folders(self), kind, (step, step))

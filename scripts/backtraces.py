@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from dispatchviz.explain.calls.call_stack import Frame
 from dispatchviz.explain.calls.whole_stack import called_below, whole_stack
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from truth import records
 from truth.questions.backtraces import BEFORE, CASES, Case
 

@@ -120,7 +120,7 @@ def first_difference() -> str:
 
 def _events(choice: str) -> list[Any]:
     from dispatchviz.core.device.array_library import choose_cuda
-    from dispatchviz.program import run
+    from dispatchviz.running.program import run
 
     choose_cuda(choice)
     return list(run(str(ROOT / FOUNDING), output=sys.stderr).trace)

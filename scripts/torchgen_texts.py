@@ -30,7 +30,7 @@ from dispatchviz.explain.codegen.torchgen_cuts import generated_files_in, pieces
 from dispatchviz.explain.codegen.torchgen_output import generate, groups
 from dispatchviz.explain.codegen.torchgen_texts import NATIVE_FUNCTIONS, RealPiece
 from dispatchviz.explain.codegen.torchgen_yaml import Entries, packaged
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 

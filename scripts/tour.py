@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dispatchviz.cli.tour_files import CAST, STOPS, Stop, picture, tour_files, write_all
-from dispatchviz.played.played_keys import without_fonts
+from dispatchviz.tui.played.played_keys import without_fonts
 
 __all__ = ["CAST", "PAGE", "PICTURES", "STOPS", "Stop", "page", "picture", "without_fonts"]
 

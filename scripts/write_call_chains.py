@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dispatchviz.core.record.events import Dispatched, KernelSelected, ProgramRaised, SourceLine
-from dispatchviz.program import run
-from dispatchviz.render.log.torch_log import torch_log
+from dispatchviz.outputs.log.torch_log import torch_log
+from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
 
 _ROOT = Path(__file__).parent.parent

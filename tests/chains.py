@@ -16,7 +16,7 @@ from typing import Any
 
 from dispatchviz.core.keys.key_set import default_excluded_set, default_included_set
 from dispatchviz.core.record.events import Dispatched, KernelSelected
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
 from scripts.write_call_chains import PROGRAMS, is_setup, statement
 from tests.model_runs import dispatch_steps, thread_sets

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from dispatchviz import record, variable_names
+from dispatchviz import record
 from dispatchviz.core.record.builders import numbers
 from dispatchviz.core.record.trace_file import nesting, writers
 from dispatchviz.core.seam import recorder
 from dispatchviz.live import tensor_numbers
-from dispatchviz.recording import EngineName
+from dispatchviz.running import variable_names
+from dispatchviz.running.recording import EngineName
 
 _OTHERS = (type, ModuleType, FunctionType, BuiltinFunctionType, CodeType, FrameType)
 """Not followed: from there the whole process can be reached."""

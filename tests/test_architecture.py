@@ -102,7 +102,9 @@ def folders(below: Path) -> list[Path]:
 def test_every_room_has_its_row() -> None:
     """Rooms within rooms are named where their room is; those of ``torch`` are PyTorch's."""
     text = ARCHITECTURE.read_text("utf-8")
-    rooms = [room for part in ("core", "explain", "render", "tui") for room in folders(PACKAGE / part)]
+    rooms = [
+        room for part in ("core", "explain", "outputs", "running", "tui", "views") for room in folders(PACKAGE / part)
+    ]
     modules = [path for path in PACKAGE.glob("*.py") if path.name != "__init__.py"]
     unnamed = [path.name for path in (*rooms, *modules) if not re.search(rf"`([\w/]+/)?{path.name}/?`", text)]
     assert unnamed == ["batch_rules"], "only what is within functorch needs no word of its own"

@@ -19,7 +19,7 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events import Dispatched, KernelReturned, KernelSelected, Printed, VersionBumped
 from dispatchviz.core.table.pytorch_registrations import pytorch_registry
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from dispatchviz.testing import assert_never, event
 from scripts.write_call_chains import ORDER, PAGE, PROGRAMS, page
 from tests.chains import bare_steps, chains, measured, trace_of

@@ -10,7 +10,7 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.graph.queued_nodes import queue_at
 from dispatchviz.explain.sentences.step_sentences import why_here
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz import cli, doctor
+from dispatchviz import cli
+from dispatchviz.cli import doctor
 from dispatchviz.core.codegen.entries import SpecError
 from dispatchviz.core.device.array_library import DeviceUnavailable
 from dispatchviz.core.record.trace_file import TraceError
 from dispatchviz.core.table.pytorch_registrations import BuildError
-from dispatchviz.errors import DispatchvizError
-from dispatchviz.render.graph.svg import RenderError
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.outputs.picture.svg import RenderError
 
 OWN = (TraceError, DeviceUnavailable, RenderError, BuildError, SpecError)
 

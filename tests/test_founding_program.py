@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.program import run
-from dispatchviz.render.log.torch_log import torch_log
+from dispatchviz.outputs.log.torch_log import torch_log
+from dispatchviz.running.program import run
 from dispatchviz.testing import assert_kernel_ran, assert_never, assert_subsequence, call, event, redispatch
 from dispatchviz.trace import Trace
 from tests.cuda_kinds import CUDA_KINDS, cuda_is

@@ -165,7 +165,7 @@ def _loaded() -> frozenset[str]:
         """
         import sys
         import dispatchviz.torch
-        from dispatchviz.lazy_modules import is_unloaded
+        from dispatchviz.foundation.lazy_modules import is_unloaded
         print(*(name for name, module in sys.modules.items() if not is_unloaded(module)), sep="\\n")
         """
     )
@@ -228,7 +228,7 @@ def test_a_program_sees_no_difference(tmp_path: Path) -> None:
         lines += ["except AttributeError as error:", "    print('AttributeError:', error)"]
     program = tmp_path / "program.py"
     program.write_text("\n".join(lines))
-    found = printed(f"from dispatchviz.program import run; run({str(program)!r})")
+    found = printed(f"from dispatchviz.running.program import run; run({str(program)!r})")
     assert [line[: len(shown)] for line, shown in zip(found, SEEN.values(), strict=True)] == list(SEEN.values())
 
 
@@ -236,7 +236,7 @@ LOADING = """
     import dispatchviz, sys
     import dispatchviz.torch as torch
     from dispatchviz.core.table.registry import process
-    from dispatchviz.lazy_modules import is_unloaded
+    from dispatchviz.foundation.lazy_modules import is_unloaded
     from dispatchviz.torch._lazy_modules import NAMES
     from dispatchviz.torch.overrides import TorchFunctionMode
     from dispatchviz.torch.utils._python_dispatch import TorchDispatchMode

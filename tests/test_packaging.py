@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import dispatchviz
-from dispatchviz.doctor import LIBRARIES
+from dispatchviz.cli.doctor import LIBRARIES
 from scripts import lowest_versions
 
 ROOT = Path(__file__).parent.parent
@@ -57,7 +57,7 @@ def test_the_pytest_plugin_loads_nothing_of_the_machine() -> None:
 
 def test_public_names_are_there_and_listed() -> None:
     assert set(dispatchviz.__all__) <= set(dir(dispatchviz))
-    assert dispatchviz.record.__module__ == "dispatchviz.recording"
+    assert dispatchviz.record.__module__ == "dispatchviz.running.recording"
     assert dispatchviz.torch.__name__ == "dispatchviz.torch"
 
 
@@ -146,7 +146,8 @@ def test_without_a_checkout_the_examples_are_found_by_their_names(tmp_path: Path
         assert done.stdout.startswith(f"{script} on the model of PyTorch"), done.stderr
         assert re.search(r"^ +0 > line \d+  import torch$", done.stdout, flags=re.MULTILINE), done.stderr
     with_file = (
-        "import sys; sys.path.insert(0, 'installed'); import dispatchviz.shipped_examples as s; print(s.folder())"
+        "import sys; sys.path.insert(0, 'installed'); "
+        "from dispatchviz.foundation import shipped_examples; print(shipped_examples.folder())"
     )
     done = subprocess.run([sys.executable, "-c", with_file], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert Path(done.stdout.strip()).resolve() == (tmp_path / "installed" / "dispatchviz" / "examples").resolve()

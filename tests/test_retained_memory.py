@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dispatchviz import torch as model
-from dispatchviz.recording import EngineName
+from dispatchviz.running.recording import EngineName
 from tests.retained_memory import growth_per_event
 
 AT_MOST: dict[EngineName, float] = {"model": 0.5, "torch": 4}

@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from dispatchviz.played.cast_file import shown_screens
-from dispatchviz.played.played_keys import texts
+from dispatchviz.tui.played.cast_file import shown_screens
+from dispatchviz.tui.played.played_keys import texts
 from tests.waiting import HANGS
 
 pytestmark = pytest.mark.long

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from dispatchviz.cli.tour_files import recording
-from dispatchviz.played.cast_file import shown_screens
-from dispatchviz.played.played_keys import texts
+from dispatchviz.tui.played.cast_file import shown_screens
+from dispatchviz.tui.played.played_keys import texts
 from scripts.tour import CAST, PAGE, PICTURES, ROOT, STOPS, Stop, page, picture
 
 ANEW = "python -m scripts.tour makes the pictures anew"

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Generic, TypeVar
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.program_recorder import ProgramRecorder
+from dispatchviz.running.program_recorder import ProgramRecorder
 
 T = TypeVar("T")
 

@@ -14,8 +14,8 @@ import sys
 from dispatchviz.cli.end_by_signal import die
 from dispatchviz.cli.fast_commands import run_fast
 from dispatchviz.cli.overview import answer, opens_home
-from dispatchviz.errors import DispatchvizError, EndedBySignal
-from dispatchviz.terminal_output import complain, print_lines
+from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
+from dispatchviz.foundation.terminal_output import complain, print_lines
 
 TYPE_CHECKING = False  # as typing's, which takes a third of the time of --help
 if TYPE_CHECKING:

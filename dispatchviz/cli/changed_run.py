@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 
 from dispatchviz.cli.script_run import run_script
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.what_if.changed_program import changed_program
 from dispatchviz.explain.comparison.what_if.changed_request import ChangedRequest
 from dispatchviz.explain.comparison.what_if.changes import read_change
-from dispatchviz.program_source import script_of
-from dispatchviz.terminal_output import complain
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.terminal_output import complain
+from dispatchviz.running.program_source import script_of
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ import click
 from dispatchviz.cli import completion, options
 
 if TYPE_CHECKING:
-    from dispatchviz.program_source import Script
+    from dispatchviz.running.program_source import Script
 
 
 @click.command("check", cls=options.OfProgram)
@@ -59,7 +59,7 @@ def command(
       dispatchviz check -c 'import torch; torch.ones(2).sum()'
     """
     from dispatchviz.cli.check_runs import checked
-    from dispatchviz.output import check_save
+    from dispatchviz.outputs.trace.format import check_save
 
     if save:
         check_save(save)

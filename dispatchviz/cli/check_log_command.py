@@ -54,7 +54,7 @@ def command(expected: str, summary: bool, logs: tuple[str, ...]) -> int:
       dispatchviz check-log --summary forum.dvtrace --expect examples/testing/forum.txt
     """
     from dispatchviz.cli.input_source import load
-    from dispatchviz.terminal_output import print_lines
+    from dispatchviz.foundation.terminal_output import print_lines
     from dispatchviz.testing.expected_log import read_expected
     from dispatchviz.testing.marking import marked
 
@@ -73,8 +73,8 @@ def _text(file: str) -> str:
     from pathlib import Path
 
     from dispatchviz.cli.input_source import STANDARD_INPUT, standard_input
-    from dispatchviz.errors import DispatchvizError
-    from dispatchviz.shipped_examples import located
+    from dispatchviz.foundation.errors import DispatchvizError
+    from dispatchviz.foundation.shipped_examples import located
 
     try:
         raw = standard_input() if file == STANDARD_INPUT else Path(located(file)).read_bytes()

@@ -17,15 +17,14 @@ from typing import Literal
 
 import msgspec
 
-from dispatchviz.child_processes import ended_together, running
 from dispatchviz.cli import diff_screen
+from dispatchviz.cli.check_json import check_json
 from dispatchviz.cli.checked_run import CheckedRequest, snapshot_beside
 from dispatchviz.cli.input_source import trace_in
 from dispatchviz.cli.lookup import print_json
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record import trace_file
 from dispatchviz.core.record.unfinished_files import unfinished_files
-from dispatchviz.errors import DispatchvizError, EndedBySignal
 from dispatchviz.explain.comparison.checked import (
     OF_THE_MODEL,
     Checked,
@@ -37,17 +36,18 @@ from dispatchviz.explain.comparison.checked import (
 )
 from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.seen_by_both import SeenByBoth
-from dispatchviz.output import save_trace
-from dispatchviz.process.progress import doing
-from dispatchviz.program_source import STANDARD_INPUT, Code, Module, Script, name_of, typed
-from dispatchviz.recording import EngineName
-from dispatchviz.render.cards.check_json import check_json
-from dispatchviz.render.cards.check_text import check_lines, same_until
-from dispatchviz.render.console import terminal
-from dispatchviz.shipped_examples import alternatives, located
+from dispatchviz.foundation.child_processes import ended_together, running
+from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
+from dispatchviz.foundation.shipped_examples import alternatives, located
+from dispatchviz.outputs.trace.format import save_trace
+from dispatchviz.running.process.progress import doing
+from dispatchviz.running.program_source import STANDARD_INPUT, Code, Module, Script, name_of, typed
+from dispatchviz.running.recording import EngineName
 from dispatchviz.trace import Trace
 from dispatchviz.tui.comparison.two_runs import Side, TwoRuns
 from dispatchviz.tui.terminal.support import can_run
+from dispatchviz.views.cards.check_text import check_lines, same_until
+from dispatchviz.views.text.console import terminal
 
 DIFFERENT = 1
 """The exit status if PyTorch did something else, as of ``diff``."""

@@ -18,12 +18,12 @@ import numpy
 from dispatchviz.cli.script_run import run_script
 from dispatchviz.core.native.random.generator import DEFAULT_SEED
 from dispatchviz.core.table.pytorch_registrations import pytorch_version
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.keys.key_layouts import minor
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.terminal_output import complain
 from dispatchviz.live.installed_torch import installed_torch
-from dispatchviz.program_source import script_of
-from dispatchviz.recording import EngineName
-from dispatchviz.terminal_output import complain
+from dispatchviz.running.program_source import script_of
+from dispatchviz.running.recording import EngineName
 
 
 class CheckedRequest(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.foundation.errors import DispatchvizError
 
 WAYS = (
     ("no_grad", "torch.no_grad()"),

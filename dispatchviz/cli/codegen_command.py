@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.cli import lookup as looking_up
 from dispatchviz.cli.fast_commands import BUILD, JSON, Argument, Option
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.foundation.errors import DispatchvizError
 
 TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dispatchviz.explain.codegen.codegen_card import CodegenCard
     from dispatchviz.explain.codegen.structured_classes import Family
     from dispatchviz.explain.codegen.torchgen_texts import Real
-    from dispatchviz.render.console import Console
+    from dispatchviz.views.text.console import Console
 
 OPTIONS = (
     Option("real", "--real", "Also show what PyTorch's own torchgen generates; needs an installed torch."),
@@ -62,7 +62,7 @@ def run(
     if as_json:
         looking_up.print_json(_family(operator)[1] if structured else _json(real, file, build, operator))
         return 0
-    from dispatchviz.render.console import Console, terminal
+    from dispatchviz.views.text.console import Console, terminal
 
     console = Console(terminal().width, colours=False) if plain else terminal()
     console.print(lines(console, real, file, structured, build, operator))
@@ -72,7 +72,7 @@ def run(
 def _json(real: bool, file: str | None, build: str | None, operator: str | None) -> object:
     """What ``--json`` prints."""
     if file is not None:
-        from dispatchviz.render.cards.torchgen_text import texts_in
+        from dispatchviz.views.cards.torchgen_text import texts_in
 
         name, texts = _texts(real, operator)
         return {"operator": name, "files": dict(texts_in(texts, name, file))}
@@ -82,7 +82,7 @@ def _json(real: bool, file: str | None, build: str | None, operator: str | None)
 
 def structured_lines(console: Console, operator: str | None) -> Iterator[str]:
     """The text of ``--structured``. DispatchvizError for an operator whose kernels are not structured."""
-    from dispatchviz.render.cards import structured_text
+    from dispatchviz.views.cards import structured_text
 
     op, family, found = _family(operator)
     yield console.heading(op.name) + f"  of the family {', '.join(family.operators.values())}"
@@ -103,9 +103,9 @@ def _check_together(structured: bool, output: str | None, others: dict[str, bool
 
 def _draw(operator: str | None, output: str) -> int:
     """Writes the picture of the classes."""
-    from dispatchviz.output import check_picture
-    from dispatchviz.render.graph.picture_file import suffix_of
-    from dispatchviz.render.graph.structured_picture import render
+    from dispatchviz.outputs.picture.format import check_picture
+    from dispatchviz.outputs.picture.picture_file import suffix_of
+    from dispatchviz.outputs.picture.structured_picture import render
 
     check_picture(output, suffix_of(output))
     render(_family(operator)[1], output)
@@ -132,13 +132,13 @@ def lines(
     console: Console, real: bool, file: str | None, structured: bool, build: str | None, operator: str | None
 ) -> Iterator[str]:
     """The text."""
-    from dispatchviz.render.cards.codegen_text import codegen_lines
+    from dispatchviz.views.cards.codegen_text import codegen_lines
 
     if structured:
         yield from structured_lines(console, operator)
         return
     if file is not None:
-        from dispatchviz.render.cards.torchgen_text import text_lines, texts_in
+        from dispatchviz.views.cards.torchgen_text import text_lines, texts_in
 
         name, texts = _texts(real, operator)
         yield from text_lines(name, texts, texts_in(texts, name, file), console)
@@ -165,7 +165,7 @@ def _texts(real: bool, operator: str | None) -> tuple[str, Real]:
 
         return op.name, torchgens(op)
     from dispatchviz.explain.codegen.kept_texts import kept
-    from dispatchviz.render.cards.torchgen_text import not_kept
+    from dispatchviz.views.cards.torchgen_text import not_kept
 
     texts = kept(op.name.removeprefix("aten::"))
     if texts is None:

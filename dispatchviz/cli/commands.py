@@ -10,7 +10,7 @@ import click
 from dispatchviz.cli.fast_commands import FAST_COMMANDS, click_command
 from dispatchviz.cli.other_meanings import with_meaning
 from dispatchviz.cli.overview import COMMANDS, OVERVIEW, help_text
-from dispatchviz.terminal_output import print_lines
+from dispatchviz.foundation.terminal_output import print_lines
 
 
 class Commands(click.Group):

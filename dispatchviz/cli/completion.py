@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from click import Context, Parameter
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
-from dispatchviz.shown_text import shown
+from dispatchviz.foundation.shown_text import shown
 
 OPERATOR_PREFIXES = ("torch.ops.aten.", "aten::", "aten.", "torch.")
 """Ways to write an operator of aten, besides its bare name."""
@@ -50,7 +50,7 @@ def programs(context: Context, parameter: Parameter, begun: str) -> list[Complet
 
 
 def _shipped(begun: str) -> list[str]:
-    from dispatchviz.shipped_examples import FOLDER, examples
+    from dispatchviz.foundation.shipped_examples import FOLDER, examples
 
     if os.path.exists(FOLDER) or not begun:
         return []
@@ -66,7 +66,7 @@ def commands(context: Context, parameter: Parameter, begun: str) -> list[Complet
 
 def views(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
     """Names of views of a step."""
-    from dispatchviz.plain_views import view_names
+    from dispatchviz.outputs.step.step_text import view_names
 
     return _items(name for name in view_names() if name.startswith(begun))
 
@@ -96,7 +96,7 @@ def files(context: Context, parameter: Parameter, begun: str) -> list[Completion
 
 
 def _traces(begun: str) -> list[str]:
-    from dispatchviz.output import TRACES
+    from dispatchviz.outputs.trace.format import TRACES
 
     folder, name = os.path.split(begun)  # of a name that cannot be shown a shell would make words, or commands
     try:

@@ -102,7 +102,7 @@ def command(
       dispatchviz diff pytorch-2.9.json pytorch-2.13.json --op ldexp   one operator of theirs
     """
     from dispatchviz.cli import diff_snapshots
-    from dispatchviz.errors import DispatchvizError
+    from dispatchviz.foundation.errors import DispatchvizError
 
     if diff_snapshots.are_snapshots(sources):
         if classics or what_if or function is not None or args:

@@ -12,21 +12,21 @@ from dispatchviz.cli import diff_screen
 from dispatchviz.cli.classics import WAYS, chosen_function, with_decorator
 from dispatchviz.cli.input_source import STANDARD_INPUT, check_no_arguments, trace_in
 from dispatchviz.cli.script_run import run_script
-from dispatchviz.errors import DispatchvizError, EndedBySignal
 from dispatchviz.explain.comparison.checked import compared_as_seen
 from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.divergences import Comparison, compare
 from dispatchviz.explain.comparison.what_if.changed_program import changed_program
 from dispatchviz.explain.comparison.what_if.changes import device_of, for_device, read_change
 from dispatchviz.explain.keys.key_layouts import minor
-from dispatchviz.instrumented_source import Changed
-from dispatchviz.program_source import read_source
-from dispatchviz.render.cards.diff_text import diff_lines
-from dispatchviz.render.console import terminal
-from dispatchviz.shipped_examples import alternatives, located
+from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
+from dispatchviz.foundation.shipped_examples import alternatives, located
+from dispatchviz.running.instrumented_source import Changed
+from dispatchviz.running.program_source import read_source
 from dispatchviz.trace import Trace
 from dispatchviz.tui.comparison.two_runs import TwoRuns
 from dispatchviz.tui.terminal.support import can_run
+from dispatchviz.views.cards.diff_text import diff_lines
+from dispatchviz.views.text.console import terminal
 
 DIFFERENT = 1
 """The exit status if two runs differ, as of ``diff``."""

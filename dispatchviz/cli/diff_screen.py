@@ -11,7 +11,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.divergences import Comparison
 from dispatchviz.explain.comparison.seen_by_both import SeenByBoth
-from dispatchviz.garbage_collection import collector_waits
+from dispatchviz.foundation.garbage_collection import collector_waits
 from dispatchviz.tui.comparison.two_runs import Side, TwoRuns
 
 

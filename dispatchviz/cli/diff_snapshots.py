@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from dispatchviz.errors import DispatchvizError
-from dispatchviz.output import BEGINNING, looks_like_snapshot
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.live.snapshot_file import looks_like_snapshot
+from dispatchviz.outputs.written_files import BEGINNING
 
 DIFFERENT = 1
 """The exit status if they differ, as of ``diff``."""
@@ -37,11 +38,11 @@ def compared(sources: Sequence[str], operator: str | None, every: bool, as_json:
     """Prints what differs, of all operators or of one name; gives the exit status."""
     import msgspec
 
-    from dispatchviz.live.difference_text import difference_lines, operator_lines
+    from dispatchviz.foundation.terminal_output import print_json_lines
     from dispatchviz.live.snapshot import read_snapshot
     from dispatchviz.live.snapshot_difference import difference, of_operators
-    from dispatchviz.render.console import terminal
-    from dispatchviz.terminal_output import print_json_lines
+    from dispatchviz.views.cards.difference_text import difference_lines, operator_lines
+    from dispatchviz.views.text.console import terminal
 
     before, after = map(read_snapshot, sources)
     found = difference(before, after, every)

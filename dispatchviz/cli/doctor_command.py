@@ -22,9 +22,9 @@ def command(as_json: bool, unseen: bool) -> int:
     """
     import textwrap
 
+    from dispatchviz.cli.doctor import blind_spots, examine
     from dispatchviz.cli.lookup import print_json
-    from dispatchviz.doctor import blind_spots, examine
-    from dispatchviz.terminal_output import print_lines
+    from dispatchviz.foundation.terminal_output import print_lines
 
     if unseen:
         spots = blind_spots()

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from dispatchviz.cli import completion, options, picture_choice
-from dispatchviz.program_source import name_of
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.outputs.chosen_steps import Steps
+from dispatchviz.outputs.format import Format, Request
+from dispatchviz.outputs.formats import FORMATS, check_export, check_suffix, format_of, suffix_of
+from dispatchviz.outputs.picture.format import PICTURE
+from dispatchviz.outputs.table.format import TABLE
+from dispatchviz.outputs.trace.format import TRACE
+from dispatchviz.outputs.written_files import STANDARD_OUTPUT
+from dispatchviz.running.program_source import name_of
 
 if TYPE_CHECKING:
-    from dispatchviz.cli.export_steps import Steps
-    from dispatchviz.program_source import Script
-    from dispatchviz.recording import EngineName
-    from dispatchviz.render.graph.chosen_picture import Chosen
+    from dispatchviz.outputs.picture.chosen_picture import Chosen
+    from dispatchviz.running.program_source import Script
+    from dispatchviz.running.recording import EngineName
     from dispatchviz.trace import Trace
 
 
@@ -44,12 +52,33 @@ _AFTER = "; arguments of the script come after --"
 
 def _is_table(output: str, form: str | None, **_: object) -> bool:
     """Whether it becomes a table, which several traces can be in."""
-    from dispatchviz.output import TABLES
-
-    return f".{form}" in TABLES or output.lower().endswith(TABLES)
+    return form in TABLE.forms or output.lower().endswith(TABLE.suffixes)
 
 
-@click.command("export", cls=Export)
+HELP = """Write what a program or a saved trace shows into a file.
+
+\b
+{formats}
+
+- as SCRIPT-or-TRACE reads standard input, as FILE it writes standard output.
+ARGS are the script's and come after --; all that follows -c CODE or -m MODULE is the program's.
+
+\b
+Examples:
+  dispatchviz export examples/forum.py -o graph.svg
+  dispatchviz export forum.dvtrace -o graph.dot
+  dispatchviz export examples/mlp.py -o mlp.svg --cluster module --dark
+  dispatchviz export examples/mlp.py -o calls.svg --picture calls
+  dispatchviz export forum.dvtrace -o decision.svg --picture decision --step 12
+  dispatchviz export forum.dvtrace -o forum.perfetto.json
+  dispatchviz export forum.dvtrace -o steps.md --steps 40-80 --level keys
+  dispatchviz export examples/mlp.py -o mlp.dvtrace -- --lr 0.1
+  dispatchviz export examples/forum.py -o forum.html
+  dispatchviz export -o graph.svg -m examples.mlp --lr 0.1
+""".format(formats="\n".join(f"{' '.join(each.suffixes):<28} {each.help}" for each in FORMATS))
+
+
+@click.command("export", cls=Export, help=HELP)
 @click.option(
     "-o",
     "--output",
@@ -61,9 +90,7 @@ def _is_table(output: str, form: str | None, **_: object) -> bool:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(
-        ["svg", "dot", "png", "pdf", "dvtrace", "jsonl", "jsonl.gz", "parquet", "html", "perfetto", "text", "md"]
-    ),
+    type=click.Choice([form for each in FORMATS for form in each.forms]),
     help="What it becomes where no suffix does; of standard output svg otherwise.",
 )
 @picture_choice.options
@@ -117,45 +144,17 @@ def command(
     more: tuple[str, ...],
     args: tuple[str, ...],
 ) -> int:
-    """Write what a program or a saved trace shows into a file.
-
-    \b
-    .svg .dot .png .pdf          a picture: the backward graph, or another with --picture
-    .dvtrace .jsonl .jsonl.gz    the trace
-    .parquet                     a table of the trace's events, or of several TRACEs
-    .html                        a page that steps through the trace, for any browser, without a network
-    .json .json.gz               for ui.perfetto.dev and chrome://tracing, as torch.profiler writes it
-    .md                          a hand-out of steps, with pictures in a folder beside it
-    .txt .log                    the log
-
-    - as SCRIPT-or-TRACE reads standard input, as FILE it writes standard output.
-    ARGS are the script's and come after --; all that follows -c CODE or -m MODULE is the program's.
-
-    \b
-    Examples:
-      dispatchviz export examples/forum.py -o graph.svg
-      dispatchviz export forum.dvtrace -o graph.dot
-      dispatchviz export examples/mlp.py -o mlp.svg --cluster module --dark
-      dispatchviz export examples/mlp.py -o calls.svg --picture calls
-      dispatchviz export forum.dvtrace -o decision.svg --picture decision --step 12
-      dispatchviz export forum.dvtrace -o forum.perfetto.json
-      dispatchviz export forum.dvtrace -o steps.md --steps 40-80 --level keys
-      dispatchviz export examples/mlp.py -o mlp.dvtrace -- --lr 0.1
-      dispatchviz export examples/forum.py -o forum.html
-      dispatchviz export -o graph.svg -m examples.mlp --lr 0.1
-    """
+    """Writes it."""
     from contextlib import suppress
 
-    from dispatchviz.cli.export_steps import Steps, export_steps
-    from dispatchviz.cli.input_source import alone, check_alone, check_no_arguments, trace_in
-    from dispatchviz.output import STANDARD_OUTPUT, STEPS, TABLES, TRACES, check_export
-    from dispatchviz.render.graph.svg import RenderError
+    from dispatchviz.cli.input_source import alone, check_no_arguments, trace_in
+    from dispatchviz.outputs.picture.svg import RenderError
 
     suffix = _suffix(output, form)
-    wanted = Steps(steps if suffix in STEPS else None, level, views)
-    _check_picture(suffix, chosen, [each for each in given if suffix not in STEPS or each != "--steps"])
-    check_alone(f"a {suffix} file", ["--run"] if run is not None and suffix not in TABLES else [])
-    _check_steps(wanted, output, suffix)
+    wanted = format_of(suffix)
+    chosen_steps = Steps(steps if "--steps" in wanted.options and wanted is not PICTURE else None, level, views)
+    _check_options(wanted, suffix, chosen, given, [*chosen_steps.given, *(["--run"] if run is not None else [])])
+    chosen_steps.check()
     check_export(output, suffix)
     if more:
         check_no_arguments(source, args)
@@ -164,10 +163,7 @@ def command(
         return 0
 
     def write(trace: Trace) -> None:
-        if suffix in STEPS:
-            export_steps(trace, output, suffix, wanted)
-        else:
-            _export(trace, name_of(source), output, suffix, run, chosen)
+        _say(wanted.write(trace, Request(output, suffix, chosen, chosen_steps, run or "", name_of(source))))
 
     trace = trace_in(source)
     if trace is not None:
@@ -185,7 +181,7 @@ def command(
         return 0
     from dispatchviz.cli.script_run import conclude, kept, run_script  # brings the whole machine
 
-    save = output if suffix in TRACES and output != STANDARD_OUTPUT else None
+    save = output if wanted is TRACE and output != STANDARD_OUTPUT else None
     to_stderr = output == STANDARD_OUTPUT
     outcome = run_script(source, args, cuda, save, to_stderr, only, limit, hashes=hashes, values=values, engine=engine)
     with kept(outcome, save), suppress(*[RenderError] if outcome.error else []):  # why there is no picture: see below
@@ -194,48 +190,25 @@ def command(
     return conclude(outcome, save, strict)
 
 
-def _check_picture(suffix: str, chosen: Chosen, given: list[str]) -> None:
-    """Raises DispatchvizError for options of a picture where none is written, and for a theme that it cannot have."""
-    from dispatchviz.errors import DispatchvizError
-    from dispatchviz.output import PICTURES
-    from dispatchviz.render.graph.picture_file import check_theme
-
-    if suffix in PICTURES:
-        check_theme(suffix, chosen.options.theme)
-    elif given:
-        raise DispatchvizError(f"{given[0]} is for a picture ({', '.join(PICTURES)}), not for a {suffix} file")
-
-
-def _export(trace: Trace, source: str, output: str, suffix: str, run: str | None, chosen: Chosen) -> None:
-    """Writes what one trace becomes."""
-    from dispatchviz.output import TABLES, export, export_table, run_name
-
-    if suffix in TABLES:
-        from dispatchviz.render.table.parquet import Run
-
-        export_table([Run(run or run_name(trace.header.program if source == "-" else source), trace, source)], output)
-    else:
-        _say(export(trace, output, suffix, chosen))
-
-
-def _check_steps(wanted: Steps, output: str, suffix: str) -> None:
-    """DispatchvizError if options of a log or a hand-out mean nothing here, or its pictures have no place."""
-    from dispatchviz.cli.export_steps import check_pictures_folder
+def _check_options(
+    wanted: Format, suffix: str, chosen: Chosen, of_pictures: Sequence[str], others: Sequence[str]
+) -> None:
+    """Raises DispatchvizError for options that the format does not take, and for a theme that a picture cannot have."""
     from dispatchviz.cli.input_source import check_alone
-    from dispatchviz.output import HAND_OUTS, STANDARD_OUTPUT, STEPS
+    from dispatchviz.outputs.picture.picture_file import check_theme
 
-    if suffix not in HAND_OUTS:
-        check_alone(f"a {suffix} file", [each for each in wanted.given if suffix not in STEPS or each == "--view"])
-    elif output != STANDARD_OUTPUT:
-        check_pictures_folder(output)
-    wanted.check()
+    if wanted is PICTURE:
+        check_theme(suffix, chosen.options.theme)
+    elif wrong := [each for each in of_pictures if each not in wanted.options]:
+        raise DispatchvizError(f"{wrong[0]} is for a picture ({', '.join(PICTURE.suffixes)}), not for a {suffix} file")
+    check_alone(f"a {suffix} file", [each for each in others if each not in wanted.options])
 
 
 def _export_table(sources: tuple[str, ...], output: str, run: str | None) -> None:
     """Writes several traces as one table; each is opened when its turn comes."""
     from dispatchviz.cli.input_source import load
-    from dispatchviz.output import export_table, run_name
-    from dispatchviz.render.table.parquet import Run
+    from dispatchviz.outputs.table.format import export_table, run_name
+    from dispatchviz.outputs.table.parquet import Run
 
     export_table((Run(run or run_name(source), load(source), source) for source in sources), output)
 
@@ -243,7 +216,7 @@ def _export_table(sources: tuple[str, ...], output: str, run: str | None) -> Non
 def _say(note: str) -> None:
     import sys
 
-    from dispatchviz.terminal_output import print_lines
+    from dispatchviz.foundation.terminal_output import print_lines
 
     if note:
         print_lines([note], sys.stderr)
@@ -251,17 +224,11 @@ def _say(note: str) -> None:
 
 def _suffix(output: str, form: str | None) -> str:
     """What to write. Raises DispatchvizError if neither name nor ``--format`` determines it, or they differ."""
-    from dispatchviz.errors import DispatchvizError
-    from dispatchviz.output import STANDARD_OUTPUT, check_suffix, suffix_of
-
     if form is None:
         return ".svg" if output == STANDARD_OUTPUT else check_suffix(output)
-    forms = _FORMS.get(form, (f".{form}",))
+    found = next(each for each in FORMATS if form in each.forms)
+    forms = found.suffixes if found.form else (f".{form}",)
     suffix = "" if output == STANDARD_OUTPUT else suffix_of(output)
     if suffix not in ("", *forms):
         raise DispatchvizError(f"{output} is not the name of what --format {form} makes: leave one of them out")
     return suffix or forms[0]
-
-
-_FORMS = {"perfetto": (".json", ".json.gz"), "text": (".txt", ".log")}
-"""The suffixes of a format that is not called as its suffix is."""

@@ -16,14 +16,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from dispatchviz.child_processes import ended_together, running
 from dispatchviz.cli.trace_folders import places
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.core.record.unfinished_files import is_being_written, unfinished_name
-from dispatchviz.errors import DispatchvizError, EndedBySignal
-from dispatchviz.program_source import Script, name_of, typed
-from dispatchviz.screen import show
+from dispatchviz.foundation.child_processes import ended_together, running
+from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
+from dispatchviz.running.program_source import Script, name_of, typed
+from dispatchviz.tui.show import show
 
 SUFFIX = ".dvtrace"
 """What can be read while it is written."""

@@ -19,7 +19,7 @@ def command(context: click.Context, name: str | None) -> int:
       dispatchviz help trace
     """
     from dispatchviz.cli.commands import commands
-    from dispatchviz.terminal_output import print_lines
+    from dispatchviz.foundation.terminal_output import print_lines
 
     group = context.find_root()
     if name is None:

@@ -9,16 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from dispatchviz.cli.trace_folders import kept_files, places
-from dispatchviz.errors import DispatchvizError, EndedBySignal
-from dispatchviz.garbage_collection import collector_waits
-from dispatchviz.render.console import Console
-from dispatchviz.shipped_examples import FOLDER, examples, is_lesson, located
+from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
+from dispatchviz.foundation.garbage_collection import collector_waits
+from dispatchviz.foundation.shipped_examples import FOLDER, examples, is_lesson, located
 from dispatchviz.tui.home.home_list import QUESTIONS, TRACE, Entry, Home, program_entries
 from dispatchviz.tui.home.home_replies import Chosen
 from dispatchviz.tui.home.home_rows import FIRST
 from dispatchviz.tui.home.kept_trace import as_typed, facts_of, trace_entry
-from dispatchviz.tui.keymap import GOES_HOME
 from dispatchviz.tui.terminal.keymaps import use_from_environment
+from dispatchviz.views.keymap import GOES_HOME
+from dispatchviz.views.text.console import Console
 
 
 def run_home() -> int:
@@ -97,7 +97,7 @@ def _carried_out(chosen: Chosen, shown: Shown) -> tuple[str, str]:
 def _shown(chosen: Chosen) -> tuple[str, str]:
     from dispatchviz.cli.followed_run import first_trace, followed
     from dispatchviz.cli.input_source import trace_in
-    from dispatchviz.screen import show
+    from dispatchviz.tui.show import show
 
     if is_lesson(Path(chosen.source)):
         return _lesson(chosen)
@@ -126,7 +126,7 @@ def _lesson(chosen: Chosen) -> tuple[str, str]:
 def _run(chosen: Chosen) -> tuple[str, str]:
     """Runs a program as ``dispatchviz run`` does; its trace is kept, also if all went well."""
     from dispatchviz.cli.script_run import conclude, kept, run_script
-    from dispatchviz.screen import show
+    from dispatchviz.tui.show import show
 
     place = next(places(_kept_as(chosen)), None)
     save = str(place) if place else None

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dispatchviz.cli.trace_folders import places
 from dispatchviz.core.record.recording_limit import NO_LIMIT, Limit
 from dispatchviz.core.record.trace_stream import TraceStream
-from dispatchviz.errors import DispatchvizError
-from dispatchviz.process.early_end import Keeper
-from dispatchviz.recording import Recording
-from dispatchviz.terminal_output import complain_at_once
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.terminal_output import complain_at_once
+from dispatchviz.running.process.early_end import Keeper
+from dispatchviz.running.recording import Recording
 
 
 class StreamKeeper(Keeper):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from dispatchviz.explain.keys.key_cards import KeyCard
     from dispatchviz.explain.keys.raw_key_sets import RawSetCard
-    from dispatchviz.render.console import Console
+    from dispatchviz.views.text.console import Console
 
 OPTIONS = (
     Option("layout", "--layout", "Read integers by the key layout of this PyTorch release, such as 1.12.", "RELEASE"),
@@ -37,7 +37,7 @@ def run(layout: str | None, operators: bool, build: str | None, as_json: bool, t
     if as_json:
         looking_up.print_json(_cards(layout, build, things) if things else _all())
         return 0
-    from dispatchviz.render.console import terminal
+    from dispatchviz.views.text.console import terminal
 
     console = terminal()
     console.print(lines(console, layout, operators, build, things))
@@ -48,7 +48,7 @@ def lines(
     console: Console, layout: str | None, operators: bool, build: str | None, things: tuple[str, ...]
 ) -> Iterator[str]:
     """The text."""
-    from dispatchviz.render.cards.keys_text import order_lines
+    from dispatchviz.views.cards.keys_text import order_lines
 
     if not things:
         yield from order_lines(console)
@@ -63,8 +63,8 @@ def _cards(layout: str | None, build: str | None, things: tuple[str, ...]) -> li
 
 def _card(thing: str, layout: str | None, build: str | None) -> KeyCard | RawSetCard:
     from dispatchviz.cli.other_meanings import with_meaning
-    from dispatchviz.errors import DispatchvizError
     from dispatchviz.explain.keys.key_inputs import read
+    from dispatchviz.foundation.errors import DispatchvizError
 
     try:
         return read(thing, lambda: looking_up.registry_of(build), layout)
@@ -74,7 +74,7 @@ def _card(thing: str, layout: str | None, build: str | None) -> KeyCard | RawSet
 
 def _lines(card: KeyCard | RawSetCard, console: Console, operators: bool) -> Iterator[str]:
     from dispatchviz.explain.keys.raw_key_sets import RawSetCard
-    from dispatchviz.render.cards.keys_text import key_lines, raw_lines
+    from dispatchviz.views.cards.keys_text import key_lines, raw_lines
 
     return raw_lines(card, console) if isinstance(card, RawSetCard) else key_lines(card, console, operators)
 

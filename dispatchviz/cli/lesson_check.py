@@ -16,11 +16,11 @@ from typing import Any
 import dispatchviz.testing
 from dispatchviz.core.record import events
 from dispatchviz.explain.predictions.trace_predictions import prediction_at
-from dispatchviz.explain.sentences.english import counted
+from dispatchviz.foundation.english import counted
+from dispatchviz.foundation.shipped_examples import script_of
 from dispatchviz.lessons.lesson_file import Lesson, Passage, read_lesson
 from dispatchviz.lessons.stops import UnknownStopError, step_named
-from dispatchviz.program import Outcome, run
-from dispatchviz.shipped_examples import script_of
+from dispatchviz.running.program import Outcome, run
 from dispatchviz.testing.trace_text import TraceText, explained
 from dispatchviz.trace import Trace
 

@@ -74,7 +74,7 @@ def command(context: click.Context, folder: Path | None) -> None:
     context.obj = folder
     if context.invoked_subcommand is None:
         from dispatchviz.cli.lesson_texts import listed
-        from dispatchviz.terminal_output import print_lines
+        from dispatchviz.foundation.terminal_output import print_lines
 
         where = "" if folder is None else f" --folder {folder}"
         print_lines([*listed(folder), "", f"dispatchviz lesson{where} NAME opens one; its number does, too"])
@@ -120,7 +120,7 @@ def _named(name: str, folder: Path | None) -> Lesson:
 def new(file: Path) -> int:
     """Write the beginning of a lesson to FILE; what is there is never overwritten."""
     from dispatchviz.cli.lesson_texts import write_new
-    from dispatchviz.terminal_output import print_lines
+    from dispatchviz.foundation.terminal_output import print_lines
 
     write_new(file)
     print_lines(
@@ -135,8 +135,8 @@ def new(file: Path) -> int:
 def check(context: click.Context, files: tuple[Path, ...]) -> int:
     """Run lessons and tell what does not hold, with the line; exit status 1 if something does not."""
     from dispatchviz.cli.lesson_check import checked
+    from dispatchviz.foundation.terminal_output import print_lines
     from dispatchviz.lessons.catalog import all_lessons
-    from dispatchviz.terminal_output import print_lines
 
     holds = True
     for path in files or all_lessons(context.obj):
@@ -151,7 +151,7 @@ def check(context: click.Context, files: tuple[Path, ...]) -> int:
 def results(files: tuple[Path, ...]) -> int:
     """Sum up the answers of learners, a file each; of a folder all its .json files."""
     from dispatchviz.cli.lesson_results import result_lines
-    from dispatchviz.render.console import terminal
+    from dispatchviz.views.text.console import terminal
 
     console = terminal()
     console.print(result_lines(files, console))

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from dispatchviz.explain.sentences.english import counted, shortened
+from dispatchviz.foundation.english import counted, shortened
 from dispatchviz.lessons.answers import Answer, AnswersError, read_answers
-from dispatchviz.render.console import Console
+from dispatchviz.views.text.console import Console
 
 SKIPPED = "passed over"
 """Instead of a choice."""

@@ -8,27 +8,20 @@ from pathlib import Path
 from dispatchviz.cli.input_source import alone
 from dispatchviz.cli.lesson_check import run_lesson
 from dispatchviz.cli.lesson_texts import hand_out
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.shipped_examples import script_of
+from dispatchviz.foundation.terminal_output import print_lines
 from dispatchviz.lessons.answers import KeptAnswers
 from dispatchviz.lessons.catalog import lesson_after
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import Lesson
-from dispatchviz.output import (
-    HAND_OUT_MARK,
-    HAND_OUTS,
-    PAGES,
-    STANDARD_OUTPUT,
-    check_hand_out,
-    check_page,
-    suffix_of,
-    write_bytes,
-    write_text,
-)
-from dispatchviz.shipped_examples import script_of
-from dispatchviz.terminal_output import print_lines
-from dispatchviz.tui.keymap import QUITS, Leaving
+from dispatchviz.outputs.formats import suffix_of
+from dispatchviz.outputs.hand_out.format import HAND_OUT, HAND_OUT_MARK, check_hand_out
+from dispatchviz.outputs.page.format import PAGE, check_page
+from dispatchviz.outputs.without_folders import without_folders
+from dispatchviz.outputs.written_files import STANDARD_OUTPUT, write_bytes, write_text
 from dispatchviz.tui.terminal.support import can_run
-from dispatchviz.without_folders import without_folders
+from dispatchviz.views.keymap import QUITS, Leaving
 
 
 def show_lesson(
@@ -60,7 +53,7 @@ def show_lesson(
     if output == STANDARD_OUTPUT:
         print_lines(hand_out(guide, trace, paper=True))
     elif output is not None and _is_page(output):
-        from dispatchviz.player.player_page import player_page
+        from dispatchviz.outputs.page.player_page import player_page
 
         write_bytes(output, player_page(trace, guide))
         print_lines([f"{output} written"])
@@ -80,10 +73,10 @@ def show_lesson(
 def _check_name(output: str) -> None:
     """DispatchvizError for the name of a file that a lesson does not become."""
     suffix = os.path.splitext(output)[1]
-    if output != STANDARD_OUTPUT and suffix not in ("", *HAND_OUTS, *PAGES):
-        raise DispatchvizError(f"cannot write {output}: a hand-out is {HAND_OUTS[0]}, a page that steps {PAGES[0]}")
+    if output != STANDARD_OUTPUT and suffix not in ("", *HAND_OUT.suffixes, *PAGE.suffixes):
+        raise DispatchvizError(f"cannot write {output}: {HAND_OUT.listed}, {PAGE.listed}")
 
 
 def _is_page(output: str) -> bool:
     """Whether a lesson becomes a page that steps, not a hand-out."""
-    return suffix_of(output) in PAGES
+    return suffix_of(output) in PAGE.suffixes

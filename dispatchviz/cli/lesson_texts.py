@@ -15,8 +15,8 @@ from dispatchviz.explain.trace_index.enclosing_steps import user_stack
 from dispatchviz.lessons.catalog import all_lessons, shipped_lessons
 from dispatchviz.lessons.guide import Guide, Place
 from dispatchviz.lessons.lesson_file import Lesson, LessonError, Passage, read_lesson
-from dispatchviz.render.markdown.marks import code as _code
-from dispatchviz.render.markdown.marks import plain as _plain
+from dispatchviz.outputs.hand_out.marks import code as _code
+from dispatchviz.outputs.hand_out.marks import plain as _plain
 
 NEW = '''\
 # # The title of the lesson: a question

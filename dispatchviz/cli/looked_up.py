@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from dispatchviz.cli.fast_commands import click_command, command_module, read
-from dispatchviz.errors import DispatchvizError
-from dispatchviz.render.console import WIDEST, Console
-from dispatchviz.tui.terminal.reader_rights import NAMES_A_FILE, has_files
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.reader_rights import NAMES_A_FILE, has_files
+from dispatchviz.views.text.console import WIDEST, Console
 
 NOT_HERE = {"as_json": "--json", "plain": "--plain", "output": "-o"}
 """Options that only mean something on a command line."""

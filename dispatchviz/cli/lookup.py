@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from dispatchviz.core.table.operator_entry import OperatorEntry
     from dispatchviz.core.table.registry import Registry
     from dispatchviz.explain.cells.operators.operator_names import Found
-    from dispatchviz.render.console import Console
+    from dispatchviz.views.text.console import Console
 
 
 def registry_of(build: str | None) -> tuple[Registry, str]:
     """PyTorch's registrations, and the name of the build that they are of. DispatchvizError if there is none."""
     from dispatchviz.core.table.pytorch_registrations import BuildError, chosen_build
-    from dispatchviz.errors import DispatchvizError
     from dispatchviz.explain.cells.pytorch_tables import pytorch
+    from dispatchviz.foundation.errors import DispatchvizError
 
     try:
         chosen = chosen_build(build)
@@ -32,8 +32,8 @@ def registry_of(build: str | None) -> tuple[Registry, str]:
 def operator_of(registry: Registry, text: str) -> tuple[OperatorEntry, Found]:
     """The operator that a name means. DispatchvizError if that is unknown or open."""
     from dispatchviz.cli.other_meanings import with_meaning
-    from dispatchviz.errors import DispatchvizError
     from dispatchviz.explain.cells.operators.operator_names import find_operator
+    from dispatchviz.foundation.errors import DispatchvizError
 
     try:
         found = find_operator(text, registry.names())
@@ -44,8 +44,8 @@ def operator_of(registry: Registry, text: str) -> tuple[OperatorEntry, Found]:
 
 def check_order(command: str, operator: str, keys: Sequence[str]) -> None:
     """DispatchvizError, with the command that was meant, if a key stands where the operator belongs."""
-    from dispatchviz.errors import DispatchvizError
     from dispatchviz.explain.keys.key_names import known_key
+    from dispatchviz.foundation.errors import DispatchvizError
 
     if keys and known_key(operator) is not None and known_key(keys[0]) is None:
         meant = " ".join([keys[0], operator, *keys[1:]])
@@ -74,7 +74,7 @@ def print_json(value: Any) -> None:
     import dataclasses
     import json
 
-    from dispatchviz.terminal_output import print_json_lines
+    from dispatchviz.foundation.terminal_output import print_json_lines
 
     def plain(value: Any) -> Any:
         known = dataclasses.is_dataclass(value) and not isinstance(value, type)

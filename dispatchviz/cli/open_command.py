@@ -37,7 +37,7 @@ def command(
     from dispatchviz.cli.followed_run import first_trace, followed
     from dispatchviz.cli.input_source import STANDARD_INPUT, check_step, load
     from dispatchviz.cli.text_output import Text
-    from dispatchviz.screen import show
+    from dispatchviz.tui.show import show
 
     text = Text(view, log, pager, as_json)
     file = None if plain or text.wanted else followed(trace)

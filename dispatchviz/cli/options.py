@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from dispatchviz.cli import completion
-from dispatchviz.program_source import Code, Module, name_of
+from dispatchviz.running.program_source import Code, Module, name_of
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

@@ -14,9 +14,9 @@ import click
 
 from dispatchviz.cli.input_source import standard_input
 from dispatchviz.cli.program_text import whole_program
-from dispatchviz.errors import DispatchvizError
-from dispatchviz.program_source import STANDARD_INPUT, Script, name_of, read_source, typed
-from dispatchviz.terminal_output import complain
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.terminal_output import complain
+from dispatchviz.running.program_source import STANDARD_INPUT, Script, name_of, read_source, typed
 
 READS_ARGUMENTS = re.compile(
     r"argv|argparse|optparse|getopt|fileinput|cmdline|\b(unittest|doctest|trace|pdb|timeit|c?[pP]rofile|distutils|f2py"

@@ -22,8 +22,9 @@ def _meanings(word: str) -> Iterator[tuple[str, str]]:
     from dispatchviz.cli import lookup
     from dispatchviz.explain.cells.operators.operator_names import means_one
     from dispatchviz.explain.keys.key_names import known_key
-    from dispatchviz.output import TRACES, suffix_of
-    from dispatchviz.shipped_examples import LESSONS, examples, names_example
+    from dispatchviz.foundation.shipped_examples import LESSONS, examples, names_example
+    from dispatchviz.outputs.formats import suffix_of
+    from dispatchviz.outputs.trace.format import TRACES
 
     if os.path.isfile(word):
         if word.endswith(".py"):

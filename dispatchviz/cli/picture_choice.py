@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from dispatchviz.render.graph.chosen_picture import Chosen
+    from dispatchviz.outputs.picture.chosen_picture import Chosen
 
 NAMES = ("picture", "step", "steps", "folded", "expand", "detail", "cluster", "theme", "dark")
 """Of the parameters."""
@@ -90,8 +90,8 @@ def _given(own: dict[str, Any]) -> list[str]:
 
 
 def _chosen(own: dict[str, Any]) -> Chosen:
-    from dispatchviz.render.graph.chosen_picture import Chosen
-    from dispatchviz.render.graph.picture_options import Options, Theme
+    from dispatchviz.outputs.picture.chosen_picture import Chosen
+    from dispatchviz.outputs.picture.picture_options import Options, Theme
 
     _check_together(own)
     theme: Theme = "dark" if own["dark"] else own["theme"] or "light"

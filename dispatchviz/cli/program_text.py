@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from dispatchviz.program_source import Source
+from dispatchviz.running.program_source import Source
 
 RUNS_OTHER_CODE = re.compile(
     r"\b(exec|eval|compile|__import__|importlib|runpy|pkgutil|imp|pickle|loads?|hub|getattr|vars|globals|locals|ctypes"

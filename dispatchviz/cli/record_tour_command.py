@@ -51,7 +51,7 @@ def command(output: str, keys: str, size: tuple[int, int], check: bool, source: 
     """
     from dispatchviz.cli.input_source import check_alone
     from dispatchviz.cli.tour_files import check_tour, one_file, stale, tour_files, write_all
-    from dispatchviz.terminal_output import complain, print_lines
+    from dispatchviz.foundation.terminal_output import complain, print_lines
 
     if source is None:
         check_alone("the whole tour", ["--keys"] if keys else [])
@@ -74,6 +74,6 @@ def _trace(source: str) -> Trace:
     import io
 
     from dispatchviz.cli.input_source import trace_in
-    from dispatchviz.program import run
+    from dispatchviz.running.program import run
 
     return trace_in(source) or run(source, (), io.StringIO()).trace

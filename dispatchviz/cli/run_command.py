@@ -9,8 +9,8 @@ import click
 from dispatchviz.cli import options
 
 if TYPE_CHECKING:
-    from dispatchviz.program_source import Script
-    from dispatchviz.recording import EngineName
+    from dispatchviz.running.program_source import Script
+    from dispatchviz.running.recording import EngineName
 
 
 @click.command("run", cls=options.Program)
@@ -84,9 +84,9 @@ def command(
     from dispatchviz.cli.input_source import STANDARD_INPUT, alone, check_no_arguments, check_step, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script, run_script_untraced
     from dispatchviz.cli.text_output import OPTIONS, Text
-    from dispatchviz.output import check_save, save_trace
-    from dispatchviz.program_source import name_of, typed
-    from dispatchviz.screen import show
+    from dispatchviz.outputs.trace.format import check_save, save_trace
+    from dispatchviz.running.program_source import name_of, typed
+    from dispatchviz.tui.show import show
     from dispatchviz.tui.terminal.support import can_run
 
     text = Text(view, log, pager, as_json)
@@ -164,7 +164,7 @@ def _followed(
     """``run --follow``. Raises DispatchvizError where no stepper can open, and for a program from standard input."""
     from dispatchviz.cli.followed_run import run_followed
     from dispatchviz.cli.input_source import STANDARD_INPUT
-    from dispatchviz.errors import DispatchvizError
+    from dispatchviz.foundation.errors import DispatchvizError
 
     if why_not is not None:
         raise DispatchvizError(f"--follow opens the stepper, which does not open here: {why_not}")

@@ -13,16 +13,16 @@ from dispatchviz.cli.trace_folders import places
 from dispatchviz.core.device.array_library import choose_cuda
 from dispatchviz.core.record.event_filter import read_only
 from dispatchviz.core.record.recording_limit import read_limit
-from dispatchviz.engines import MODEL, Engine, engine_named
-from dispatchviz.errors import DispatchvizError, EndedBySignal
-from dispatchviz.instrumented_source import Changed
-from dispatchviz.output import save_trace
-from dispatchviz.process.early_end import Keeper, NoKeeper, finished_first
-from dispatchviz.process.standard_output import on_stderr
-from dispatchviz.program import Outcome, run, run_untraced
-from dispatchviz.program_source import STANDARD_INPUT, Script
-from dispatchviz.recording import EngineName, Recording
-from dispatchviz.terminal_output import complain
+from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
+from dispatchviz.foundation.terminal_output import complain
+from dispatchviz.outputs.trace.format import save_trace
+from dispatchviz.running.engines import MODEL, Engine, engine_named
+from dispatchviz.running.instrumented_source import Changed
+from dispatchviz.running.process.early_end import Keeper, NoKeeper, finished_first
+from dispatchviz.running.process.standard_output import on_stderr
+from dispatchviz.running.program import Outcome, run, run_untraced
+from dispatchviz.running.program_source import STANDARD_INPUT, Script
+from dispatchviz.running.recording import EngineName, Recording
 from dispatchviz.trace import Trace
 
 FEW = 16

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.sentences.step_counts import number_of_steps
+from dispatchviz.foundation.errors import DispatchvizError
 
 if TYPE_CHECKING:
     from dispatchviz.lessons.lesson_file import Lesson
@@ -61,7 +61,7 @@ def command(
       dispatchviz serve --list
       dispatchviz serve --list forum examples/no_grad.py
     """
-    from dispatchviz.terminal_output import print_lines
+    from dispatchviz.foundation.terminal_output import print_lines
 
     files = tuple(offer_of(offered, folder))
     if only_list:
@@ -81,9 +81,9 @@ def offer_of(words: Sequence[str], folder: Path | None) -> Iterator[Offered]:
 
 def _offered(word: str, folder: Path | None) -> Offered:
     from dispatchviz.cli.input_source import trace_in
+    from dispatchviz.foundation.shipped_examples import alternatives, located
     from dispatchviz.lessons.catalog import lesson_named
     from dispatchviz.serving.offer import Kind, Offered
-    from dispatchviz.shipped_examples import alternatives, located
 
     path = Path(located(word))
     if word.isdecimal() or not (path.is_file() or path.suffix or "/" in word):
@@ -114,8 +114,8 @@ def _program(path: Path) -> Offered:
 
 def _lesson(lesson: Lesson) -> Offered:
     """One that ships is called as people call it, not by where the package is installed."""
+    from dispatchviz.foundation.shipped_examples import script_of
     from dispatchviz.serving.offer import Kind, Offered
-    from dispatchviz.shipped_examples import script_of
 
     script = script_of(lesson.path)
     return Offered(Kind.LESSON, script, lesson.name, lesson.title)
@@ -137,10 +137,10 @@ def _check(names: Sequence[str]) -> None:
 def _serve(files: tuple[Offered, ...], answers: Path | None, host: str, port: int, names: Sequence[str]) -> int:
     import asyncio
 
-    from dispatchviz.child_processes import running
+    from dispatchviz.foundation.child_processes import running
+    from dispatchviz.foundation.terminal_output import print_lines
     from dispatchviz.serving.offer import Offer
     from dispatchviz.serving.server import RoomServer
-    from dispatchviz.terminal_output import print_lines
 
     kept = _AnswerFiles(answers) if answers is not None else None
 

@@ -1,6 +1,6 @@
 """The process of a session that ``dispatchviz serve`` begins for a browser: the home screen of what a teacher offers.
 
-Two things keep a reader to that. ``tui/terminal/reader_rights.py`` takes away every key that would lead to other files.
+Two things keep a reader to that. ``foundation/reader_rights.py`` takes away every key that would lead to other files.
 Behind it stands the process itself: it writes in its own folder and the file of answers, and begins no other program,
 whatever asks for that. ``PermissionError`` is what a program gets that tries.
 """
@@ -20,13 +20,13 @@ from pathlib import Path
 
 from dispatchviz.cli.end_by_signal import die
 from dispatchviz.cli.home import keep_open
-from dispatchviz.errors import DispatchvizError, EndedBySignal
+from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
+from dispatchviz.foundation.reader_rights import give_up_files, permits
+from dispatchviz.foundation.terminal_output import complain
 from dispatchviz.serving.offer import Kind, Offer, Offered
-from dispatchviz.terminal_output import complain
 from dispatchviz.tui.home.home_list import PROGRAM, QUESTIONS, TRACE, Entry, Home
 from dispatchviz.tui.home.home_replies import Chosen
-from dispatchviz.tui.keymap import GOES_HOME
-from dispatchviz.tui.terminal.reader_rights import give_up_files, permits
+from dispatchviz.views.keymap import GOES_HOME
 
 GROUPS = {Kind.LESSON: "Lessons", Kind.SCRIPT: "Programs", Kind.TRACE: "Traces"}
 """The titles above what is offered."""
@@ -130,8 +130,8 @@ def _shown(offer: Offer, chosen: Chosen) -> tuple[str, str]:
 
 def _lesson(offer: Offer, offered: Offered) -> tuple[str, str]:
     from dispatchviz.cli.lesson_show import show_lesson
+    from dispatchviz.foundation.shipped_examples import located
     from dispatchviz.lessons.lesson_file import read_lesson
-    from dispatchviz.shipped_examples import located
 
     names = [each.name for each in offer.files if each.kind is Kind.LESSON]
     after = "".join(names[names.index(offered.name) + 1 :][:1])
@@ -142,7 +142,7 @@ def _lesson(offer: Offer, offered: Offered) -> tuple[str, str]:
 
 def _script(offered: Offered) -> tuple[str, str]:
     from dispatchviz.cli.script_run import run_script
-    from dispatchviz.screen import show
+    from dispatchviz.tui.show import show
 
     outcome = run_script(offered.path, (), "auto", None)
     if not len(outcome.trace):
@@ -152,8 +152,8 @@ def _script(offered: Offered) -> tuple[str, str]:
 
 
 def _trace(offered: Offered) -> tuple[str, str]:
-    from dispatchviz.screen import show
     from dispatchviz.trace import Trace
+    from dispatchviz.tui.show import show
 
     trace = Trace.load(offered.path)
     if not len(trace):

@@ -31,11 +31,11 @@ def command(output: str | None) -> int:
       dispatchviz snapshot -o pytorch.json
       dispatchviz snapshot -o pytorch.json.gz
     """
+    from dispatchviz.foundation.terminal_output import print_json_lines
     from dispatchviz.live.snapshot import from_installed, snapshot_text, write_snapshot
-    from dispatchviz.live.snapshot_text import summary_lines
-    from dispatchviz.output import STANDARD_OUTPUT, check_snapshot
-    from dispatchviz.render.console import terminal
-    from dispatchviz.terminal_output import print_json_lines
+    from dispatchviz.outputs.written_files import STANDARD_OUTPUT
+    from dispatchviz.views.cards.snapshot_text import summary_lines
+    from dispatchviz.views.text.console import terminal
 
     if output is not None:
         check_snapshot(output)
@@ -52,3 +52,16 @@ def command(output: str | None) -> int:
     else:
         console.print(summary_lines(snapshot, console))
     return 0
+
+
+def check_snapshot(path: str) -> None:
+    """Raises DispatchvizError if a snapshot cannot be written there, or would replace a file that is none."""
+    from dispatchviz.foundation.errors import DispatchvizError
+    from dispatchviz.live.snapshot_file import SNAPSHOTS, looks_like_snapshot
+    from dispatchviz.outputs.format import either
+    from dispatchviz.outputs.written_files import STANDARD_OUTPUT, check_place
+
+    if path != STANDARD_OUTPUT:
+        if not path.lower().endswith(SNAPSHOTS):
+            raise DispatchvizError(f"cannot write the snapshot as {path}: its name ends in {either(SNAPSHOTS)}")
+        check_place(path, "snapshot", looks_like_snapshot)

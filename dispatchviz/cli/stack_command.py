@@ -12,12 +12,12 @@ from dispatchviz.cli import completion, options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dispatchviz.cli.real_stack.child_python import ChildPython
+    from dispatchviz.cli.real_stack.stopped_call import Stack, StoppedCall, Wanted
     from dispatchviz.explain.calls.backtraces.pasted_backtraces import Backtrace
     from dispatchviz.explain.calls.call_stack import Frame
-    from dispatchviz.live.debugger.child_python import ChildPython
-    from dispatchviz.live.debugger.stopped_call import Stack, StoppedCall, Wanted
-    from dispatchviz.plain_views import ShownFrames
-    from dispatchviz.program_source import Script
+    from dispatchviz.outputs.step.step_text import ShownFrames
+    from dispatchviz.running.program_source import Script
 
 NEVER = 1
 """The exit status if the program ended well without the call."""
@@ -38,7 +38,7 @@ class StackCommand(click.Command):
             if file is not None:
                 _remark(ctx, [*ours, operator, *inner], file, rest)
             return super().parse_args(ctx, [*ours, *inner, "--", *named])
-        from dispatchviz.program_source import name_of
+        from dispatchviz.running.program_source import name_of
 
         _remark(ctx, [*ours, operator, *inner], script, rest)
         super().parse_args(ctx, [*ours, *inner, "--", operator, name_of(script), *rest])
@@ -182,7 +182,7 @@ def _read(file: str, release: str | None, shown: ShownFrames, as_json: bool, pag
 
 def _text(file: str) -> str:
     from dispatchviz.cli.input_source import STANDARD_INPUT, standard_input
-    from dispatchviz.errors import DispatchvizError
+    from dispatchviz.foundation.errors import DispatchvizError
 
     if file == STANDARD_INPUT:
         return standard_input().decode("utf-8", "replace")
@@ -198,7 +198,7 @@ def _heading(backtrace: Backtrace, count: int) -> str:
 
 
 def _print(frames: Sequence[Frame], heading: str, shown: ShownFrames, pager: bool) -> None:
-    from dispatchviz.plain_views import print_backtrace
+    from dispatchviz.outputs.step.step_text import print_backtrace
 
     print_backtrace(frames, heading, shown, pager)
 
@@ -217,9 +217,9 @@ def _run(
     as_json: bool,
     pager: bool,
 ) -> int:
-    from dispatchviz.live.debugger.child_python import check_debugger, child_python
-    from dispatchviz.live.debugger.stopped_call import Wanted, stopped_call
-    from dispatchviz.live.debugger.stops import operator_and_kernels, stops_of
+    from dispatchviz.cli.real_stack.child_python import check_debugger, child_python
+    from dispatchviz.cli.real_stack.stopped_call import Wanted, stopped_call
+    from dispatchviz.cli.real_stack.stops import operator_and_kernels, stops_of
 
     gdb = check_debugger()
     name, kernels = operator_and_kernels(operator, key)
@@ -237,8 +237,8 @@ def _run(
 
 def _program(source: Script) -> tuple[str, ...]:
     """As Python's command line has it. DispatchvizError if there is no such script."""
-    from dispatchviz.program_source import STANDARD_INPUT, read_source, typed
-    from dispatchviz.shipped_examples import located
+    from dispatchviz.foundation.shipped_examples import located
+    from dispatchviz.running.program_source import STANDARD_INPUT, read_source, typed
 
     if not isinstance(source, str) or source == STANDARD_INPUT:
         return typed(source)
@@ -274,8 +274,8 @@ def _print_json(came: StoppedCall, wanted: Wanted, python: ChildPython) -> None:
 
 def _conclude(came: StoppedCall, wanted: Wanted, source: Script) -> int:
     """The program's exit status, or the one that says that the call never was. EndedBySignal as the program."""
-    from dispatchviz.errors import EndedBySignal
-    from dispatchviz.terminal_output import complain
+    from dispatchviz.foundation.errors import EndedBySignal
+    from dispatchviz.foundation.terminal_output import complain
 
     if came.stack is None and came.crash is None:
         complain(_why_none(came, wanted, source))
@@ -287,7 +287,7 @@ def _conclude(came: StoppedCall, wanted: Wanted, source: Script) -> int:
 
 
 def _why_none(came: StoppedCall, wanted: Wanted, source: Script) -> str:
-    from dispatchviz.program_source import name_of
+    from dispatchviz.running.program_source import name_of
 
     name = name_of(source)
     if not came.loaded:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dispatchviz.explain.cells.computed_table import TableCard
     from dispatchviz.explain.cells.operators.operator_names import Found
     from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory
-    from dispatchviz.render.console import Console
+    from dispatchviz.views.text.console import Console
 
 OPTIONS = (
     Option("everything", "--all", "All 137 cells, each on its own."),
@@ -62,7 +62,7 @@ def run(
     if as_json:
         looking_up.print_json((_history if history else _card)(operator, keys, build)[0])
         return 0
-    from dispatchviz.render.console import terminal
+    from dispatchviz.views.text.console import terminal
 
     console = terminal()
     console.print(lines(console, everything, history, short, build, operator, keys))
@@ -71,14 +71,14 @@ def run(
 
 def _draw(output: str, operator: str | None, keys: tuple[str, ...], build: str | None, others: bool) -> int:
     """Writes the picture of the whole table. DispatchvizError if something else is wanted, too."""
-    from dispatchviz.errors import DispatchvizError
+    from dispatchviz.foundation.errors import DispatchvizError
 
     if keys or others:
         raise DispatchvizError("-o draws the whole table: leave out the KEYs and all other options but --build")
-    from dispatchviz.output import check_picture
-    from dispatchviz.render.graph.chosen_picture import numbered
-    from dispatchviz.render.graph.picture_file import suffix_of
-    from dispatchviz.render.graph.table_picture import table_picture
+    from dispatchviz.outputs.picture.chosen_picture import numbered
+    from dispatchviz.outputs.picture.format import check_picture
+    from dispatchviz.outputs.picture.picture_file import suffix_of
+    from dispatchviz.outputs.picture.table_picture import table_picture
 
     check_picture(output, suffix_of(output))
     card, order = _card(operator, (), build)[0], numbered(_history(operator, (), build)[0])
@@ -100,10 +100,10 @@ def lines(
         yield from _history_text(console, everything, short, build, operator, keys)
         return
     if short:
-        from dispatchviz.errors import DispatchvizError
+        from dispatchviz.foundation.errors import DispatchvizError
 
         raise DispatchvizError("--short goes with --history: a line for each block that fills the table")
-    from dispatchviz.render.cards.table_text import table_lines
+    from dispatchviz.views.cards.table_text import table_lines
 
     card, found = _card(operator, keys, build)
     yield from table_lines(card, everything or bool(keys), console)
@@ -114,8 +114,8 @@ def _history_text(
     console: Console, everything: bool, short: bool, build: str | None, operator: str | None, keys: tuple[str, ...]
 ) -> Iterator[str]:
     from dispatchviz.explain.keys.key_names import runtime_keys
-    from dispatchviz.render.cards.registration_overview import overview_lines
-    from dispatchviz.render.cards.registration_text import history_lines
+    from dispatchviz.views.cards.registration_overview import overview_lines
+    from dispatchviz.views.cards.registration_text import history_lines
 
     history, found = _history(operator, keys, build)
     if short:
@@ -144,7 +144,7 @@ def _history(operator: str | None, keys: tuple[str, ...], build: str | None) -> 
 def _operator(
     operator: str | None, keys: tuple[str, ...], build: str | None
 ) -> tuple[OperatorEntry, Registry, str, Found]:
-    from dispatchviz.errors import DispatchvizError
+    from dispatchviz.foundation.errors import DispatchvizError
 
     if operator is None:
         raise DispatchvizError("name an operator, such as: dispatchviz table add (see dispatchviz table --help)")

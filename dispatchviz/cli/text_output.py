@@ -19,7 +19,7 @@ class Text:
         if as_json:
             check_alone("--json", [OPTIONS[name] for name in log])
         if view is not None:
-            from dispatchviz.plain_views import check_view
+            from dispatchviz.outputs.step.step_text import check_view
 
             check_view(view)
             check_alone("--view", [OPTIONS[name] for name in log])
@@ -32,16 +32,16 @@ class Text:
     def print(self, trace: Trace, step: int | None) -> None:
         """Prints it. DispatchvizError if nothing of it is there."""
         if self._as_json:
-            from dispatchviz.views_as_json import print_json
+            from dispatchviz.outputs.step.step_json import print_json
 
             print_json(trace, step, self._view)
         elif self._view is not None:
-            from dispatchviz.plain_views import print_view
+            from dispatchviz.outputs.step.step_text import print_view
 
             print_view(trace, step, self._view, self._pager)
         else:
-            from dispatchviz.render.log.log_filter import LogFilter
-            from dispatchviz.render.log.printed_log import print_log
+            from dispatchviz.outputs.log.log_filter import LogFilter
+            from dispatchviz.outputs.log.printed_log import print_log
 
             print_log(trace, step or 0, LogFilter(**self._log), self._pager)
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.errors import DispatchvizError
-from dispatchviz.output import check_cast, check_picture, write_text
-from dispatchviz.played.cast_file import cast, shown_screens
-from dispatchviz.played.played_keys import Screen, played, texts
-from dispatchviz.program import run
-from dispatchviz.shipped_examples import folder
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.shipped_examples import folder
+from dispatchviz.outputs.picture.format import check_picture
+from dispatchviz.outputs.written_files import write_text
+from dispatchviz.running.program import run
+from dispatchviz.tui.played.cast_file import cast, check_cast, shown_screens
+from dispatchviz.tui.played.played_keys import Screen, played, texts
 
 
 class Stop(NamedTuple):

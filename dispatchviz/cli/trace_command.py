@@ -10,8 +10,8 @@ from dispatchviz.cli import options
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.trace_file import Trace
-    from dispatchviz.program_source import Script
-    from dispatchviz.recording import EngineName
+    from dispatchviz.running.program_source import Script
+    from dispatchviz.running.recording import EngineName
 
 
 @click.command("trace", cls=options.Program)
@@ -82,7 +82,8 @@ def command(
     from dispatchviz.cli.checked_before_run import check_filters
     from dispatchviz.cli.input_source import alone, check_no_arguments, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script
-    from dispatchviz.output import STANDARD_OUTPUT, check_save, save_trace
+    from dispatchviz.outputs.trace.format import check_save, save_trace
+    from dispatchviz.outputs.written_files import STANDARD_OUTPUT
 
     shown = _Shown(form, None if output == STANDARD_OUTPUT else output, log, pager, stack, fold)
     shown.check(output)
@@ -122,7 +123,8 @@ class _Shown(NamedTuple):
         """UsageError or DispatchvizError for options that do not go together, or a file that cannot be written."""
         from dispatchviz.cli.input_source import check_alone
         from dispatchviz.cli.text_output import OPTIONS
-        from dispatchviz.output import check_log, check_trace
+        from dispatchviz.outputs.log.format import check_log
+        from dispatchviz.outputs.trace.format import check_trace
 
         filters = [OPTIONS[name] for name in self.log]
         form = [f"--format {self.form}"] if self.form != "text" else []
@@ -138,12 +140,12 @@ class _Shown(NamedTuple):
     def write(self, trace: Trace) -> None:
         """Writes it; DispatchvizError if the trace has no such step."""
         if self.stack is None:
-            from dispatchviz.output import write_log
+            from dispatchviz.outputs.log.format import write_log
 
             write_log(trace, self.form, self.file, self.log, self.pager)
         else:
             from dispatchviz.cli.input_source import check_step
-            from dispatchviz.plain_views import print_stack
+            from dispatchviz.outputs.step.step_text import print_stack
 
             check_step(trace, self.stack)
             print_stack(trace, self.stack, self.fold, self.pager)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dispatchviz.explain.cells.operators.operator_names import Found
     from dispatchviz.explain.cells.why_cell import CellAnswer
     from dispatchviz.explain.errors.error_message import ErrorAnswer
-    from dispatchviz.render.console import Console
+    from dispatchviz.views.text.console import Console
 
 OPTIONS = (
     Option(
@@ -44,7 +44,7 @@ def run(error: str | None, build: str | None, as_json: bool, operator: str | Non
     if as_json:
         looking_up.print_json(_json(error, build, operator, keys))
         return 0
-    from dispatchviz.render.console import terminal
+    from dispatchviz.views.text.console import terminal
 
     console = terminal()
     console.print(lines(console, error, build, operator, keys))
@@ -56,11 +56,11 @@ def lines(
 ) -> Iterator[str]:
     """The text."""
     if error is not None:
-        from dispatchviz.render.cards.error_answer_text import error_lines
+        from dispatchviz.views.cards.error_answer_text import error_lines
 
         yield from error_lines(_error_answer(error, build, operator), console)
         return
-    from dispatchviz.render.cards.why_text import why_lines
+    from dispatchviz.views.cards.why_text import why_lines
 
     answers, found, chosen = _cell_answers(operator, keys, build)
     for number, answer in enumerate(answers):
@@ -79,9 +79,9 @@ def _json(error: str | None, build: str | None, operator: str | None, keys: tupl
 def _cell_answers(
     operator: str | None, keys: tuple[str, ...], build: str | None
 ) -> tuple[list[CellAnswer], Found, str]:
-    from dispatchviz.errors import DispatchvizError
     from dispatchviz.explain.cells.why_cell import cell_answer
     from dispatchviz.explain.keys.key_names import runtime_key
+    from dispatchviz.foundation.errors import DispatchvizError
 
     if operator is None or not keys:
         raise DispatchvizError(
@@ -94,9 +94,9 @@ def _cell_answers(
 
 
 def _error_answer(path: str, build: str | None, operator: str | None) -> ErrorAnswer:
-    from dispatchviz.errors import DispatchvizError
     from dispatchviz.explain.errors.error_message import explain
     from dispatchviz.explain.errors.error_parser import read_message
+    from dispatchviz.foundation.errors import DispatchvizError
 
     if operator is not None:
         raise DispatchvizError("--error takes no operator and no key: they are in the message")

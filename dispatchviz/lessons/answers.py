@@ -18,8 +18,8 @@ from typing import Literal
 import msgspec
 
 from dispatchviz.core.record.file_replacement import check_writable, write_whole
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
+from dispatchviz.foundation.errors import DispatchvizError
 
 FORMAT: Literal["dispatchviz answers"] = "dispatchviz answers"
 

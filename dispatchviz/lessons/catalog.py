@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from dispatchviz import shipped_examples
+from dispatchviz.foundation import shipped_examples
 from dispatchviz.lessons.lesson_file import Lesson, LessonError, read_lesson
 
 

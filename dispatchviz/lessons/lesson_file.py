@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.foundation.errors import DispatchvizError
 
 PHASES = ("Predict", "Run", "Investigate", "Modify", "Make")
 """After Sentance and Waite's PRIMM."""

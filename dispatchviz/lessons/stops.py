@@ -14,11 +14,11 @@ from typing import NamedTuple, Protocol
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.sentences.english import counted
 from dispatchviz.explain.trace_index.display_names import plain_node
 from dispatchviz.explain.trace_index.enclosing_steps import source_text, user_stack
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import counted
+from dispatchviz.foundation.errors import DispatchvizError
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "last")
 

@@ -11,8 +11,8 @@ from itertools import takewhile
 from types import CodeType, FrameType
 from typing import Any
 
-from dispatchviz.call_sites import Base, is_base, is_users
-from dispatchviz.process.tracebacks import without_our_frames
+from dispatchviz.running.call_sites import Base, is_base, is_users
+from dispatchviz.running.process.tracebacks import without_our_frames
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 

@@ -16,7 +16,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.foundation.errors import DispatchvizError
 
 DESCRIBED = (2, 13)
 """The release that dispatchviz describes; what differs in another is said."""
@@ -76,7 +76,7 @@ def release(version: str) -> tuple[int, int]:
 @contextmanager
 def _model_put_aside() -> Iterator[None]:
     """Inside the block ``import torch`` finds what is installed; afterwards it means what it meant before."""
-    finders = [finder for finder in sys.meta_path if type(finder).__module__ == "dispatchviz.import_hook"]
+    finders = [finder for finder in sys.meta_path if type(finder).__module__ == "dispatchviz.running.import_hook"]
     if not finders:
         yield
         return

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dispatchviz.core.keys.keys import ALIAS_MEMBERS, DispatchKey
 from dispatchviz.core.record.trace_file import KeyLayout
-from dispatchviz.explain.sentences.english import listed
+from dispatchviz.foundation.english import listed
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.key_numbers import OURS, key_layout
 

@@ -12,7 +12,7 @@ from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.thread.guard_names import guard_name
-from dispatchviz.user_lines import ProgramEventBuilder
+from dispatchviz.running.user_lines import ProgramEventBuilder
 
 if TYPE_CHECKING:
     from dispatchviz.live.key_numbers import KeyNumbers

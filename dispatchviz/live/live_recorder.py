@@ -14,7 +14,6 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from dispatchviz.call_sites import is_base, is_users
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
 from dispatchviz.live.changed_geometry import may_resize, telling_geometry
@@ -31,7 +30,8 @@ from dispatchviz.live.tensor_numbers import StorageNumbers, WeakNumbers
 from dispatchviz.live.watched_cells import META, Step, WatchedCells
 from dispatchviz.live.watched_operators import UnmetCell, WatchedCell, WatchedOperators
 from dispatchviz.live.wrapped_numbers import KINDS, WrappedNumbers
-from dispatchviz.program_recorder import ProgramRecorder, Way, same_way
+from dispatchviz.running.call_sites import is_base, is_users
+from dispatchviz.running.program_recorder import ProgramRecorder, Way, same_way
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.note_types import Arrival, Note

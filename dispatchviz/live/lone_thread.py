@@ -14,7 +14,7 @@ from typing import Any
 from dispatchviz.live.kernel_calls import hands_out_kernels
 from dispatchviz.live.watched_cells import WatchedCells
 
-CALLING_NONE = ("multiprocessing.queues", "tqdm._monitor", "dispatchviz.process.early_end")
+CALLING_NONE = ("multiprocessing.queues", "tqdm._monitor", "dispatchviz.running.process.early_end")
 """Modules whose threads call no kernel."""
 STARTERS = ("_start_new_thread", "_start_joinable_thread")
 """Of the module ``threading``, what ``Thread.start`` calls: which one depends on the release of Python."""

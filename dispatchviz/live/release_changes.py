@@ -15,7 +15,7 @@ from dispatchviz.core.table.pytorch_registrations import (
     pytorch_schema,
     pytorch_version,
 )
-from dispatchviz.explain.sentences.english import listed
+from dispatchviz.foundation.english import listed
 from dispatchviz.live.registration import Registration, place_said
 from dispatchviz.live.snapshot import VERSION, Operator, Snapshot
 from dispatchviz.live.snapshot_difference import OperatorDifference, difference

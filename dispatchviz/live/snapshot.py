@@ -21,9 +21,9 @@ from dispatchviz.core.schema.function_schema import FunctionSchema
 from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.table.operator_entry import FROM_SCHEMA
 from dispatchviz.core.table.registry import Registry
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.live.registration import Registration, kernels_by_key, known_key, registry_with, said_place
-from dispatchviz.output import SNAPSHOTS, looks_like_snapshot
+from dispatchviz.live.snapshot_file import SNAPSHOTS, looks_like_snapshot
 
 if TYPE_CHECKING:
     from dispatchviz.core.kernel.kernel_function import Kernel

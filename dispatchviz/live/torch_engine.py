@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType
 
-from dispatchviz.held_tensors import TENSOR_CLASSES
 from dispatchviz.live.begun_keys import begun_keys_watched, originals_again
 from dispatchviz.live.blind_spots import blind_spots
 from dispatchviz.live.compiled_regions import compiler_unwatched
@@ -25,11 +24,12 @@ from dispatchviz.live.registered_hooks import hooks_followed
 from dispatchviz.live.subclass_makers import subclass_makers_followed
 from dispatchviz.live.watched_formatting import formatting_followed
 from dispatchviz.live.watched_registrations import registrations_followed
+from dispatchviz.running.held_tensors import TENSOR_CLASSES
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.trace_file import KeptTables
-    from dispatchviz.program_recorder import ProgramRecorder
-    from dispatchviz.recording import EngineName
+    from dispatchviz.running.program_recorder import ProgramRecorder
+    from dispatchviz.running.recording import EngineName
 
 
 class TorchEngine:

@@ -13,7 +13,7 @@ from typing import Any
 
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
-from dispatchviz.garbage_collection import collector_waits
+from dispatchviz.foundation.garbage_collection import collector_waits
 from dispatchviz.live.kernel_calls import calls_in_parallel, hands_out_kernels, kernel_calls, overriding
 from dispatchviz.live.python_kernels import PythonKernels, caller
 from dispatchviz.live.registration import defined_operators

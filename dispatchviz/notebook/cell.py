@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from dispatchviz.instrumented_source import Watcher, compile_instrumented, with_constants
+from dispatchviz.running.instrumented_source import Watcher, compile_instrumented, with_constants
 
 MAGIC = "%%dispatchviz"
 

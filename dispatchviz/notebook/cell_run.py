@@ -14,15 +14,15 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from dispatchviz.call_sites import count_as_users
 from dispatchviz.core.seam import recorder
-from dispatchviz.engines import Engine
 from dispatchviz.notebook.cell import Cell
-from dispatchviz.process.children import in_family
-from dispatchviz.process.standard_output import told_of_writes
-from dispatchviz.process.tracebacks import traceback_of, users_part
-from dispatchviz.process.warnings_shown import told_of_warnings
-from dispatchviz.recording import Recording
+from dispatchviz.running.call_sites import count_as_users
+from dispatchviz.running.engines import Engine
+from dispatchviz.running.process.children import in_family
+from dispatchviz.running.process.standard_output import told_of_writes
+from dispatchviz.running.process.tracebacks import traceback_of, users_part
+from dispatchviz.running.process.warnings_shown import told_of_warnings
+from dispatchviz.running.recording import Recording
 from dispatchviz.trace import Trace
 
 

@@ -6,15 +6,15 @@ import sys
 from typing import Any
 
 from dispatchviz.core.keys.key_set import DispatchKeySet
-from dispatchviz.engines import engine_named
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.outline.levels import LEVELS
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.shown_text import shown
 from dispatchviz.notebook.cell import cell_of
 from dispatchviz.notebook.cell_run import run_cell
 from dispatchviz.notebook.shown import Shown, looked_up
-from dispatchviz.render.notebook.key_set_html import key_set_html, key_set_markdown
-from dispatchviz.render.notebook.trace_card import LEVEL
-from dispatchviz.shown_text import shown
+from dispatchviz.outputs.cell.key_set_html import key_set_html, key_set_markdown
+from dispatchviz.outputs.cell.trace_card import LEVEL
+from dispatchviz.running.engines import engine_named
 
 NAME = "dispatchviz"
 

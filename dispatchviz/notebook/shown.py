@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from dispatchviz.cli.fast_commands import FAST_COMMANDS
 from dispatchviz.cli.looked_up import look_up
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.errors import DispatchvizError
-from dispatchviz.player.in_notebook import notebook_player
-from dispatchviz.render.console import Console
-from dispatchviz.render.markdown.marks import fenced
-from dispatchviz.render.notebook.html import block
-from dispatchviz.render.notebook.trace_card import trace_html, trace_markdown, trace_svg, trace_text
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.outputs.cell.html import block
+from dispatchviz.outputs.cell.trace_card import trace_html, trace_markdown, trace_svg, trace_text
+from dispatchviz.outputs.hand_out.marks import fenced
+from dispatchviz.outputs.page.in_notebook import notebook_player
+from dispatchviz.views.text.console import Console
 
 WIDTH = 110
 """Columns of a text."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from aiohttp import web
 
-from dispatchviz.terminal_output import complain
+from dispatchviz.foundation.terminal_output import complain
 
 SILENCE = 10.0
 """Seconds until a request must be complete, and until the next one must have come."""

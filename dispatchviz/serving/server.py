@@ -25,7 +25,7 @@ from typing import Any
 import textual_serve
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.serving.connection import MOST_CONNECTIONS, Connection, Refusals, Refused
 from dispatchviz.serving.names import is_own_page, may_be_asked, names_of_this_machine
 from dispatchviz.serving.terminal_process import TerminalProcess

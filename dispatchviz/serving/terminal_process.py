@@ -18,7 +18,7 @@ import termios
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 
-from dispatchviz.terminal_output import complain
+from dispatchviz.foundation.terminal_output import complain
 from dispatchviz.tui.terminal.ending import FAILED
 
 LARGEST = 1000

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.testing.accumulation import no_copy_in_accumulate
 from dispatchviz.testing.log_lines import FORMS, pattern_of
 from dispatchviz.testing.patterns import Pattern

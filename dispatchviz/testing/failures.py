@@ -9,7 +9,7 @@ from typing import TypeVar
 from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.recording import Recording
+from dispatchviz.running.recording import Recording
 from dispatchviz.testing.patterns import Pattern
 
 E = TypeVar("E", bound=BaseException)

@@ -15,10 +15,10 @@ from dispatchviz.core.keys.keys import RUNTIME_KEYS
 from dispatchviz.core.record.events import Dispatched, KernelSelected, NodeCreated, NodeStarted
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.table.registry import process
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.cells.operators.operator_names import USUAL, close_operators, find_operator, joined
 from dispatchviz.explain.keys.key_names import NAMES as KEYS
 from dispatchviz.explain.keys.key_names import runtime_keys
+from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.testing.failures import loglessly
 from dispatchviz.testing.patterns import Pattern
 from dispatchviz.testing.trace_text import short_node

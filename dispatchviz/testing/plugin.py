@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def dispatch_trace(request: pytest.FixtureRequest) -> Iterator[Trace]:
     """The trace of what this test dispatches, from its setup on; its log is shown if the test fails."""
-    from dispatchviz.recording import record
+    from dispatchviz.running.recording import record
 
     with record(program=request.node.nodeid) as trace:
         request.node.stash[TRACE] = trace

@@ -1,19 +1,15 @@
 """The garbage collector while the namespace is imported: it waits, and then leaves alone what the import made.
 
-Collections would be a sixth of the whole import (``dispatchviz/garbage_collection.py``). So the threshold of the
-youngest generation is out of reach until ``restore``; if an import fails on the way, garbage is still collected, though
-rarely.
-
-Afterwards its objects are frozen, so that no collection looks at them again, the last one of the process neither: a
-quarter of a short program's time. What a program had made before would be frozen with them and its circles never be
-collected, so this is done in a young process only.
+Collections would be a sixth of the whole import (``dispatchviz/foundation/garbage_collection.py``). So the threshold of
+the youngest generation is out of reach until ``restore``; if an import fails on the way, garbage is still collected,
+though rarely.
 """
 
 from __future__ import annotations
 
 import gc
 
-from dispatchviz.garbage_collection import OBJECTS
+from dispatchviz.foundation.garbage_collection import OBJECTS
 
 _before = gc.get_threshold()
 _YOUNG = 60_000

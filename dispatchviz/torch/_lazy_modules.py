@@ -7,8 +7,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from dispatchviz import lazy_modules
-from dispatchviz.lazy_modules import is_unloaded as is_unloaded
+from dispatchviz.foundation import lazy_modules
+from dispatchviz.foundation.lazy_modules import is_unloaded as is_unloaded
 
 _ROOT = "dispatchviz.torch"
 

@@ -17,17 +17,25 @@ from textual.screen import ModalScreen
 from dispatchviz.core.record.events import ErrorRaised
 from dispatchviz.explain.things.thing import CellThing
 from dispatchviz.tui.commands import crossing, going, moves, predicting, searching, sharing
-from dispatchviz.tui.keymap import QUIT, key_of, pane_key
-from dispatchviz.tui.layout.pane_layout import CALLS, ENGINE
 from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
 from dispatchviz.tui.questions.filter_question import FilterQuestion
 from dispatchviz.tui.questions.mark_question import toggle_mark
-from dispatchviz.tui.questions.predictions.spoilers import ASKED_FIRST, hides_sentence
 from dispatchviz.tui.questions.question import Question
 from dispatchviz.tui.questions.search_question import SearchQuestion
 from dispatchviz.tui.questions.step_question import StepQuestion
-from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.views.keymap import QUIT, key_of
+from dispatchviz.views.predictions.spoilers import ASKED_FIRST, hides_sentence
+from dispatchviz.views.replies import (
+    NO_JUMP,
+    NO_THING,
+    engine_shown,
+    no_breakpoints,
+    no_marks,
+    no_traceback,
+    stack_shown,
+)
+from dispatchviz.views.session import Session, Update
+from dispatchviz.views.text.styled_line import Line, line
 
 if TYPE_CHECKING:
     from dispatchviz.tui.screens.stepper_screen import StepperScreen
@@ -50,9 +58,6 @@ def whole(session: Session) -> Reply:
     from dispatchviz.tui.screens.step_text_screen import StepTextScreen
 
     return Overlay(lambda view: StepTextScreen(session.trace, session.cursor.at, view.palette))
-
-
-NEXT_ERROR = "target('error or warning', True)"
 
 
 def traceback(session: Session) -> Reply:
@@ -92,8 +97,8 @@ def registration(session: Session) -> Reply:
     """How the table of the operator that this step is about was filled."""
     from dispatchviz.explain.cells.registration.program_registrations import history_here
     from dispatchviz.explain.trace_index import statements
-    from dispatchviz.tui.screens.registration_rows import refusal
     from dispatchviz.tui.screens.registration_screen import RegistrationScreen
+    from dispatchviz.views.details.registration_rows import refusal
 
     trace, at = session.trace, session.cursor.at
     history = history_here(trace, at)
@@ -106,7 +111,7 @@ def registration(session: Session) -> Reply:
 
 def frames(session: Session) -> Update:
     """The call stack with more of PyTorch's functions, then short again."""
-    from dispatchviz.tui.panes.calls_pane import TITLES
+    from dispatchviz.views.panes.calls_pane import TITLES
 
     kinds = tuple(TITLES)
     how = kinds[(kinds.index(session.cursor.frames) + 1) % len(kinds)]
@@ -210,37 +215,6 @@ def how_to_quit(session: Session) -> Update:
 
 
 # -- what is said, by a page of the trace, too -------------------------------------------------------------------------
-
-
-def stack_shown(title: str) -> str:
-    """How much of the call stack is shown now."""
-    return f" The Calls pane ({pane_key(CALLS)}) shows the {title or 'short stack'}"
-
-
-def engine_shown(unfolds: bool) -> str:
-    """How much of the engine is."""
-    shown = "all sections" if unfolds else "the sections that the step is about"
-    return f" The Engine pane ({pane_key(ENGINE)}) unfolds {shown}"
-
-
-def no_marks() -> str:
-    """Why there is no list of marks."""
-    return f" No marks yet: {key_of('toggle_mark').first} sets one here"
-
-
-def no_breakpoints() -> str:
-    """Why there is no list of breakpoints."""
-    return f" No breakpoints yet: {key_of('ask_breakpoint').first} sets one"
-
-
-def no_traceback(handled: bool) -> str:
-    """Why there is none; ``handled``: there were errors that were."""
-    caught = f"; {key_of(NEXT_ERROR).first} goes to one that was handled" if handled else ""
-    return f" No error here, and none ended this program{caught}"
-
-
-NO_JUMP = " No jump yet: this is where you began"
-NO_THING = " This step names no tensor and no Node"
 
 
 ACTIONS: Mapping[str, Callable[..., Reply]] = {

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from threading import Thread
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -23,19 +22,22 @@ from textual.timer import Timer
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.explain.predictions.prediction import Prediction
-from dispatchviz.terminal_output import complain, print_lines
-from dispatchviz.tui.actions import ACTIONS, Overlay, Reply, ask_thing, go_to_row, how_to_quit
-from dispatchviz.tui.commands import autoplay, guiding, moves, predicting, searching
+from dispatchviz.foundation.terminal_output import complain, print_lines
+from dispatchviz.tui.actions import ACTIONS, Overlay, Reply, ask_thing, how_to_quit
+from dispatchviz.tui.commands import moves, predicting, searching
+from dispatchviz.tui.commands.focused_pane import FOCUS_ACTIONS
 from dispatchviz.tui.commands.following import INTERVAL, Following
-from dispatchviz.tui.keymap import QUITS, Leaving, entries, pane_key
-from dispatchviz.tui.layout.pane_choice import PaneChoice
-from dispatchviz.tui.layout.pane_layout import STEPS
+from dispatchviz.tui.commands.long_work import LongWork
+from dispatchviz.tui.commands.playing import Playing
 from dispatchviz.tui.screens.stepper_screen import StepperScreen
-from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.terminal.keymaps import KEYMAPS, of_other_keymaps, use_from_environment, use_named
 from dispatchviz.tui.terminal.terminal_app import TerminalApp, run_to_its_end
-from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.rows_view import Ask, Goto
+from dispatchviz.views import lesson_rows
+from dispatchviz.views.keymap import QUITS, Leaving, entries, pane_key
+from dispatchviz.views.layout.pane_choice import PaneChoice
+from dispatchviz.views.session import Session, Update
+from dispatchviz.views.text.styled_line import Line, line
 
 if TYPE_CHECKING:
     from dispatchviz.lessons.guide import Guide  # not for the first paint
@@ -81,13 +83,6 @@ def show(
         gc.unfreeze()
 
 
-PAUSE = 0.001
-"""Seconds between slices of long work, in which keys are read and the screen is painted."""
-
-REPORTED = 0.1
-"""Seconds between two looks of the reader at how far long work is."""
-
-
 class StepperApp(TerminalApp[Callable[[], None]]):
     """The stepper on one trace, which has at least one event. It ends with what has the terminal before it is there
     again, or with None."""
@@ -95,16 +90,12 @@ class StepperApp(TerminalApp[Callable[[], None]]):
     def __init__(self, session: Session, choice: PaneChoice | None = None) -> None:
         """``choice``: the panes that the reader has chosen by now."""
         session.cursor = predicting.masked(session, session.cursor)
-        view = StepperScreen(session.cursor, choice, session.leaving, guiding.said(session, session.cursor))
+        view = StepperScreen(session.cursor, choice, session.leaving, lesson_rows.said(session, session.cursor))
         super().__init__(view, entries(session.leaving))
         self.session, self.view = session, view
-        self._slice: Callable[[], Update] | None = None
-        """The next slice of what is not done yet."""
+        self.playing = Playing(session, self.play_after, self.show)
+        self._work = LongWork(session, self._after, self.show)
         self._following: Following | None = None
-        self._playing: Timer | None = None
-        """Goes to the next row by itself."""
-        self._shown = 0.0
-        """When something was shown last."""
 
     def on_mount(self) -> None:
         if self.session.followed is not None and not self.session.followed.over:
@@ -138,20 +129,10 @@ class StepperApp(TerminalApp[Callable[[], None]]):
         """Long work stops at every key; Esc does no more than that. So does what plays, and Space. Enter behind the
         number of an answer leaves what is said to it on the screen."""
         due, self.session.enter_is_due = self.session.enter_is_due, False
-        if due and isinstance(event, events.Key) and event.key == "enter":
+        key = event.key if isinstance(event, events.Key) else ""
+        if (due and key == "enter") or (key and self.playing.key(key)):
             return True
-        if self._playing is not None and isinstance(event, events.Key):
-            self._playing.stop()
-            if by := autoplay.tempo_change(event.key):
-                changed = autoplay.at_tempo(self.session, by)
-                self._play_on()
-                self.show(changed)
-                return True
-            self._playing = None
-            self.show(Update(self.session.cursor, autoplay.paused()))
-            if event.key in ("space", "escape"):
-                return True
-        if self._stop_work() and isinstance(event, events.Key) and event.key == "escape":
+        if self._stop_work() and key == "escape":
             self.session.search.stop()
             self.show(Update(self.session.cursor, line((" Stopped", "hint"))))
             return True
@@ -162,17 +143,21 @@ class StepperApp(TerminalApp[Callable[[], None]]):
         return {**of_other_keymaps(), **super().key_actions()}
 
     async def run_key_action(self, action: str) -> bool:
-        """Runs an action of the keymap: one of ``ACTIONS``, else of the screen or, as ``app.``, of the application."""
+        """Runs an action of the keymap: one of ``ACTIONS`` or, as ``app.``, of ``FOCUS_ACTIONS``, else of the screen
+        or the application."""
         namespace, name, arguments = parse(action)
-        if namespace or name not in ACTIONS:
-            return await self.run_action(action, self.view)
         self.session.focused_pane = self.view.focused_pane
-        self.carry_out(ACTIONS[name](self.session, *arguments))
+        if namespace == "app" and name in FOCUS_ACTIONS:
+            self.carry_out(FOCUS_ACTIONS[name](self.session, self.view, *arguments))
+        elif not namespace and name in ACTIONS:
+            self.carry_out(ACTIONS[name](self.session, *arguments))
+        else:
+            return await self.run_action(action, self.view)
         return True
 
-    def carry_out(self, reply: Reply) -> None:
-        """Does what an action returned."""
-        if isinstance(reply, Update):
+    def carry_out(self, reply: Reply | None) -> None:
+        """Does what an action returned; None: it has done all."""
+        if reply is None or isinstance(reply, Update):
             self.show(reply)
         elif isinstance(reply, Overlay):
             self.push_screen(reply.make(self.view), self.show)
@@ -186,42 +171,27 @@ class StepperApp(TerminalApp[Callable[[], None]]):
         if update.opens is not None:
             self.exit(update.opens)
             return
-        playing = autoplay.told(self.session) if self._playing is not None else ""
-        cursor = predicting.masked(self.session, update.cursor).played(playing)
-        self.session.cursor, self._shown = cursor, monotonic()
+        cursor = predicting.masked(self.session, update.cursor).played(self.playing.tempo)
+        self.session.cursor = cursor
+        self._work.shown()
         if update.clipboard:
             self.copy_to_clipboard(update.clipboard)
-        lesson = guiding.said(self.session, cursor)
+        lesson = lesson_rows.said(self.session, cursor)
         note = update.note or (None if lesson.alone else predicting.guess_note(self.session, cursor.at))
         self.view.show(cursor, note, asks=update.asks, lesson=lesson)
         if update.asks is not None:
             self._ask(update.asks)
         if (then := update.then) is not None:
             self.call_after_refresh(lambda: self.show(then()))
-        self._begin(update.goes_on or self._search_on())
+        self._work.begin(update.goes_on or self._search_on())
         if update.later is not None:
-            Thread(target=self._work, args=[update.later], daemon=True).start()  # quitting does not wait for it
+            Thread(target=self._do_later, args=[update.later], daemon=True).start()  # quitting does not wait for it
 
     def _ask(self, asked: Prediction) -> None:
         """Puts a question over the stepper; its answer leads on."""
         from dispatchviz.tui.screens.prediction_screen import PredictionScreen
 
         self.push_screen(PredictionScreen(self.session, asked, self.view.palette), self.show)
-
-    def _begin(self, work: Callable[[], Update] | None) -> None:
-        """Has a slice of long work done when the keys that wait are answered; instead of what was going on."""
-        self._slice = work
-        if work is not None:
-            self.set_timer(PAUSE, lambda: self._go_on(work))
-
-    def _go_on(self, work: Callable[[], Update]) -> None:
-        if self._slice is not work or self._exit:
-            return
-        update = work()
-        if update.goes_on and update.cursor.at == self.session.cursor.at and monotonic() < self._shown + REPORTED:
-            self._begin(update.goes_on)
-        else:
-            self.show(update)
 
     def _search_on(self) -> Callable[[], Update] | None:
         """The next slice of a search that the reader has turned away from: its hits are marked, and counted."""
@@ -238,20 +208,20 @@ class StepperApp(TerminalApp[Callable[[], None]]):
     def _stop_work(self) -> bool:
         """Drops long work that nobody has asked for in the open question; returns whether there was some."""
         asking = self.view.prompt is not None and self.view.prompt.question is not None
-        if self._slice is None or asking:
+        if asking or not self._work.is_going_on:
             return False
-        self._slice = None
+        self._work.begin(None)
         return True
 
     def _show_grown(self, following: Following) -> None:
         """Shows what has been recorded meanwhile; not while the reader types or looks at a text that is open."""
         asked = self.view.prompt is None or self.view.prompt.question is not None
-        if asked or self._slice is not None or self.screen is not self.view or (trace := following.take()) is None:
+        if asked or self._work.is_going_on or self.screen is not self.view or (trace := following.take()) is None:
             return
         update = self.session.grown(trace)
         self.show(replace(update, note=update.note or self.view.scene.note))
 
-    def _work(self, later: Callable[[], Line]) -> None:
+    def _do_later(self, later: Callable[[], Line]) -> None:
         note = later()
         self.from_thread(lambda: self.show(Update(self.session.cursor, note)))
 
@@ -261,54 +231,22 @@ class StepperApp(TerminalApp[Callable[[], None]]):
     def on_ask(self, message: Ask) -> None:
         self.carry_out(ask_thing(self.session, message.row))
 
-    def action_page(self, direction: int) -> None:
-        """A page of the pane that has the focus; in the steps that moves the cursor, and for an audience by a step."""
-        if self.view.scene.choice.presenting:
-            step, stop = ("into", "resume") if direction > 0 else ("into_back", "resume_back")
-            self.show(moves.move(self.session, step if self.session.guide is None else stop))
-        elif rows := self.view.scroll_page(direction):
-            self.show(moves.page(self.session, rows))
-
     def action_autoplay(self) -> None:
         """Plays row after row until a question, the end, or a key that is not for the tempo."""
-        self._play_on()
-        self.show(Update(self.session.cursor, autoplay.playing()))
-
-    def _play_on(self) -> None:
-        self._playing = self.set_timer(autoplay.row_time(self.session), self.play)
-
-    def play(self) -> None:
-        """Goes to the next row by itself."""
-        if self._playing is None or self.screen is not self.view:
-            return
-        update = autoplay.next_row(self.session)
-        if update is None or update.asks is not None:
-            self._playing = None
-        self.show(update or Update(self.session.cursor, autoplay.paused(": this is the last row")))
-        if self._playing is not None:
-            self._play_on()
-
-    def action_row(self, direction: int) -> None:
-        """The next row: the one of the cursor in the steps, the chosen one in another pane."""
-        if self.view.focused_pane == STEPS:
-            self.show(moves.move(self.session, "down" if direction > 0 else "up"))
-        else:
-            moved = self.view.panes[self.view.focused_pane].choose(direction)
-            note = None if moved else line((" No row on that side leads anywhere", "hint"))
-            self.show(Update(self.session.cursor, note))
-
-    def action_enter(self) -> None:
-        """Unfolds the row of the steps; in another pane goes where the chosen row leads, else shows that pane alone."""
-        if self.view.focused_pane == STEPS:
-            self.show(moves.move(self.session, "unfold"))
-        elif (row := self.view.chosen_row) is not None:
-            self.carry_out(go_to_row(self.session, row))
-        else:
-            self.view.action_zoom()
-
-    def action_ask_thing(self) -> None:
-        """Asks about what the chosen row of a pane names; without one about what the step does."""
-        self.carry_out(ask_thing(self.session, self.view.chosen_row))
+        self.playing.begin()
 
     def action_help_quit(self) -> None:
         self.show(how_to_quit(self.session))
+
+    def play_after(self, seconds: float) -> Timer:
+        """Has ``play`` called after some seconds."""
+        return self.set_timer(seconds, self.play)
+
+    def play(self) -> None:
+        """Goes to the next row by itself, unless a text is open over the stepper."""
+        if self.playing.is_on and self.screen is self.view:
+            self.playing.next_row()
+
+    def _after(self, seconds: float, work: Callable[[], None]) -> None:
+        """Calls a function after some seconds, unless the stepper ends before."""
+        self.set_timer(seconds, lambda: None if self._exit else work())

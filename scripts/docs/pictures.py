@@ -11,16 +11,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from dispatchviz.cli.lesson_check import run_lesson
+from dispatchviz.foundation.shipped_examples import examples
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import read_lesson
-from dispatchviz.program import run
-from dispatchviz.shipped_examples import examples
+from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
 from dispatchviz.tui.app import StepperApp
 from dispatchviz.tui.home.home_app import HomeApp
 from dispatchviz.tui.home.home_list import QUESTIONS, Home, program_entries
 from dispatchviz.tui.home.home_rows import FIRST
-from dispatchviz.tui.session import Session
+from dispatchviz.views.session import Session
 from scripts.docs.page_runs import BLOCK, ROOT
 from scripts.tour import without_fonts
 

@@ -13,8 +13,8 @@ from typing import Any
 import dispatchviz
 from dispatchviz import testing
 from dispatchviz.core.record import trace_file
-from dispatchviz.render.graph.drawn_picture import DrawnPicture
-from dispatchviz.render.graph.graph_picture import BackwardGraph
+from dispatchviz.outputs.picture.drawn_picture import DrawnPicture
+from dispatchviz.outputs.picture.graph_picture import BackwardGraph
 from dispatchviz.testing import plugin
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
-from dispatchviz.tui.panes.pane_list import PANES
+from dispatchviz.views.panes.pane_list import PANES
 from scripts.names.name_list import Name
 from scripts.names.places import EVENT, Place
 

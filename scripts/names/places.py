@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 from dispatchviz.cli import main
 from dispatchviz.explain.sentences.step_sentences import rule
-from dispatchviz.plain_views import LOG, WHY, view_names, view_text
+from dispatchviz.outputs.step.step_text import LOG, WHY, view_names, view_text
 from dispatchviz.trace import Trace
-from dispatchviz.tui.screens.then_and_now_rows import HEADINGS, ON_LINE
+from dispatchviz.views.details.then_and_now_rows import HEADINGS, ON_LINE
 from scripts.names.name_list import Name
 
 ROOT = Path(__file__).parents[2]

@@ -20,7 +20,7 @@ from dispatchviz.explain.cells.why_cell import cell_statements
 from dispatchviz.explain.keys.key_cards import key_statements
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.sentences.step_sentences import rule, statements
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
 from truth.programs import PROGRAMS, parse
 

@@ -18,9 +18,9 @@ from dispatchviz.core.autograd.engine import engine
 from dispatchviz.core.seam import recorder
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.sentences.step_sentences import statements
-from dispatchviz.instrumented_source import compile_instrumented
-from dispatchviz.program_recorder import ProgramRecorder
-from dispatchviz.recording import Recording
+from dispatchviz.running.instrumented_source import compile_instrumented
+from dispatchviz.running.program_recorder import ProgramRecorder
+from dispatchviz.running.recording import Recording
 from dispatchviz.trace import Trace
 from truth.observers.runs import Run, in_new_thread, preorder
 

@@ -13,7 +13,7 @@ import pytest
 
 from dispatchviz.explain.calls import key_reasons
 from dispatchviz.explain.sentences import dispatch_sentences, functorch_sentences
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
 from scripts.sentences.__main__ import PAGE
 from tests.amounts import THOROUGH, some

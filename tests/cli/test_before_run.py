@@ -8,8 +8,8 @@ import pytest
 
 from dispatchviz.cli.checked_before_run import check_filters, check_only
 from dispatchviz.core.record.event_filter import read_only
-from dispatchviz.errors import DispatchvizError
-from dispatchviz.recording import EngineName
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.running.recording import EngineName
 
 from .command import dispatchviz
 

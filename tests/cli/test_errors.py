@@ -72,7 +72,8 @@ def test_cupy_without_a_gpu_says_why() -> None:
 
 
 def test_a_fault_of_ours_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dispatchviz import cli, doctor
+    from dispatchviz import cli
+    from dispatchviz.cli import doctor
 
     def fault() -> None:
         raise ZeroDivisionError

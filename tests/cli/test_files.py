@@ -9,8 +9,10 @@ import pytest
 
 from dispatchviz.core.record.events import Printed, SourceLine
 from dispatchviz.core.record.trace_file import Header, Trace
-from dispatchviz.errors import DispatchvizError
-from dispatchviz.output import HAND_OUT_MARK, PICTURES, export
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.outputs.formats import export
+from dispatchviz.outputs.hand_out.format import HAND_OUT_MARK
+from dispatchviz.outputs.picture.format import PICTURES
 from tests.steps import last_step, steps
 
 from .command import FORUM, dispatchviz, script

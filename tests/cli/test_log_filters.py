@@ -10,11 +10,11 @@ import pytest
 from dispatchviz.cli.options import LEVELS as NAMES
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.outline.levels import LEVELS
-from dispatchviz.program import run
-from dispatchviz.render.log.log_filter import LogFilter, chosen_steps
-from dispatchviz.render.log.text_log import text_log
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.outputs.log.log_filter import LogFilter, chosen_steps
+from dispatchviz.outputs.log.text_log import text_log
+from dispatchviz.running.program import run
 
 from .command import FORUM, dispatchviz, script
 

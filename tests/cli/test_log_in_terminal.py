@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.program import run
-from dispatchviz.render.console import shows_colours
-from dispatchviz.render.log.printed_log import LOOKS, print_log
-from dispatchviz.render.log.text_log import text_log
+from dispatchviz.outputs.log.printed_log import LOOKS, print_log
+from dispatchviz.outputs.log.text_log import text_log
+from dispatchviz.running.program import run
+from dispatchviz.views.text.console import shows_colours
 
 from .command import FORUM, dispatchviz, script
 from .test_terminal import in_terminal

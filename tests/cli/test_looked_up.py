@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.cli.looked_up import look_up
-from dispatchviz.errors import DispatchvizError
-from dispatchviz.render.console import Console
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.views.text.console import Console
 
 from .command import dispatchviz
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.render.graph.svg import texts
+from dispatchviz.outputs.picture.svg import texts
 from tests.cli.command import FORUM, Ended, dispatchviz
 from tests.cli.test_files import says_no
 

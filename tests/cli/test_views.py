@@ -13,7 +13,7 @@ from dispatchviz.explain.calls.whole_stack import whole_stack
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.explain.things.questions import questions, title
 from dispatchviz.explain.things.step_things import things_of
-from dispatchviz.plain_views import (
+from dispatchviz.outputs.step.step_text import (
     BECAUSE,
     LOG,
     REGISTRATION,
@@ -25,8 +25,8 @@ from dispatchviz.plain_views import (
     print_view,
     view_names,
 )
-from dispatchviz.program import run
-from dispatchviz.tui.panes.pane_list import PANES, rows_of
+from dispatchviz.running.program import run
+from dispatchviz.views.panes.pane_list import PANES, rows_of
 
 from .command import FORUM, STEP_INSTEAD, dispatchviz, script
 from .test_completion import completed

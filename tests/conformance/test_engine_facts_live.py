@@ -21,7 +21,7 @@ from dispatchviz.explain.graph.engine.graph_task import graph_task_card
 from dispatchviz.explain.graph.engine.needed_edges import needed_edges
 from dispatchviz.explain.graph.engine.pass_stack import CPU_DEVICE, open_passes
 from dispatchviz.explain.graph.graph_history import backward_around, history
-from dispatchviz.tui.panes.engine.running_rows import running_rows
+from dispatchviz.views.panes.engine.running_rows import running_rows
 from tests.conformance.pytorch_runs import run
 from tests.explain.programs import traced
 from truth.observers.runs import longest_path, preorder

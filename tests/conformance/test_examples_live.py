@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from dispatchviz.program import run
-from dispatchviz.render.perfetto.trace_json import perfetto_chunks
+from dispatchviz.outputs.perfetto.trace_json import perfetto_chunks
+from dispatchviz.running.program import run
 from tests.amounts import in_turn
 from tests.profiles import arrows, nested
 from truth.observers.runs import in_new_thread

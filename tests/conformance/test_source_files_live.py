@@ -15,7 +15,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.explain.locations.native_calls import native_calls
 from dispatchviz.explain.locations.native_files import FALLBACKS, structured_file
 from dispatchviz.explain.sentences.rules.event_rules import rule
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from truth.observers.elf_symbols import Library
 from truth.programs import PROGRAMS
 from truth.recorders.native_calls import calls

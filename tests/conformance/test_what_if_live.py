@@ -11,7 +11,7 @@ import pytest
 
 from dispatchviz.explain.comparison.what_if.changed_program import changed_program
 from dispatchviz.explain.comparison.what_if.changes import read_change
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 
 torch = pytest.importorskip("torch")
 

@@ -233,7 +233,7 @@ def test_the_cache_keeps_the_first_dtype() -> None:
 
 
 def test_a_run_program_finds_an_empty_cache() -> None:
-    from dispatchviz.process_state import clean_process_state
+    from dispatchviz.running.process_state import clean_process_state
 
     w, x = weight(), torch.ones(2, 2)
     with torch.autocast("cpu"):

@@ -15,7 +15,7 @@ import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.process_state import clean_process_state
+from dispatchviz.running.process_state import clean_process_state
 from truth.observers.runs import Run, in_new_thread
 from truth.programs import PROGRAMS
 from truth.questions.stack_contents import BEFORE, CALLS

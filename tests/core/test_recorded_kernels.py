@@ -12,7 +12,7 @@ import dispatchviz.torch as torch
 from dispatchviz.core.generated import recorded_calls as written_out
 from dispatchviz.core.kernel import guarded_redispatch
 from dispatchviz.core.seam.process_modes import Mode, process_modes
-from dispatchviz.process_state import clean_process_state
+from dispatchviz.running.process_state import clean_process_state
 
 
 def _program() -> None:

@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 
 
 def traced(source: str) -> Trace:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.cells.pytorch_tables import pytorch
 from dispatchviz.explain.errors.error_message import ErrorAnswer, explain
 from dispatchviz.explain.errors.error_parser import find_message, read_message
+from dispatchviz.foundation.errors import DispatchvizError
 from truth import records
 
 pytestmark = pytest.mark.record("missing_kernels")

@@ -11,7 +11,7 @@ from dispatchviz.explain.outline.levels import ALL, DEFAULT, steps_at
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.folded_steps import unfolded
-from dispatchviz.render.log.text_log import text_log
+from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.testing import call
 from dispatchviz.trace import Trace
 from tests.steps import step

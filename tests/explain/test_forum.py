@@ -14,9 +14,9 @@ from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.locations.source_view import source_at
 from dispatchviz.explain.sentences.step_labels import WIDTH, label
 from dispatchviz.explain.sentences.step_sentences import why_here
-from dispatchviz.program import run
-from dispatchviz.render.log.text_log import text_log
-from dispatchviz.render.log.torch_log import torch_log
+from dispatchviz.outputs.log.text_log import text_log
+from dispatchviz.outputs.log.torch_log import torch_log
+from dispatchviz.running.program import run
 from tests.cuda_kinds import cuda_is
 from tests.steps import line, step, steps
 

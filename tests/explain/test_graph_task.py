@@ -49,7 +49,7 @@ def recorded(source: str) -> Trace:
 
 
 def watched(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[Trace, list[Stood | None]]:
-    monkeypatch.setattr("dispatchviz.recording.ProgramRecorder", Watching)
+    monkeypatch.setattr("dispatchviz.running.recording.ProgramRecorder", Watching)
     trace = recorded(source)
     assert Watching.newest.failed is None
     return trace, Watching.newest.stood

@@ -12,8 +12,8 @@ import dispatchviz.torch as torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.errors.version_counters import invalidated_by
 from dispatchviz.explain.sentences.step_sentences import why_here
-from dispatchviz.program import Outcome, run
-from dispatchviz.render.log.text_log import text_log
+from dispatchviz.outputs.log.text_log import text_log
+from dispatchviz.running.program import Outcome, run
 from dispatchviz.trace import Trace
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -9,13 +9,13 @@ import pytest
 
 from dispatchviz.core.keys.key_set import members
 from dispatchviz.core.keys.keys import ALIASES, FUNCTIONALITIES, BackendComponent, DispatchKey
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.cells.pytorch_tables import pytorch
 from dispatchviz.explain.keys.key_inputs import read
 from dispatchviz.explain.keys.key_layouts import layout_of, layouts, readings
 from dispatchviz.explain.keys.key_names import find_key
 from dispatchviz.explain.keys.past_keys import RENAMED, STORIES, became
 from dispatchviz.explain.keys.raw_key_sets import RawSetCard, raw_set_card
+from dispatchviz.foundation.errors import DispatchvizError
 from truth.recorders.key_layouts import layout
 
 REGISTRY = pytorch("cuda")

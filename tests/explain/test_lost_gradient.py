@@ -10,7 +10,7 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.sentences.step_sentences import why_here
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.sentences.english import capital
 from dispatchviz.explain.sentences.step_sentences import statements
 from dispatchviz.explain.trace_index.display_names import (
     described,
@@ -15,6 +14,7 @@ from dispatchviz.explain.trace_index.display_names import (
     tensor_names,
     with_names,
 )
+from dispatchviz.foundation.english import capital
 from tests.steps import last_step, step, steps
 
 from .founding import ACCUMULATE, ADD, EXPANDED, SUM, Tape, X, Y, Z, founding

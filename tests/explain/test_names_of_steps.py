@@ -11,7 +11,7 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.trace_index.display_names import GRAD, tensor_name
 from dispatchviz.explain.trace_index.trace_index import index
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
 from tests.amounts import amount
 from truth.programs import PROGRAMS

@@ -12,7 +12,7 @@ from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.outline.row_texts import row_texts
 from dispatchviz.explain.trace_index.enclosing_steps import source_line
 from dispatchviz.explain.trace_index.other_threads import has_threads, line_elsewhere, lines_meanwhile
-from dispatchviz.render.log.text_log import text_log
+from dispatchviz.outputs.log.text_log import text_log
 from tests.steps import line
 from truth import programs
 

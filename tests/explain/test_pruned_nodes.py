@@ -17,8 +17,8 @@ from dispatchviz.explain.graph.backward_graph import backward_graph
 from dispatchviz.explain.graph.graph_node import State
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import statements, why_here
-from dispatchviz.render.graph.dot import drawing
-from dispatchviz.render.graph.lanes import lanes
+from dispatchviz.outputs.picture.dot import drawing
+from dispatchviz.views.panes.lanes import lanes
 
 
 def backward_of_b() -> Trace:

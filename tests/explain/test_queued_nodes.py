@@ -23,7 +23,7 @@ from dispatchviz.explain.graph.queued_nodes import queue_at
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.enclosing_steps import around
-from dispatchviz.render.log.text_log import text_log
+from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.trace import Trace
 
 Program = Callable[[], object]

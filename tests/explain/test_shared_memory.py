@@ -13,7 +13,7 @@ from dispatchviz.explain.moment.tensor_card import TensorCard, tensor_card
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.things.tensor_questions import tensor_questions
 from dispatchviz.explain.things.uses import uses
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
 
 Pairs = frozenset[tuple[str, str]]

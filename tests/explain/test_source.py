@@ -12,9 +12,9 @@ import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.locations.source_view import SourceView, source_at
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from dispatchviz.testing import event
-from dispatchviz.tui.panes import source_pane
+from dispatchviz.views.panes import source_pane
 from tests.steps import inside, line, step
 
 from .founding import PROGRAM, Tape, founding

@@ -17,7 +17,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.locations import event_lines, source_view
 from dispatchviz.explain.locations.event_lines import lines_of
 from dispatchviz.explain.locations.source_view import source_at
-from tests.running_lines import Stood, recorded
+from tests.running.running_lines import Stood, recorded
 from truth.observers.runs import Run, in_new_thread
 from truth.programs import PROGRAMS
 

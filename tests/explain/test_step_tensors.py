@@ -18,7 +18,7 @@ from dispatchviz.explain.moment.step_tensors import tensors_of, variables_of
 from dispatchviz.explain.moment.tensor_card import TensorCard, tensor_card
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.display_names import tensor_name
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from dispatchviz.testing import event
 from dispatchviz.trace import Trace
 from tests.steps import step
@@ -68,7 +68,7 @@ def watched(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[Trace, list[d
             exec(compile(source.replace("import torch\n", "", 1), "watched", "exec"), Watching.variables)
         return trace
 
-    monkeypatch.setattr("dispatchviz.recording.ProgramRecorder", Watching)
+    monkeypatch.setattr("dispatchviz.running.recording.ProgramRecorder", Watching)
     trace = in_new_thread(record)
     assert Watching.newest.failed is None
     return trace, Watching.newest.stood

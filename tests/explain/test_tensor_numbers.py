@@ -18,8 +18,8 @@ from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.explain.moment.tensor_numbers import numbers_of
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.trace_index import index
-from dispatchviz.program import run
-from dispatchviz.program_recorder import ProgramRecorder
+from dispatchviz.running.program import run
+from dispatchviz.running.program_recorder import ProgramRecorder
 from dispatchviz.trace import Trace
 from tests.amounts import some
 from tests.cuda_kinds import CUDA_KINDS, STAND_IN, cuda_is
@@ -76,7 +76,7 @@ def watched(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[Trace, list[d
             exec(compile(source.replace("import torch\n", "", 1), "watched", "exec"), Watching.variables)
         return trace
 
-    monkeypatch.setattr("dispatchviz.recording.ProgramRecorder", Watching)
+    monkeypatch.setattr("dispatchviz.running.recording.ProgramRecorder", Watching)
     trace: Trace = in_new_thread(record)
     assert Watching.made.failed is None
     return trace, Watching.made.stood

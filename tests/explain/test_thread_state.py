@@ -11,7 +11,7 @@ import dispatchviz
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.explain.moment.thread_state import thread_state
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from dispatchviz.testing import event
 from dispatchviz.trace import Trace
 from tests.model_runs import model
@@ -66,7 +66,7 @@ def watched(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[Trace, list[S
             Run(model, source).whole()
         return trace
 
-    monkeypatch.setattr("dispatchviz.recording.ProgramRecorder", Watching)
+    monkeypatch.setattr("dispatchviz.running.recording.ProgramRecorder", Watching)
     trace = in_new_thread(record)
     assert Watching.newest.failed is None
     return trace, Watching.newest.stood

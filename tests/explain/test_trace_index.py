@@ -13,7 +13,7 @@ from dispatchviz.core.record.trace_file.stored_events import StoredEvents
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.trace_index import index, latest
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 
 E = TypeVar("E", bound=ev.Event)
 

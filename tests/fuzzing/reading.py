@@ -17,24 +17,24 @@ from dispatchviz.explain.codegen.operator_at_step import operator_at
 from dispatchviz.explain.things.questions import questions
 from dispatchviz.explain.things.step_things import things_of
 from dispatchviz.explain.things.uses import uses
-from dispatchviz.render.graph.dot import drawing
-from dispatchviz.render.graph.graph_picture import backward_graph
-from dispatchviz.render.graph.svg import RenderError, svg
-from dispatchviz.render.log.text_log import text_log
-from dispatchviz.render.log.torch_log import torch_log
+from dispatchviz.outputs.log.text_log import text_log
+from dispatchviz.outputs.log.torch_log import torch_log
+from dispatchviz.outputs.picture.dot import drawing
+from dispatchviz.outputs.picture.graph_picture import backward_graph
+from dispatchviz.outputs.picture.svg import RenderError, svg
 from dispatchviz.tui.commands.crossing import cross
 from dispatchviz.tui.commands.moves import detail, move
 from dispatchviz.tui.commands.predicting import answered, masked, started
 from dispatchviz.tui.commands.sharing import no_graph
-from dispatchviz.tui.layout.screen_plan import Scene
-from dispatchviz.tui.panes.pane_list import PANES, rows_of
-from dispatchviz.tui.panes.step_rows import step_row
 from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
 from dispatchviz.tui.questions.filter_question import FilterQuestion
 from dispatchviz.tui.questions.search_question import SearchQuestion
 from dispatchviz.tui.screens.step_text_screen import step_text
-from dispatchviz.tui.screens.thing_rows import question_rows
-from dispatchviz.tui.session import Session
+from dispatchviz.views.details.thing_rows import question_rows
+from dispatchviz.views.layout.screen_plan import Scene
+from dispatchviz.views.panes.pane_list import PANES, rows_of
+from dispatchviz.views.panes.step_rows import step_row
+from dispatchviz.views.session import Session
 
 MOVES = (
     "unfold", "fold", "down", "up", "into", "over", "out", "out_back", "over_back", "resume", "resume_back", "caller",

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from truth.programs import PROGRAMS
 
 SMALL = (

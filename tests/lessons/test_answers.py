@@ -13,10 +13,10 @@ from dispatchviz.cli.lesson_results import result_lines
 from dispatchviz.lessons.answers import Answer, AnswersError, KeptAnswers, read_answers
 from dispatchviz.lessons.catalog import lesson_named
 from dispatchviz.lessons.guide import Guide
-from dispatchviz.render.console import Console
 from dispatchviz.tui.commands.predicting import answered
-from dispatchviz.tui.questions.predictions.guesses import question_at
-from dispatchviz.tui.session import Session
+from dispatchviz.views.predictions.guesses import question_at
+from dispatchviz.views.session import Session
+from dispatchviz.views.text.console import Console
 from tests.cli.command import dispatchviz
 
 

@@ -12,21 +12,21 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from dispatchviz import shipped_examples
 from dispatchviz.cli.lesson_check import checked, problems, run_lesson
 from dispatchviz.cli.lesson_texts import DOTS, NEW, _asks, _code, _plain, hand_out, listed
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.what_if.offered_changes import offered_changes
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
 from dispatchviz.explain.predictions.trace_predictions import prediction_at
+from dispatchviz.foundation import shipped_examples
 from dispatchviz.lessons.catalog import lesson_after, lesson_named, lessons_in, shipped_lessons
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import Lesson, LessonError, read_lesson
 from dispatchviz.lessons.stops import FORMS, step_named
-from dispatchviz.tui.commands.guiding import said
 from dispatchviz.tui.commands.moves import move
 from dispatchviz.tui.commands.predicting import answered, masked
-from dispatchviz.tui.session import Session, Update
+from dispatchviz.views.lesson_rows import said
+from dispatchviz.views.session import Session, Update
 from tests.cli.command import dispatchviz
 
 LESSONS = [pytest.param(path, id=path.stem) for path in shipped_lessons()]

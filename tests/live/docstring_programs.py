@@ -15,8 +15,8 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dispatchviz.engines import engine_named
 from dispatchviz.live.installed_torch import installed_torch
+from dispatchviz.running.engines import engine_named
 
 MODULES = (
     "torch", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.utils", "torch.autograd",

@@ -7,9 +7,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from dispatchviz.engines import engine_named
-from dispatchviz.process.early_end import die_of
-from dispatchviz.program import run
+from dispatchviz.running.engines import engine_named
+from dispatchviz.running.process.early_end import die_of
+from dispatchviz.running.program import run
 
 
 def main() -> None:

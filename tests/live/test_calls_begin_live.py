@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz import program
-from dispatchviz.engines import engine_named
 from dispatchviz.explain.graph.backward_graph import backward_graph
 from dispatchviz.explain.graph.node_groups import groups
+from dispatchviz.running import program
+from dispatchviz.running.engines import engine_named
 from tests.module_blocks import BLOCKS, ON_ONE_LINE
-from tests.test_calls_begin import PROGRAMS, called, lines, source_of
+from tests.running.test_calls_begin import PROGRAMS, called, lines, source_of
 
 pytestmark = pytest.mark.torch
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from dispatchviz.cli.check_json import check_json
 from dispatchviz.cli.check_runs import check_cuda, check_model_has_all, checked, two_runs
 from dispatchviz.core.record import events as ev
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.checked import (
     Checked,
     alike,
@@ -22,14 +22,14 @@ from dispatchviz.explain.comparison.checked import (
 )
 from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.seen_by_both import seen_by_both
-from dispatchviz.program import run
-from dispatchviz.program_source import Code
-from dispatchviz.render.cards.check_json import check_json
-from dispatchviz.render.cards.check_text import check_lines
-from dispatchviz.render.console import Console
-from dispatchviz.shipped_examples import examples, folder
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.shipped_examples import examples, folder
+from dispatchviz.running.program import run
+from dispatchviz.running.program_source import Code
 from dispatchviz.trace import Trace
 from dispatchviz.tui.comparison.two_runs import Side
+from dispatchviz.views.cards.check_text import check_lines
+from dispatchviz.views.text.console import Console
 from tests.amounts import in_turn
 
 PROGRAM = """

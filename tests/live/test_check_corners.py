@@ -6,9 +6,9 @@ from __future__ import annotations
 import pytest
 
 from dispatchviz.cli.check_runs import WHERES, two_runs
-from dispatchviz.program_source import Code
-from dispatchviz.render.cards.check_text import check_lines
-from dispatchviz.render.console import Console
+from dispatchviz.running.program_source import Code
+from dispatchviz.views.cards.check_text import check_lines
+from dispatchviz.views.text.console import Console
 from tests.amounts import some
 
 BEGIN = "import torch\nF = torch.nn.functional\n"

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.cli.check_runs import WHERES, two_runs
-from dispatchviz.program_source import Code
-from dispatchviz.render.cards.check_text import check_lines
-from dispatchviz.render.console import Console
+from dispatchviz.running.program_source import Code
+from dispatchviz.views.cards.check_text import check_lines
+from dispatchviz.views.text.console import Console
 from tests.amounts import THOROUGH
 from tests.live.docstring_programs import BEGIN, examples, that_run
 

@@ -12,7 +12,7 @@ from dispatchviz.cli.check_runs import two_runs
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.checked import Checked
-from dispatchviz.program_source import Code
+from dispatchviz.running.program_source import Code
 
 pytestmark = pytest.mark.torch
 

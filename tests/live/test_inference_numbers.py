@@ -6,7 +6,7 @@ import pytest
 
 from dispatchviz.cli.check_runs import two_runs
 from dispatchviz.core.record import events as ev
-from dispatchviz.program_source import Code
+from dispatchviz.running.program_source import Code
 
 pytestmark = pytest.mark.torch
 

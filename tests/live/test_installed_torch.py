@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from dispatchviz.cli import main
-from dispatchviz.import_hook import torch_is_the_model
 from dispatchviz.live.installed_torch import InstalledTorchError, accelerator, build_text, installed_torch, release
 from dispatchviz.live.snapshot import read_snapshot
+from dispatchviz.running.import_hook import torch_is_the_model
 
 INIT = {
     "nothing": ("", "`import torch` finds .*, which is none"),

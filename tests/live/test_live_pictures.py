@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz import Trace, program
+from dispatchviz import Trace
 from dispatchviz.core.record import events as ev
-from dispatchviz.engines import engine_named
 from dispatchviz.explain.graph.backward_graph import backward_graph
 from dispatchviz.explain.graph.node_details import view_text
 from dispatchviz.explain.graph.saved_memory import memories
-from dispatchviz.render.graph.svg import svg, texts
+from dispatchviz.outputs.picture.svg import svg, texts
+from dispatchviz.running import program
+from dispatchviz.running.engines import engine_named
 from tests.amounts import some
 from tests.explain.graph.test_saved_memory import PROGRAM
 from tests.live.live_programs import PROGRAMS

@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz import Trace, program
+from dispatchviz import Trace
 from dispatchviz.cli import main
 from dispatchviz.core.record import events as ev
-from dispatchviz.engines import engine_named
 from dispatchviz.explain.sentences.rules.knowledge import KNOWN
 from dispatchviz.live.installed_torch import accelerator, cuda_text, installed_torch
-from dispatchviz.plain_views import BECAUSE, LOG, THEN_AND_NOW, view_names, view_text
-from dispatchviz.render.log.text_log import text_log
+from dispatchviz.outputs.log.text_log import text_log
+from dispatchviz.outputs.step.step_text import BECAUSE, LOG, THEN_AND_NOW, view_names, view_text
+from dispatchviz.running import program
+from dispatchviz.running.engines import engine_named
 from tests.amounts import some
 from tests.live.live_programs import PROGRAMS
 

@@ -9,7 +9,7 @@ import pytest
 
 import dispatchviz
 from dispatchviz.core.record.events import Dispatched
-from dispatchviz.recording import EngineName
+from dispatchviz.running.recording import EngineName
 
 pytestmark = pytest.mark.torch
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET
 
-from dispatchviz import Trace, program
+from dispatchviz import Trace
 from dispatchviz.core.keys.key_set import highest
 from dispatchviz.core.record import events as ev
-from dispatchviz.engines import engine_named
 from dispatchviz.explain.cells.computed_table import SKIPPED, kept_rows
 from dispatchviz.explain.keys.key_layouts import layout_of
 from dispatchviz.explain.keys.own_numbers import own_cell, own_shown
@@ -22,6 +21,8 @@ from dispatchviz.live.installed_torch import DESCRIBED, installed_torch, release
 from dispatchviz.live.kernel_calls import hands_out_kernels
 from dispatchviz.live.key_numbers import OURS, KeyNumbers, key_layout
 from dispatchviz.live.registration import UNKNOWN_FILE, filled_cells
+from dispatchviz.running import program
+from dispatchviz.running.engines import engine_named
 from tests.live.live_programs import PROGRAMS
 from tests.live.test_quiet import run
 

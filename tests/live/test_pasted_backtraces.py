@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.cli import main
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.calls.backtraces.cpp_names import plain_name, wrapped_function
 from dispatchviz.explain.calls.backtraces.function_roles import known_function
 from dispatchviz.explain.calls.backtraces.native_frames import NativeFrame, native_frames, numbered
 from dispatchviz.explain.calls.backtraces.pasted_backtraces import read_backtraces
 from dispatchviz.explain.calls.call_stack import Frame
 from dispatchviz.explain.calls.folded_frames import OUTSIDE, folded
+from dispatchviz.foundation.errors import DispatchvizError
 from scripts.backtraces import our_frames
 from truth import records
 from truth.questions.backtraces import CASES

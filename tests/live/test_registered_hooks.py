@@ -7,12 +7,12 @@ import pytest
 from dispatchviz.cli.check_runs import two_runs
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.engines import engine_named
 from dispatchviz.explain.comparison.checked import Checked
 from dispatchviz.explain.comparison.seen_by_both import seen_by_both
 from dispatchviz.explain.graph.node.node_hooks import hooks_of
-from dispatchviz.program import run
-from dispatchviz.program_source import Code
+from dispatchviz.running.engines import engine_named
+from dispatchviz.running.program import run
+from dispatchviz.running.program_source import Code
 
 pytestmark = pytest.mark.torch
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.cli import main
-from dispatchviz.live.difference_text import difference_lines, operator_lines
 from dispatchviz.live.snapshot import Snapshot, write_snapshot
 from dispatchviz.live.snapshot_difference import (
     AliasChange,
@@ -19,7 +18,8 @@ from dispatchviz.live.snapshot_difference import (
     SchemaChange,
     difference,
 )
-from dispatchviz.render.console import Console
+from dispatchviz.views.cards.difference_text import difference_lines, operator_lines
+from dispatchviz.views.text.console import Console
 
 from .snapshots import OLD, changed, kernels, operator, with_kernels
 

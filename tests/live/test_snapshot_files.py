@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from dispatchviz.cli.snapshot_command import check_snapshot
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record.trace_file import looks_like_trace
 from dispatchviz.core.table.dump import dump_state, dump_table
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.live.snapshot import SnapshotError, read_snapshot, snapshot_registry, snapshot_text, write_snapshot
-from dispatchviz.output import check_snapshot, looks_like_snapshot
+from dispatchviz.live.snapshot_file import looks_like_snapshot
 
 from .snapshots import OLD, changed
 

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.cli import main
-from dispatchviz.core.keys.keys import DispatchKey
-from dispatchviz.errors import DispatchvizError
-from dispatchviz.live.debugger import child_python
-from dispatchviz.live.debugger.elf_functions import functions_with
-from dispatchviz.live.debugger.stopped_call import layout_release, python_frames
-from dispatchviz.live.debugger.stops import (
+from dispatchviz.cli.real_stack import child_python
+from dispatchviz.cli.real_stack.elf_functions import functions_with
+from dispatchviz.cli.real_stack.stopped_call import layout_release, python_frames
+from dispatchviz.cli.real_stack.stops import (
     inner_functions,
     kernel_at,
     kernels,
     operator_and_kernels,
     returns_by_address,
 )
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.foundation.errors import DispatchvizError
 
 
 @pytest.mark.parametrize("text", ["add", "torch.add", "aten::add.Tensor", "add.Tensor"])

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from dispatchviz.live.debugger.child_python import child_python
-from dispatchviz.live.debugger.stops import stops_of
+from dispatchviz.cli.real_stack.child_python import child_python
+from dispatchviz.cli.real_stack.stops import stops_of
 from tests.cli.command import Ended, dispatchviz, script
 from tests.live.test_pasted_backtraces import WITHIN_ADD
 from tests.waiting import HANGS

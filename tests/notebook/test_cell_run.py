@@ -11,9 +11,9 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
-from dispatchviz.engines import MODEL
 from dispatchviz.notebook.cell import Cell
 from dispatchviz.notebook.cell_run import Ran, run_cell
+from dispatchviz.running.engines import MODEL
 from tests.steps import steps
 
 SOURCE = """\

@@ -13,10 +13,10 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
 from tests.cli.command import FORUM
-from tests.player.browser import CHROMIUM, Page, browser
+from tests.outputs.page.browser import CHROMIUM, Page, browser
 from tests.waiting import HANGS
 
 pytestmark = [pytest.mark.long, pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")]

@@ -13,11 +13,11 @@ import pytest
 
 from dispatchviz.core.keys.key_set import DispatchKeySet
 from dispatchviz.core.keys.keys import DispatchKey
-from dispatchviz.player.in_notebook import notebook_player
-from dispatchviz.program import run
-from dispatchviz.render.notebook.html import player_frame
-from dispatchviz.render.notebook.key_set_html import key_set_html
-from dispatchviz.render.notebook.trace_card import MOST, trace_html, trace_markdown, trace_svg, trace_text
+from dispatchviz.outputs.cell.html import player_frame
+from dispatchviz.outputs.cell.key_set_html import key_set_html
+from dispatchviz.outputs.cell.trace_card import MOST, trace_html, trace_markdown, trace_svg, trace_text
+from dispatchviz.outputs.page.in_notebook import notebook_player
+from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
 from tests.cli.command import FORUM
 

@@ -8,7 +8,7 @@ from types import FrameType
 
 import pytest
 
-from dispatchviz.process.children import Family, in_family
+from dispatchviz.running.process.children import Family, in_family
 
 
 def test_the_programs_line_forks(monkeypatch: pytest.MonkeyPatch) -> None:

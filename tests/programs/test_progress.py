@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from dispatchviz.process.progress import ERASED, LIMIT_HINT, Progress
+from dispatchviz.running.process.progress import ERASED, LIMIT_HINT, Progress
 from tests.waiting import HANGS
 
 
@@ -126,7 +126,7 @@ def test_a_short_recording_has_none_and_one_that_is_over_shows_no_more() -> None
 
 FORKS = """
 import os, time
-from dispatchviz.process import progress
+from dispatchviz.running.process import progress
 
 def threads(): return len(os.listdir("/proc/self/task"))
 

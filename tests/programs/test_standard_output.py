@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from dispatchviz.process.standard_output import told_of_writes
+from dispatchviz.running.process.standard_output import told_of_writes
 
 
 def _stream(line_buffering: bool = False) -> tuple[io.BytesIO, io.TextIOWrapper]:

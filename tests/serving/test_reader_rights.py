@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.cli.looked_up import look_up
-from dispatchviz.errors import DispatchvizError
-from dispatchviz.tui import keymap
+from dispatchviz.foundation import reader_rights
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.reader_rights import TOUCHES_FILES, permits
 from dispatchviz.tui.home.home_keymap import HOME_KEYMAP, home_keys
 from dispatchviz.tui.home.home_list import QUESTIONS, Home, program_entries
 from dispatchviz.tui.home.home_rows import help_rows, list_places
-from dispatchviz.tui.keymap import entries
-from dispatchviz.tui.layout.pane_choice import NO_CHOICE, PaneChoice, pin_note
-from dispatchviz.tui.session import Session
-from dispatchviz.tui.terminal import reader_rights
 from dispatchviz.tui.terminal.keymaps import KEYMAPS
-from dispatchviz.tui.terminal.reader_rights import TOUCHES_FILES, permits
+from dispatchviz.views import keymap
+from dispatchviz.views.keymap import entries
+from dispatchviz.views.layout.pane_choice import NO_CHOICE, PaneChoice, pin_note
+from dispatchviz.views.session import Session
 from tests.tui.random_keys import KEYS, Anyone
 from tests.tui.screens import Reader, read_session
 from tests.tui.synthetic import forum

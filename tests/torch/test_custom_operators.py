@@ -12,7 +12,7 @@ import dispatchviz.torch as torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.render.log.torch_log import torch_log
+from dispatchviz.outputs.log.torch_log import torch_log
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 import dispatchviz.torch as model
 from dispatchviz.core.table.library import process
 from dispatchviz.core.thread.warning import reset_warnings
-from dispatchviz.process_state import clean_process_state
+from dispatchviz.running.process_state import clean_process_state
 from tests.amounts import in_turn
 from truth import records
 from truth.programs.library import PROGRAMS, run

@@ -17,7 +17,7 @@ import dispatchviz.torch as model
 from dispatchviz.core.bindings import python_bindings_manual
 from dispatchviz.core.bindings.binding import bind
 from dispatchviz.core.generated import python_bindings
-from dispatchviz.import_hook import torch_is_the_model
+from dispatchviz.running.import_hook import torch_is_the_model
 from dispatchviz.torch.lacking_methods import LACKING
 from tests.amounts import some
 

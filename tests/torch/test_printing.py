@@ -26,7 +26,7 @@ def test_tensors_inside_transforms(question: str) -> None:
 
 
 def test_options_hold_for_one_program() -> None:
-    from dispatchviz.process_state import clean_process_state
+    from dispatchviz.running.process_state import clean_process_state
 
     with clean_process_state():
         torch.set_printoptions(precision=1)

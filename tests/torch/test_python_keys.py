@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from dispatchviz.import_hook import torch_is_the_model
-from dispatchviz.process_state import clean_process_state
+from dispatchviz.running.import_hook import torch_is_the_model
+from dispatchviz.running.process_state import clean_process_state
 from truth import records
 from truth.questions.python_keys import printed, programs, seen, seen_by_wrappers, seen_programs
 

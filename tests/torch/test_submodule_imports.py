@@ -9,7 +9,7 @@ from textwrap import dedent
 import pytest
 
 from dispatchviz.core.record.events import Printed
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 
 PROGRAMS = {
     "the module of a function leaves the function where it is": (

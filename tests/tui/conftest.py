@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from dispatchviz.tui.keymap import use
 from dispatchviz.tui.terminal.keymaps import VARIABLE
+from dispatchviz.views.keymap import use
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from dispatchviz.cli.looked_up import look_up
-from dispatchviz.shipped_examples import examples
+from dispatchviz.foundation.shipped_examples import examples
 from dispatchviz.tui.home.home_app import HomeApp
 from dispatchviz.tui.home.home_list import QUESTIONS, Home, program_entries
 from dispatchviz.tui.home.home_replies import Chosen

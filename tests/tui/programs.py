@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from dispatchviz.testing import event
 from tests.steps import step
 

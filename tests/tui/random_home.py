@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from dispatchviz.cli.looked_up import look_up
 from dispatchviz.tui.home.home_app import HomeApp
 from dispatchviz.tui.home.home_keymap import HOME_KEYMAP
-from dispatchviz.tui.keymap import KEYMAP
+from dispatchviz.views.keymap import KEYMAP
 
 from .home_reader import began, home_with
 from .random_keys import ENDS, SIZES, Anyone

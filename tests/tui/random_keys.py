@@ -22,8 +22,8 @@ from textual.pilot import Pilot
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.app import StepperApp
-from dispatchviz.tui.keymap import KEYMAP
-from dispatchviz.tui.session import Session
+from dispatchviz.views.keymap import KEYMAP
+from dispatchviz.views.session import Session
 
 from .odd_answers import ODD_ANSWERS
 from .screens import Reader

@@ -14,7 +14,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.levels import ALL
 from dispatchviz.tui.app import StepperApp
 from dispatchviz.tui.commands.moves import move
-from dispatchviz.tui.session import Session
+from dispatchviz.views.session import Session
 from tests.waiting import HANGS
 
 SIZES = [(80, 24), (100, 30), (120, 40), (200, 60)]

@@ -6,8 +6,8 @@ import pytest
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.app import show
-from dispatchviz.tui.layout.pane_layout import PANES
 from dispatchviz.tui.widgets.pane_view import PaneView
+from dispatchviz.views.layout.pane_layout import PANES
 from tests.hostile_texts import raw
 from tests.steps import last_step
 

@@ -12,12 +12,12 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.trace_index.display_names import plain_node
 from dispatchviz.tui.commands.stopping import toggle
-from dispatchviz.tui.cursor.breakpoints.breakpoint import Breakpoint
-from dispatchviz.tui.cursor.breakpoints.conditions import OF_EVERY_STEP, clauses_of
-from dispatchviz.tui.cursor.breakpoints.hunt import Hunt
-from dispatchviz.tui.cursor.breakpoints.typed_breakpoints import breakpoint_named, refusal
-from dispatchviz.tui.cursor.breakpoints.typed_places import KINDS
-from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.views.cursor.breakpoints.breakpoint import Breakpoint
+from dispatchviz.views.cursor.breakpoints.conditions import OF_EVERY_STEP, clauses_of
+from dispatchviz.views.cursor.breakpoints.hunt import Hunt
+from dispatchviz.views.cursor.breakpoints.typed_breakpoints import breakpoint_named, refusal
+from dispatchviz.views.cursor.breakpoints.typed_places import KINDS
+from dispatchviz.views.cursor.cursor import Cursor
 from tests.explain.programs import traced
 from tests.steps import last_step, step, steps
 from truth.programs import PROGRAMS

@@ -7,9 +7,9 @@ from pathlib import Path
 from dispatchviz.core.record.events import KeySetComputed
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.codegen.operator_at_step import operator_at
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from dispatchviz.testing import call, node_ran
-from dispatchviz.tui.text.marked_console import MarkedConsole, spans
+from dispatchviz.views.text.marked_console import MarkedConsole, spans
 from tests.steps import line, step
 
 from .screens import Reader, read

@@ -9,14 +9,14 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.outline.levels import LEVELS
-from dispatchviz.shown_text import shown
+from dispatchviz.foundation.shown_text import shown
 from dispatchviz.trace import Trace
 from dispatchviz.tui.comparison import comparison_rows
 from dispatchviz.tui.comparison.comparison_actions import COMPARISON_ACTIONS
 from dispatchviz.tui.comparison.comparison_app import ComparisonApp
 from dispatchviz.tui.comparison.comparison_keymap import COMPARISON_KEYMAP
 from dispatchviz.tui.comparison.comparison_state import Compared, Several, opened
-from dispatchviz.tui.keymap import FOOTER_KEYS
+from dispatchviz.views.keymap import FOOTER_KEYS
 from tests.amounts import amount
 from tests.explain.comparison.runs import traced
 from tests.explain.comparison.test_aligned_rows import LOOP, PAIRS

@@ -11,10 +11,11 @@ from rich.style import Style
 from textual.color import BLACK
 from textual.theme import BUILTIN_THEMES
 
+from dispatchviz.tui.terminal.contrast import LEAST, contrast, muted, readable
+from dispatchviz.tui.terminal.palette import Palette, Readable
 from dispatchviz.tui.terminal.terminal_app import KeptThemes, TerminalApp
-from dispatchviz.tui.text.contrast import LEAST, contrast, muted, readable
-from dispatchviz.tui.text.palette import ROLES, Palette, Readable
-from dispatchviz.tui.text.styled_line import line
+from dispatchviz.views.text.roles import ROLES
+from dispatchviz.views.text.styled_line import line
 from tests.amounts import some
 
 from .screens import Reader, read

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from dispatchviz.core.record.events import ErrorRaised, ImplEntered, SourceLine
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.tui.cursor.cursor import REMEMBERED, Cursor
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.cursor.stepping_cursor import REMEMBERED
 from tests.steps import last_step, line, step
 
 from .synthetic import forum, nested, raising

@@ -6,8 +6,8 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.testing import redispatch
-from dispatchviz.tui.cursor.breakpoints.breakpoint import Breakpoint
-from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.views.cursor.breakpoints.breakpoint import Breakpoint
+from dispatchviz.views.cursor.cursor import Cursor
 from tests.steps import line, step, steps
 
 from .screens import SIZES, Reader, read

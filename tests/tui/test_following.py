@@ -16,7 +16,7 @@ from dispatchviz import torch
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.core.record.unfinished_files import unfinished_name
-from dispatchviz.tui.session import Session
+from dispatchviz.views.session import Session
 from tests.explain.programs import traced
 
 from .screens import Reader, read_session

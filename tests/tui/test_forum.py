@@ -9,7 +9,7 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from dispatchviz.testing import call, event, node_created, node_ran, redispatch
 from tests.steps import last_step, step
 

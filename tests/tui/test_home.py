@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.program import run
-from dispatchviz.shipped_examples import examples
+from dispatchviz.foundation.shipped_examples import examples
+from dispatchviz.running.program import run
 from dispatchviz.tui.home import home_rows
 from dispatchviz.tui.home.home_actions import HOME_ACTIONS
 from dispatchviz.tui.home.home_app import HomeApp
@@ -19,8 +19,8 @@ from dispatchviz.tui.home.home_list import QUESTION, Home, program_entries
 from dispatchviz.tui.home.home_questions import common_beginning, paths
 from dispatchviz.tui.home.home_replies import Chosen
 from dispatchviz.tui.home.kept_trace import ago, facts_of, in_bytes
-from dispatchviz.tui.keymap import FOOTER_KEYS
 from dispatchviz.tui.terminal.keymaps import KEYMAPS, use_named
+from dispatchviz.views.keymap import FOOTER_KEYS
 
 from .home_reader import home_with, read_home
 from .screens import SIZES, Reader

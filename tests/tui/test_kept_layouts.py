@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.tui.layout.kept_layouts import layouts_file, read_layouts, write_layouts
-from dispatchviz.tui.layout.pane_layout import CALLS, KEYS, SOURCE, STEPS
+from dispatchviz.views.layout.kept_layouts import layouts_file, read_layouts, write_layouts
+from dispatchviz.views.layout.pane_layout import CALLS, KEYS, SOURCE, STEPS
 from tests.steps import step
 
 from .screens import Reader, read

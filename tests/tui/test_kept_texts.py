@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.tui.cursor.kept_texts import KeptTexts
+from dispatchviz.views.cursor.kept_texts import KeptTexts
 
 NOT_OURS = ["something else", "[]", '{"marks": 3}', '{"other": {}}', b"\xff\xfe", "{" * 100, "[" * 100_000]
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from dispatchviz.foundation import reader_rights
 from dispatchviz.tui.app import StepperApp
-from dispatchviz.tui.session import Session
-from dispatchviz.tui.terminal import reader_rights
 from dispatchviz.tui.terminal.kept_theme import read_theme, settings_file, write_theme
+from dispatchviz.views.session import Session
 
 from .screens import Reader, read
 from .synthetic import forum

@@ -12,12 +12,12 @@ from dispatchviz.explain.calls.key_set_lanes import INCLUDED, UNITED, WINNER, st
 from dispatchviz.explain.calls.key_set_stages import stage_name, stage_sentence, stages_at
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.testing import redispatch
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.cursor.key_set_walk import walk, walk_back
-from dispatchviz.tui.layout.pane_layout import CALLS, KEYS, STEPS
 from dispatchviz.tui.screens.help_screen import help_rows
 from dispatchviz.tui.widgets.bar import Bar
 from dispatchviz.tui.widgets.pane_view import PaneView
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.cursor.key_set_walk import walk, walk_back
+from dispatchviz.views.layout.pane_layout import CALLS, KEYS, STEPS
 from tests.steps import step
 
 from .programs import cat, example, the_call

@@ -8,10 +8,10 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.calls.key_set_lanes import STAGES
 from dispatchviz.testing import event
-from dispatchviz.tui.layout.pane_layout import KEYS
-from dispatchviz.tui.panes.key_set_pane import rows, rows_at
-from dispatchviz.tui.panes.key_set_table import table
 from dispatchviz.tui.screens.step_text_screen import step_text
+from dispatchviz.views.layout.pane_layout import KEYS
+from dispatchviz.views.panes.key_set_pane import rows, rows_at
+from dispatchviz.views.panes.key_set_table import table
 from tests.steps import step
 
 from .programs import LONG_NAMES, cat, example, the_call

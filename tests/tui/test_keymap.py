@@ -8,14 +8,16 @@ import pytest
 
 from dispatchviz.tui.actions import ACTIONS
 from dispatchviz.tui.app import StepperApp
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.keymap import FOOTER_KEYS, GOES_BACK, GOES_HOME, KEYMAP, QUITS, Leaving, key_of
-from dispatchviz.tui.layout.pane_layout import PANES
-from dispatchviz.tui.panes.bars.footer_bar import footer_row
-from dispatchviz.tui.panes.bars.why_bar import first_notes
-from dispatchviz.tui.screens.help_screen import ABOUT, help_rows
+from dispatchviz.tui.commands.focused_pane import FOCUS_ACTIONS
+from dispatchviz.tui.screens.help_screen import help_rows
 from dispatchviz.tui.screens.stepper_screen import StepperScreen
-from dispatchviz.tui.session import Session
+from dispatchviz.views.bars.footer_bar import footer_row
+from dispatchviz.views.bars.why_bar import first_notes
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.keymap import FOOTER_KEYS, GOES_BACK, GOES_HOME, KEYMAP, QUITS, Leaving, key_of
+from dispatchviz.views.layout.pane_layout import PANES
+from dispatchviz.views.pane_help import ABOUT
+from dispatchviz.views.session import Session
 
 from .screens import Reader, read_session
 from .synthetic import forum, raising
@@ -29,7 +31,7 @@ def test_every_action_exists() -> None:
     for entry in KEYMAP:
         name, _, argument = entry.action.removeprefix("app.").partition("(")
         owner = StepperApp if entry.action.startswith("app.") else StepperScreen
-        assert name in ACTIONS or hasattr(owner, f"action_{name}")
+        assert name in ACTIONS or name in FOCUS_ACTIONS or hasattr(owner, f"action_{name}")
         if name in ("move", "jump"):
             assert hasattr(Cursor, argument.strip("')"))
 

@@ -9,9 +9,6 @@ from string import ascii_letters
 import pytest
 
 from dispatchviz.cli.options import KEYMAPS as NAMES_IN_OPTIONS
-from dispatchviz.tui import keymap as keymap_module
-from dispatchviz.tui.keymap import DEFAULT, KEYMAP, Key, Keymap, in_force, key_of, pane_key, use
-from dispatchviz.tui.panes.bars.footer_bar import footer_row
 from dispatchviz.tui.screens.help_screen import help_rows
 from dispatchviz.tui.terminal.keymaps import (
     GDB,
@@ -23,6 +20,9 @@ from dispatchviz.tui.terminal.keymaps import (
     use_from_environment,
     use_named,
 )
+from dispatchviz.views import keymap as keymap_module
+from dispatchviz.views.bars.footer_bar import footer_row
+from dispatchviz.views.keymap import DEFAULT, KEYMAP, Key, Keymap, in_force, key_of, pane_key, use
 from tests.cli.command import dispatchviz
 from tests.steps import last_step
 

@@ -7,11 +7,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.layout import needed_panes, pane_layout
-from dispatchviz.tui.layout.needed_panes import Shown
-from dispatchviz.tui.layout.pane_choice import PaneChoice
-from dispatchviz.tui.layout.pane_layout import (
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.layout import needed_panes, pane_layout
+from dispatchviz.views.layout.needed_panes import Shown
+from dispatchviz.views.layout.pane_choice import PaneChoice
+from dispatchviz.views.layout.pane_layout import (
     CALLS,
     CELL,
     ENGINE,
@@ -27,7 +27,7 @@ from dispatchviz.tui.layout.pane_layout import (
     THREAD,
     Frame,
 )
-from dispatchviz.tui.layout.screen_plan import Scene
+from dispatchviz.views.layout.screen_plan import Scene
 from tests.steps import step
 
 from .screens import SIZES

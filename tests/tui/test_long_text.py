@@ -6,13 +6,13 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.panes import source_pane
-from dispatchviz.tui.panes.bars.header_bar import header_rows
-from dispatchviz.tui.panes.bars.why_bar import needed_rows
-from dispatchviz.tui.text import code_colours
-from dispatchviz.tui.text.long_text import LONGEST, cut_row, cut_text
-from dispatchviz.tui.text.styled_line import line
+from dispatchviz.views.bars.header_bar import header_rows
+from dispatchviz.views.bars.why_bar import needed_rows
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.panes import source_pane
+from dispatchviz.views.text import code_colours
+from dispatchviz.views.text.long_text import LONGEST, cut_row, cut_text
+from dispatchviz.views.text.styled_line import line
 
 from .screens import Reader, read
 from .synthetic import Tape, awkward

@@ -9,8 +9,9 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.whole_stack import whole_stack
 from dispatchviz.explain.graph.engine_state import engine_state
 from dispatchviz.testing import event
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.layout.pane_layout import (
+from dispatchviz.views.bars.header_bar import header_rows
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.layout.pane_layout import (
     CALLS,
     ENGINE,
     OUTPUT,
@@ -22,13 +23,12 @@ from dispatchviz.tui.layout.pane_layout import (
     TENSORS,
     THREAD,
 )
-from dispatchviz.tui.panes import engine_pane
-from dispatchviz.tui.panes.bars.header_bar import header_rows
-from dispatchviz.tui.panes.calls_pane import whole_rows
-from dispatchviz.tui.panes.pane_list import PANES as TITLED
-from dispatchviz.tui.panes.pane_list import rows_of
-from dispatchviz.tui.text.line_fitting import from_cell, wrap
-from dispatchviz.tui.text.styled_line import line
+from dispatchviz.views.panes import engine_pane
+from dispatchviz.views.panes.calls_pane import whole_rows
+from dispatchviz.views.panes.pane_list import PANES as TITLED
+from dispatchviz.views.panes.pane_list import rows_of
+from dispatchviz.views.text.line_fitting import from_cell, wrap
+from dispatchviz.views.text.styled_line import line
 from tests.explain.programs import traced
 from tests.steps import step
 from tests.tui.programs import example

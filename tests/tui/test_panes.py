@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.tui.keymap import KEYMAP
-from dispatchviz.tui.layout import needed_panes, pane_layout
-from dispatchviz.tui.layout.pane_layout import (
+from dispatchviz.views.keymap import KEYMAP
+from dispatchviz.views.layout import needed_panes, pane_layout
+from dispatchviz.views.layout.pane_layout import (
     CELL,
     ENGINE,
     GRAPH,
@@ -21,9 +21,9 @@ from dispatchviz.tui.layout.pane_layout import (
     TENSORS,
     THREAD,
 )
-from dispatchviz.tui.panes import pane_list
-from dispatchviz.tui.panes.nothing_said import nothing
-from dispatchviz.tui.screens.help_screen import ABOUT
+from dispatchviz.views.pane_help import ABOUT
+from dispatchviz.views.panes import pane_list
+from dispatchviz.views.panes.nothing_said import nothing
 from tests.steps import step
 
 from .synthetic import forum
@@ -33,16 +33,16 @@ BESIDE = [pane for pane in PANES if pane != STEPS]
 
 @pytest.mark.parametrize("pane", PANES)
 def test_every_pane_has_a_key_a_help_and_rows(pane: int) -> None:
-    assert f"pane({pane})" in {entry.action for entry in KEYMAP}, "tui/keymap.py"
+    assert f"pane({pane})" in {entry.action for entry in KEYMAP}, "views/keymap.py"
     assert pane in ABOUT, "tui/screens/help_screen.py"
-    assert pane in pane_layout.ROWS_WANTED, "tui/layout/pane_layout.py"
-    assert pane in pane_layout.PANE_NAMES, "tui/layout/pane_layout.py"
+    assert pane in pane_layout.ROWS_WANTED, "views/layout/pane_layout.py"
+    assert pane in pane_layout.PANE_NAMES, "views/layout/pane_layout.py"
 
 
 @pytest.mark.parametrize("pane", BESIDE)
 def test_every_pane_beside_the_steps_is_made_and_may_be_shown(pane: int) -> None:
-    assert pane in pane_list.PANES, "tui/panes/pane_list.py"
-    assert pane in needed_panes.OTHERWISE, "tui/layout/needed_panes.py"
+    assert pane in pane_list.PANES, "views/panes/pane_list.py"
+    assert pane in needed_panes.OTHERWISE, "views/layout/needed_panes.py"
     assert isinstance(pane_list.rows_of(pane_list.PANES[pane][1])(forum(), 0, 40), list)
 
 

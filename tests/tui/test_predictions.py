@@ -20,19 +20,19 @@ from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.testing import call
 from dispatchviz.tui.commands.moves import jump, move
 from dispatchviz.tui.commands.predicting import answered, forgotten, guess_note, masked, started
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.layout.pane_layout import CELL, ENGINE, GRAPH, KEYS, SMALLEST, TABLE
-from dispatchviz.tui.layout.screen_plan import Scene
-from dispatchviz.tui.panes import graph_pane
-from dispatchviz.tui.panes.bars.why_bar import needed_rows
-from dispatchviz.tui.panes.nothing_said import nothing
-from dispatchviz.tui.panes.step_rows import step_row
-from dispatchviz.tui.questions.predictions.asking import FAR, NEAR
-from dispatchviz.tui.questions.predictions.question_rows import question_rows, verdict
-from dispatchviz.tui.questions.predictions.spoilers import ASKED_FIRST, hidden, without_hidden, without_step
 from dispatchviz.tui.screens.guesses_screen import GuessesScreen
 from dispatchviz.tui.screens.prediction_screen import PredictionScreen, PredictionView
-from dispatchviz.tui.session import Session, Update
+from dispatchviz.views.bars.why_bar import needed_rows
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.layout.pane_layout import CELL, ENGINE, GRAPH, KEYS, SMALLEST, TABLE
+from dispatchviz.views.layout.screen_plan import Scene
+from dispatchviz.views.panes import graph_pane
+from dispatchviz.views.panes.nothing_said import nothing
+from dispatchviz.views.panes.step_rows import step_row
+from dispatchviz.views.predictions.asking import FAR, NEAR
+from dispatchviz.views.predictions.question_rows import question_rows, verdict
+from dispatchviz.views.predictions.spoilers import ASKED_FIRST, hidden, without_hidden, without_step
+from dispatchviz.views.session import Session, Update
 from tests.explain.programs import traced
 from tests.steps import line, step
 

@@ -9,20 +9,20 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.outline.levels import DEFAULT
-from dispatchviz.program import run
-from dispatchviz.program_source import Code
-from dispatchviz.tui import keymap
+from dispatchviz.running.program import run
+from dispatchviz.running.program_source import Code
 from dispatchviz.tui.app import StepperApp
 from dispatchviz.tui.commands import autoplay
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.layout.pane_choice import PaneChoice
-from dispatchviz.tui.layout.pane_layout import GRAPH, KEYS, SMALLEST, SOURCE, STEPS
-from dispatchviz.tui.layout.presenter_plan import MARGIN, second_pane
-from dispatchviz.tui.layout.screen_plan import Scene
-from dispatchviz.tui.session import Session
 from dispatchviz.tui.terminal.keymaps import KEYMAPS
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import line
+from dispatchviz.tui.terminal.palette import Palette
+from dispatchviz.views import keymap
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.layout.pane_choice import PaneChoice
+from dispatchviz.views.layout.pane_layout import GRAPH, KEYS, SMALLEST, SOURCE, STEPS
+from dispatchviz.views.layout.presenter_plan import MARGIN, second_pane
+from dispatchviz.views.layout.screen_plan import Scene
+from dispatchviz.views.session import Session
+from dispatchviz.views.text.styled_line import line
 from tests.steps import step
 
 from .screens import SIZES, Reader, read, read_session
@@ -174,14 +174,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    begun = StepperApp._play_on
-
-    def play_on(app: StepperApp) -> None:
-        with monkeypatch.context() as patch:
-            patch.setattr(app, "set_timer", made.set_timer)
-            begun(app)
-
-    monkeypatch.setattr(StepperApp, "_play_on", play_on)
+    monkeypatch.setattr(StepperApp, "play_after", lambda app, seconds: made.set_timer(seconds, app.play))
     return made
 
 
@@ -261,10 +254,10 @@ def test_it_plays_the_rows_that_are_seen_four_seconds_each(clock: Clock) -> None
     async def story(reader: Reader) -> None:
         rows = list(reader.app.session.cursor.rows)
         await reader.press("space")
-        while reader.app._playing is not None:
+        while reader.app.playing.is_on:
             reader.app.play()
             await reader.answered()
-            if reader.app._playing is not None:
+            if reader.app.playing.is_on:
                 assert reader.at in rows
         assert reader.at == rows[-1]
         assert clock.seconds == [4.0] * len(rows)

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from dispatchviz.tui.keymap import SHOWN
-from dispatchviz.tui.session import Session
+from dispatchviz.views.keymap import SHOWN
+from dispatchviz.views.session import Session
 from tests.cli.command import dispatchviz
 from tests.explain.programs import traced
 

@@ -12,11 +12,11 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.app import StepperApp
 from dispatchviz.tui.commands import browser, sharing
-from dispatchviz.tui.cursor.breakpoints.breakpoint import Breakpoint
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.cursor.saved_marks import Marks
-from dispatchviz.tui.cursor.step_search import all_hits
-from dispatchviz.tui.session import Session
+from dispatchviz.views.cursor.breakpoints.breakpoint import Breakpoint
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.cursor.saved_marks import Marks
+from dispatchviz.views.cursor.step_search import all_hits
+from dispatchviz.views.session import Session
 from tests.steps import last_step, step
 from tests.waiting import HANGS
 

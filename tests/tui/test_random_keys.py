@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.tui.cursor.breakpoints.typed_breakpoints import breakpoint_named, refusal
-from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.questions.step_question import step_named
 from dispatchviz.tui.terminal.keymaps import use_named
+from dispatchviz.views.cursor.breakpoints.typed_breakpoints import breakpoint_named, refusal
+from dispatchviz.views.cursor.cursor import Cursor
 
 from . import random_home
 from .odd_answers import ODD_ANSWERS

@@ -10,9 +10,9 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.cells.registration.lit_table import lit_table
 from dispatchviz.explain.cells.registration.program_registrations import history_at, history_here, operator_here
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from dispatchviz.testing import call
-from dispatchviz.tui.screens.registration_rows import history_rows
+from dispatchviz.views.details.registration_rows import history_rows
 from tests.steps import line, step
 
 from .screens import Reader, read

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.layout.pane_choice import PaneChoice, pin_note
-from dispatchviz.tui.layout.pane_layout import GRAPH, KEYS, SMALLEST, STEPS, Box
-from dispatchviz.tui.layout.screen_plan import Scene
-from dispatchviz.tui.text.styled_line import line
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.layout.pane_choice import PaneChoice, pin_note
+from dispatchviz.views.layout.pane_layout import GRAPH, KEYS, SMALLEST, STEPS, Box
+from dispatchviz.views.layout.screen_plan import Scene
+from dispatchviz.views.text.styled_line import line
 
 from .screens import SIZES
 from .synthetic import forum

@@ -9,12 +9,12 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events import AnyEvent, KernelReturned, NameBound, NodeCreated, SourceLine
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from dispatchviz.testing import Pattern, node_created, redispatch
 from dispatchviz.tui.commands.move_notes import hit_note
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.cursor.step_search import Search, all_hits
 from dispatchviz.tui.widgets.step_list import StepList
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.cursor.step_search import Search, all_hits
 from tests.steps import last_step, line, steps
 
 from .synthetic import big, forum

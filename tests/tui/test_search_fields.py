@@ -12,11 +12,11 @@ from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.tui.commands.move_notes import nothing_has
 from dispatchviz.tui.commands.searching import meanwhile
-from dispatchviz.tui.cursor.search_fields import NAMING, tensors_in
-from dispatchviz.tui.cursor.search_query import FIELDS, Query, query_of
-from dispatchviz.tui.cursor.step_search import Search, all_hits, still_hits
-from dispatchviz.tui.cursor.unknown_names import unknown_name
-from dispatchviz.tui.session import Session
+from dispatchviz.views.cursor.search_fields import NAMING, tensors_in
+from dispatchviz.views.cursor.search_query import FIELDS, Query, query_of
+from dispatchviz.views.cursor.step_search import Search, all_hits, still_hits
+from dispatchviz.views.cursor.unknown_names import unknown_name
+from dispatchviz.views.session import Session
 from tests.explain.programs import traced
 from tests.steps import line, step, steps
 from truth.programs import PROGRAMS

@@ -8,8 +8,8 @@ from textual.command import CommandList
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.testing import redispatch
-from dispatchviz.tui.keymap import KEYMAP
-from dispatchviz.tui.layout.pane_layout import CALLS, GRAPH, KEYS, SOURCE, STEPS
+from dispatchviz.views.keymap import KEYMAP
+from dispatchviz.views.layout.pane_layout import CALLS, GRAPH, KEYS, SOURCE, STEPS
 from tests.steps import last_step, line, step
 
 from .screens import Reader, read

@@ -6,12 +6,12 @@ import pytest
 
 from dispatchviz.explain.outline.levels import LEVELS
 from dispatchviz.explain.sentences.step_counts import number_of_steps, numbers_of_steps, part_of, place_of
-from dispatchviz.plain_views import print_step
-from dispatchviz.render.notebook.trace_card import trace_text
-from dispatchviz.tui.panes.bars.header_bar import header_rows
+from dispatchviz.outputs.cell.trace_card import trace_text
+from dispatchviz.outputs.step.step_text import print_step
 from dispatchviz.tui.questions.filter_question import FilterQuestion
 from dispatchviz.tui.questions.step_question import StepQuestion, place_named
-from dispatchviz.tui.session import Session
+from dispatchviz.views.bars.header_bar import header_rows
+from dispatchviz.views.session import Session
 from tests.steps import last_step
 
 from .synthetic import forum

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from dispatchviz.shown_text import JOINER, shown
-from dispatchviz.tui.text.line_fitting import columns, fit, paragraphs, wrap
-from dispatchviz.tui.text.styled_line import line
+from dispatchviz.foundation.shown_text import JOINER, shown
+from dispatchviz.views.text.line_fitting import columns, fit, paragraphs, wrap
+from dispatchviz.views.text.styled_line import line
 
 AWKWARD = ["[/]", "[a]", "f[N]", "[2, 3]", "[bold]x[/bold]", "\x1b[31mred", "a\tb\nc", "日本語", "\u202eabc", ""]
 

@@ -7,7 +7,7 @@ import pytest
 from dispatchviz.explain.sentences.then_and_now.reasons.all_reasons import REASONS
 from dispatchviz.explain.sentences.then_and_now.statements.past_statements import STATEMENTS
 from dispatchviz.testing import redispatch
-from dispatchviz.tui.screens.then_and_now_rows import LOOKS, reason_rows, statement_rows
+from dispatchviz.views.details.then_and_now_rows import LOOKS, reason_rows, statement_rows
 from tests.steps import step
 
 from .screens import Reader, read

@@ -9,8 +9,12 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.explain.things.thing import TensorThing
 from dispatchviz.testing import event
-from dispatchviz.tui.keymap import key_of, pane_key
-from dispatchviz.tui.layout.pane_layout import (
+from dispatchviz.tui.screens.cell_screen import CellScreen
+from dispatchviz.tui.screens.places_screen import PlacesScreen
+from dispatchviz.tui.screens.things_screen import ThingsScreen
+from dispatchviz.tui.widgets.chosen_rows import leads_somewhere
+from dispatchviz.views.keymap import key_of, pane_key
+from dispatchviz.views.layout.pane_layout import (
     CALLS,
     ENGINE,
     GRAPH,
@@ -21,11 +25,7 @@ from dispatchviz.tui.layout.pane_layout import (
     TABLE,
     TENSORS,
 )
-from dispatchviz.tui.panes import structured_pane
-from dispatchviz.tui.screens.cell_screen import CellScreen
-from dispatchviz.tui.screens.places_screen import PlacesScreen
-from dispatchviz.tui.screens.things_screen import ThingsScreen
-from dispatchviz.tui.widgets.chosen_rows import leads_somewhere
+from dispatchviz.views.panes import structured_pane
 from tests.explain.programs import traced
 from tests.steps import last_step, line, step
 

@@ -12,7 +12,7 @@ from dispatchviz.core.record.events import NodeCreated
 from dispatchviz.testing import redispatch
 from dispatchviz.tui.app import StepperApp
 from dispatchviz.tui.screens.stepper_screen import StepperScreen
-from dispatchviz.tui.session import Session
+from dispatchviz.views.session import Session
 from tests.steps import step
 
 from .screens import Reader, read

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dispatchviz.tui.text.styled_line import line
 from dispatchviz.tui.widgets.viewport import Viewport, title_row
+from dispatchviz.views.text.styled_line import line
 
 
 @given(st.integers(1, 500), st.integers(2, 60), st.integers(0, 499), st.integers(0, 9))

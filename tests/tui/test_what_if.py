@@ -15,14 +15,14 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.event_filter import read_only
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.divergences import compare
 from dispatchviz.explain.comparison.what_if.changed_request import ChangedRequest, changed_request
 from dispatchviz.explain.comparison.what_if.changes import read_change
 from dispatchviz.explain.comparison.what_if.offered_changes import not_offered, offered_changes
 from dispatchviz.explain.trace_index.enclosing_steps import source_line
-from dispatchviz.program import run
-from dispatchviz.program_source import Code
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.running.program import run
+from dispatchviz.running.program_source import Code
 from dispatchviz.testing import redispatch
 from dispatchviz.trace import Trace
 from dispatchviz.tui.app import StepperApp
@@ -30,7 +30,7 @@ from dispatchviz.tui.comparison.comparison_rows import list_row, why
 from dispatchviz.tui.comparison.comparison_state import Compared, opened
 from dispatchviz.tui.comparison.what_if.changed_process import ChangedProcess
 from dispatchviz.tui.comparison.what_if.what_if_screen import compared
-from dispatchviz.tui.session import Session, Update
+from dispatchviz.views.session import Session, Update
 from tests.explain.comparison.what_if.programs import FORUM, changed, written
 from tests.explain.comparison.what_if.test_changed_program import WITH
 from tests.steps import line, step
@@ -208,7 +208,7 @@ def test_a_killed_stepper_leaves_no_process_behind(tmp_path: Path) -> None:
     stepper = """if True:
         import os, sys
         from dispatchviz.explain.comparison.what_if.changes import read_change
-        from dispatchviz.program import run
+        from dispatchviz.running.program import run
         from dispatchviz.tui.comparison.what_if.changed_process import ChangedProcess
         process = ChangedProcess(run("script.py").trace, read_change("3: no_grad"), ())
         trace = process._folder

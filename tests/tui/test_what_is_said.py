@@ -8,10 +8,10 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.tui.commands import sharing
-from dispatchviz.tui.layout.pane_layout import why_height
-from dispatchviz.tui.panes.bars.why_bar import first_notes
-from dispatchviz.tui.session import Session
 from dispatchviz.tui.widgets.prompt import Prompt
+from dispatchviz.views.bars.why_bar import first_notes
+from dispatchviz.views.layout.pane_layout import why_height
+from dispatchviz.views.session import Session
 from tests.steps import last_step, step, steps
 
 from .programs import cat, example, the_call

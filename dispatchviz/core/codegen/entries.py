@@ -17,7 +17,7 @@ import yaml
 
 from dispatchviz.core.schema.function_schema import FunctionSchema, SchemaError
 from dispatchviz.core.schema.schema_parser import parse_schema
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.foundation.errors import DispatchvizError
 
 
 class SpecError(DispatchvizError):

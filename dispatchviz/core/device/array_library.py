@@ -18,7 +18,7 @@ from typing import Any
 import numpy
 
 from dispatchviz.core.device.visible_devices import VARIABLE, names_a_device
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.foundation.errors import DispatchvizError
 
 
 class DeviceUnavailable(DispatchvizError):

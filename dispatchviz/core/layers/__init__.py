@@ -3,6 +3,6 @@
 A module is executed when one of its names is first looked up.
 """
 
-from dispatchviz.lazy_modules import install_all_in
+from dispatchviz.foundation.lazy_modules import install_all_in
 
 install_all_in(__name__)

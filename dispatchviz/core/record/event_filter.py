@@ -19,7 +19,7 @@ import msgspec
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events import CONTAINERS, AnyEvent
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.foundation.errors import DispatchvizError
 
 KEYS = ("op", "line", "module", "step")
 

@@ -6,7 +6,7 @@ import re
 import shutil
 from typing import NamedTuple
 
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.foundation.errors import DispatchvizError
 
 
 class Limit(NamedTuple):

@@ -215,5 +215,6 @@ def _wait_for_end(native: int) -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    # Not resumed there: Python looks for other threads after that. ``do`` resumes, and so does ``process/children.py``.
+    # Not resumed there: Python looks for other threads after that. ``do`` resumes, and so does
+    # ``running/process/children.py``.
     os.register_at_fork(before=_pause_all)

@@ -25,7 +25,7 @@ from dispatchviz.core.schema.function_schema import FunctionSchema
 from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.table.operator_entry import FROM_SCHEMA
 from dispatchviz.core.table.registry import Registry
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.foundation.errors import DispatchvizError
 
 BOXED, UNBOXED, FALLS_THROUGH, TYPED = 1, 2, 4, 8
 """Flags of a registration: a boxed form, a typed form without symbolic sizes, a fallthrough, a C++ signature."""

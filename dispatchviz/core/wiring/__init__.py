@@ -1,5 +1,5 @@
 """The functions that implement PyTorch's registrations: the only room that imports all others."""
 
-from dispatchviz.lazy_modules import install
+from dispatchviz.foundation.lazy_modules import install
 
 install(__name__, ["hand_written_kernels"])

@@ -17,11 +17,11 @@ from dispatchviz.explain.keys.key_text import (
     runtime_name,
 )
 from dispatchviz.explain.sentences import functorch_sentences
-from dispatchviz.explain.sentences.english import capital, listed
 from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.trace_index.display_names import tensor_name, tensor_names
 from dispatchviz.explain.trace_index.enclosing_steps import around, excluder, includer, key_of_kernel
 from dispatchviz.explain.trace_index.trace_index import index, latest
+from dispatchviz.foundation.english import capital, listed
 
 
 def origin(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str:

@@ -12,7 +12,6 @@ from dispatchviz.explain.cells.cell_path import CallPath, call_path
 from dispatchviz.explain.cells.key_groups import grouped_keys_text
 from dispatchviz.explain.keys.key_text import is_autograd, is_backend, purpose, runtime_name, shown
 from dispatchviz.explain.keys.tensor_keys import backend_of, tensor_set
-from dispatchviz.explain.sentences.english import hexed, listed
 from dispatchviz.explain.sentences.sentence_claims import (
     BackendKeys,
     CallVisits,
@@ -22,6 +21,7 @@ from dispatchviz.explain.sentences.sentence_claims import (
     MissingRaises,
 )
 from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.foundation.english import hexed, listed
 
 K = DispatchKey
 

@@ -26,9 +26,9 @@ from dispatchviz.core.table.precedence import (
 )
 from dispatchviz.explain.cells.pytorch_tables import served
 from dispatchviz.explain.keys.alias_keys import ALIAS_TEXTS
-from dispatchviz.explain.sentences.english import counted, listed
 from dispatchviz.explain.sentences.sentence_claims import AliasKeys, CellHolds
 from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.foundation.english import counted, listed
 
 K = DispatchKey
 

@@ -14,9 +14,9 @@ from dispatchviz.explain.cells.pytorch_tables import YOURS, cell_of
 from dispatchviz.explain.cells.tried_registrations import IMPL, WITHOUT, Tried, kernel_of
 from dispatchviz.explain.keys.key_text import is_autograd, is_backend
 from dispatchviz.explain.keys.tensor_keys import backend_of
-from dispatchviz.explain.sentences.english import capital, counted, listed
 from dispatchviz.explain.sentences.sentence_claims import CellAfter, StaleAfter
 from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.foundation.english import capital, counted, listed
 
 K = DispatchKey
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from dispatchviz.core.keys.keys import CUSTOMIZABLE, NUM_BACKENDS, DispatchKey
-from dispatchviz.explain.sentences.english import listed
+from dispatchviz.foundation.english import listed
 
 K = DispatchKey
 

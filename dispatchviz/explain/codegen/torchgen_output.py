@@ -17,11 +17,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dispatchviz.core.table.operator_entry import OperatorEntry
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.codegen import generated_files
 from dispatchviz.explain.codegen.torchgen_cuts import pieces_of
 from dispatchviz.explain.codegen.torchgen_texts import Real
 from dispatchviz.explain.codegen.torchgen_yaml import Entries, Yaml, packaged
+from dispatchviz.foundation.errors import DispatchvizError
 
 
 def real(op: OperatorEntry) -> Real:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.codegen import generated_files
 from dispatchviz.explain.codegen.torchgen_texts import DERIVATIVES, NATIVE_FUNCTIONS, RealEntry
+from dispatchviz.foundation.errors import DispatchvizError
 
 BALLAST = ("abs", "empty", "as_strided", "as_strided_copy")
 """Families always given to torchgen: it cannot do without a derivative, and leaves out keys that no entry names

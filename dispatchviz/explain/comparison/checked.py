@@ -13,7 +13,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.divergences import Comparison, compare
 from dispatchviz.explain.comparison.seen_by_both import seen_by_both
 from dispatchviz.explain.keys.key_layouts import minor
-from dispatchviz.explain.sentences.english import counted
+from dispatchviz.foundation.english import counted
 
 OF_THE_MODEL = "dispatchviz's model"
 """By this errors and warnings name the model where it says that it is not as PyTorch."""

@@ -19,11 +19,11 @@ from dispatchviz.explain.comparison.tree_alignment import Difference
 from dispatchviz.explain.keys.key_names import recorded_key
 from dispatchviz.explain.keys.key_text import is_autograd, keys_text
 from dispatchviz.explain.sentences.dispatch_sentences import selected
-from dispatchviz.explain.sentences.english import capital, listed
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.display_names import described, plain_node, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around, within
+from dispatchviz.foundation.english import capital, listed
 
 
 class Run(NamedTuple):

@@ -9,8 +9,8 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.difference_sentences import Run, said
 from dispatchviz.explain.comparison.divergences import Comparison, Divergence, Lines
 from dispatchviz.explain.comparison.tree_alignment import Difference
-from dispatchviz.explain.sentences.english import capital, shortened
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
+from dispatchviz.foundation.english import capital, shortened
 
 WIDTH = 64
 """A line of the program is cut at this length."""

@@ -9,9 +9,9 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_text import call_text
 from dispatchviz.explain.cells.pytorch_tables import pytorch
 from dispatchviz.explain.comparison.event_facts import values
-from dispatchviz.explain.sentences.english import capital
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around, source_line, source_text
+from dispatchviz.foundation.english import capital
 
 _NO_GENERATOR = frozenset({"aten::native_dropout", "aten::rrelu_with_noise_functional"})
 """Operators that draw random numbers without a parameter for a generator."""

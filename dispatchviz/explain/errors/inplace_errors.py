@@ -14,12 +14,12 @@ from dispatchviz.explain.errors.version_counters import (
     invalidated_of,
     undetected_by,
 )
-from dispatchviz.explain.sentences.english import listed
 from dispatchviz.explain.sentences.sentence_claims import BackwardRaises
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import listed
 
 MODIFIED = "one of the variables needed for gradient computation has been modified by an inplace operation"
 DETACHED = "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."

@@ -1,7 +1,7 @@
 """The graph of backward Nodes as of a step of a trace, as a value: what the pictures and the stepper's lanes show.
 
 Which Nodes belong to it, and in which order they are listed. What one Node shows is in ``graph_node.py``. A step makes
-anew only the Nodes that it changed. No layout and no signs here (``render/graph``).
+anew only the Nodes that it changed. No layout and no signs here (``outputs/picture``).
 """
 
 from __future__ import annotations

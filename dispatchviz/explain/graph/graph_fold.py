@@ -2,7 +2,7 @@
 
 Positions are those of ``Wiring.order``: every edge leads to a larger one. Nothing is lost: ``unfolded`` makes the whole
 graph again from what is kept. How repeats are found is in ``repeats.py``, what is folded in one picture in
-``folding.py``, how it is drawn in ``render/graph``.
+``folding.py``, how it is drawn in ``outputs/picture``.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
 from dispatchviz.explain.graph.graph_node import NO_NUMBER, GraphNode
 from dispatchviz.explain.graph.node_outline import NodeOutline
+from dispatchviz.foundation.errors import DispatchvizError
 
 RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 

@@ -13,7 +13,6 @@ from dispatchviz.explain.cells.key_groups import grouped_keys_text
 from dispatchviz.explain.keys.alias_keys import ALIAS_TEXTS
 from dispatchviz.explain.keys.key_text import is_autograd, is_backend, purpose, shown
 from dispatchviz.explain.keys.tensor_keys import backend_of, tensor_set
-from dispatchviz.explain.sentences.english import capital, counted, listed
 from dispatchviz.explain.sentences.sentence_claims import (
     AliasKeys,
     BackendKeys,
@@ -23,6 +22,7 @@ from dispatchviz.explain.sentences.sentence_claims import (
     Unparsable,
 )
 from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.foundation.english import capital, counted, listed
 
 K = DispatchKey
 

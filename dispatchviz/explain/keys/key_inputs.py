@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.keys.key_set import raw
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.keys.key_names import find_key
 from dispatchviz.explain.keys.raw_key_sets import RawSetCard, raw_set_card
+from dispatchviz.foundation.errors import DispatchvizError
 
 if TYPE_CHECKING:
     from dispatchviz.core.table.registry import Registry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dispatchviz.core.keys.keys import ALIAS_MEMBERS, CELL, RUNTIME_KEYS, DispatchKey
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.foundation.errors import DispatchvizError
 
 PLACEHOLDERS = ("StartOf", "EndOf")
 """What the names of enumerators begin with that are no keys."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from dispatchviz.core.keys.key_set import autocast_dispatch_keyset, autograd_dispatch_keyset, members, raw
 from dispatchviz.core.keys.keys import BackendComponent, DispatchKey, runtime_key
-from dispatchviz.explain.sentences.english import hexed, listed
+from dispatchviz.foundation.english import hexed, listed
 
 BACKENDS = 0xFFFF
 """The bits of a raw set that name backends."""

@@ -15,7 +15,7 @@ from dispatchviz.core.keys.keys import FUNCTIONALITIES, RUNTIME_KEYS, BackendCom
 from dispatchviz.core.record.trace_file import Header, KeyLayout
 from dispatchviz.explain.keys.key_layouts import Layout, layouts
 from dispatchviz.explain.keys.key_text import BACKENDS, backend_bit, backend_name, key_names
-from dispatchviz.explain.sentences.english import hexed
+from dispatchviz.foundation.english import hexed
 
 
 class OwnNumbers:

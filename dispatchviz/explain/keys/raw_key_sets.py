@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from dispatchviz.core.keys.key_set import highest, highest_functionality, members, table_index
 from dispatchviz.core.keys.keys import BACKEND_MASK, CUSTOMIZABLE, RUNTIME_KEYS
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.keys.key_layouts import Layout, layout_of, layouts, minor, readings
 from dispatchviz.explain.keys.key_text import TOP, backend_name, backends, functionalities
 from dispatchviz.explain.keys.named_key_sets import known_set
-from dispatchviz.explain.sentences.english import listed
+from dispatchviz.foundation.english import listed
+from dispatchviz.foundation.errors import DispatchvizError
 
 WORD = (1 << 64) - 1
 

@@ -13,10 +13,10 @@ from itertools import islice
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.call_facts import Fact, call_facts
-from dispatchviz.explain.sentences.english import plain_dtype, shaped
 from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name
 from dispatchviz.explain.trace_index.steps_between import between, events_between
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import plain_dtype, shaped
 
 NAMED = 3
 """Up to this many casts, Nodes or gradients are named; of more there is the number."""

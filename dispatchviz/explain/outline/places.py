@@ -7,7 +7,7 @@ from bisect import bisect_right
 from dispatchviz.core.record.events import SourceLine
 from dispatchviz.explain.outline.line_rows import RowKind
 from dispatchviz.explain.outline.outline import Outline
-from dispatchviz.explain.sentences.english import listed
+from dispatchviz.foundation.english import listed
 
 MANY = 8
 """So many lines are named at most."""

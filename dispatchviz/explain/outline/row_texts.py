@@ -11,7 +11,6 @@ from dispatchviz.explain.outline.call_facts import Fact
 from dispatchviz.explain.outline.facts import facts, leaves, sized
 from dispatchviz.explain.outline.line_rows import GOES_ON, RowKind
 from dispatchviz.explain.outline.outline import MANY, Outline
-from dispatchviz.explain.sentences.english import plain_dtype, shaped
 from dispatchviz.explain.sentences.event_groups import group
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.trace_index.display_names import tensor_name
@@ -20,6 +19,7 @@ from dispatchviz.explain.trace_index.other_threads import line_elsewhere, lines_
 from dispatchviz.explain.trace_index.source_lines import source_lines
 from dispatchviz.explain.trace_index.steps_between import between
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import plain_dtype, shaped
 
 NAMED = 2
 """So many variables that a statement binds are told, the last ones."""

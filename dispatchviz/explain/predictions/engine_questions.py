@@ -13,11 +13,11 @@ from dispatchviz.explain.graph.graph_history import backward_around, history
 from dispatchviz.explain.graph.queued_nodes import QueuedNode, queue_at, queue_device
 from dispatchviz.explain.predictions.prediction import LONGEST, MOST, Kind, Prediction, prediction
 from dispatchviz.explain.sentences import ready_queue_sentences
-from dispatchviz.explain.sentences.english import capital, counted, listed, shortened
 from dispatchviz.explain.sentences.node_sentences import NO_NUMBER
 from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import capital, counted, listed, shortened
 
 FEW = 6
 """A graph of so many Nodes is told edge by edge."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from dispatchviz.explain.sentences.english import shortened
+from dispatchviz.foundation.english import shortened
 
 LONGEST = 72
 """Characters of a choice: it has a row, however narrow the screen."""

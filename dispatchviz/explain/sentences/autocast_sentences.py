@@ -9,11 +9,11 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.keys.key_names import recorded_key
 from dispatchviz.explain.keys.key_text import keys_text
-from dispatchviz.explain.sentences.english import counted, plain_dtype
 from dispatchviz.explain.sentences.event_groups import AutocastEvent
 from dispatchviz.explain.sentences.sentence_claims import Dtype, RequiresGrad
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.foundation.english import counted, plain_dtype
 
 
 def why(trace: Trace, event: AutocastEvent) -> Statement:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import history
-from dispatchviz.explain.sentences.english import capital
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
+from dispatchviz.foundation.english import capital
 
 
 def why(trace: Trace, event: ev.NodeDeleted) -> Statement:

@@ -17,7 +17,6 @@ from dispatchviz.explain.keys.key_text import functionalities, is_autograd, is_b
 from dispatchviz.explain.keys.own_numbers import own_hex, own_shown
 from dispatchviz.explain.locations.pytorch_locations import debug_file
 from dispatchviz.explain.sentences import functorch_sentences, kernel_sentences, torch_dispatch_sentences
-from dispatchviz.explain.sentences.english import capital, counted, listed
 from dispatchviz.explain.sentences.event_groups import DispatchEvent
 from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.sentences.sentence_claims import CellHolds, NamedSet, RequiresGrad, TensorKeys
@@ -25,6 +24,7 @@ from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, caller, kernel_before, key_of_kernel
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import capital, counted, listed
 
 
 def why(trace: Trace, event: DispatchEvent) -> Statements:

@@ -15,13 +15,13 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import backward_around, history
 from dispatchviz.explain.sentences import exec_info_sentences, gradient_sentences, ready_queue_sentences
 from dispatchviz.explain.sentences.engine_claims import edge_text, pass_number, runs
-from dispatchviz.explain.sentences.english import capital, listed, ordinal, shortened
 from dispatchviz.explain.sentences.event_groups import EngineEvent
 from dispatchviz.explain.sentences.requested_gradients import requested_inputs
 from dispatchviz.explain.sentences.rules.knowledge import is_live
 from dispatchviz.explain.sentences.sentence_claims import Claim, OutputDefined, SavedTensorsFreed
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
+from dispatchviz.foundation.english import capital, listed, ordinal, shortened
 
 LONGEST_NAME = 60
 """Cells of a callback's name."""

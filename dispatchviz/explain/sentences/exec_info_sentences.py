@@ -10,11 +10,11 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backwards import Backward
 from dispatchviz.explain.graph.graph_history import backward_around, history
 from dispatchviz.explain.sentences.engine_claims import pass_number, runs
-from dispatchviz.explain.sentences.english import counted, listed
 from dispatchviz.explain.sentences.requested_gradients import requested_input, requested_inputs
 from dispatchviz.explain.sentences.sentence_claims import Claim, EdgesCounted, GradCaptured, TopologicalBelow
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title
+from dispatchviz.foundation.english import counted, listed
 
 SHOWN = 4
 """Of more Nodes than this, a sentence names the first ones."""

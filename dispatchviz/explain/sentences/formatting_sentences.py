@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.english import counted
 from dispatchviz.explain.sentences.sentence_claims import CallsWithin
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.foundation.english import counted
 
 
 def calls_within(trace: Trace, seq: int) -> int:

@@ -15,7 +15,6 @@ from dispatchviz.explain.sentences import (
     saved_variable_sentences,
     tangent_sentences,
 )
-from dispatchviz.explain.sentences.english import listed
 from dispatchviz.explain.sentences.event_groups import ForwardEvent
 from dispatchviz.explain.sentences.node_sentences import NO_NUMBER as NO_NUMBER
 from dispatchviz.explain.sentences.sentence_claims import RequiresGrad
@@ -23,6 +22,7 @@ from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import arguments
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import listed
 
 
 def why(trace: Trace, event: ForwardEvent) -> Statements:

@@ -9,12 +9,12 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.keys.key_text import keys_text
-from dispatchviz.explain.sentences.english import shaped
 from dispatchviz.explain.sentences.event_groups import LayerEvent
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around, key_of_kernel
 from dispatchviz.explain.trace_index.trace_index import index, latest
+from dispatchviz.foundation.english import shaped
 
 _FRONT, _BACK = DispatchKey.FuncTorchDynamicLayerFrontMode, DispatchKey.FuncTorchDynamicLayerBackMode
 

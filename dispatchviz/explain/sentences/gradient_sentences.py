@@ -8,13 +8,13 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.sentences.engine_claims import pass_number
-from dispatchviz.explain.sentences.english import ordinal, shaped
 from dispatchviz.explain.sentences.requested_gradients import tensor_behind
 from dispatchviz.explain.sentences.sentence_claims import GradCaptured, GradWritten
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import ordinal, shaped
 
 
 def why(

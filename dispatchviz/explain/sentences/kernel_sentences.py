@@ -10,11 +10,11 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.keys.key_text import is_autograd, is_backend
 from dispatchviz.explain.keys.own_numbers import own_shown
 from dispatchviz.explain.sentences import autocast_sentences, functorch_sentences
-from dispatchviz.explain.sentences.english import capital, listed
 from dispatchviz.explain.sentences.sentence_claims import AutogradKernel
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name, tensor_names
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, within
+from dispatchviz.foundation.english import capital, listed
 
 COMPOSITES = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
 """Aliases whose kernels serve many backends, and leave the autograd keys alone."""

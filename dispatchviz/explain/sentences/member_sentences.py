@@ -7,10 +7,10 @@ from typing import assert_never
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.node.node_hooks import registration
-from dispatchviz.explain.sentences.english import capital
 from dispatchviz.explain.sentences.event_groups import MemberEvent
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
+from dispatchviz.foundation.english import capital
 
 
 def why(trace: Trace, event: MemberEvent) -> Statement:

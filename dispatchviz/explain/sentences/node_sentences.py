@@ -5,13 +5,13 @@ from __future__ import annotations
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import history
-from dispatchviz.explain.sentences.english import counted, ordinal
 from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.sentences.sentence_claims import NodeEdges, NodeRaises
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name, tensor_names
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import counted, ordinal
 
 NO_NUMBER = 2**64 - 1
 """The sequence number of Nodes that take none from the counter: the largest there is."""

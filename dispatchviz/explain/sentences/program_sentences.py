@@ -11,13 +11,13 @@ from dispatchviz.explain.errors.broken_rules import broken_rule
 from dispatchviz.explain.errors.endless_calls import called_again
 from dispatchviz.explain.errors.inplace_errors import changed_by
 from dispatchviz.explain.keys.own_numbers import own_keys
-from dispatchviz.explain.sentences.english import counted, listed, ordinal, shortened
 from dispatchviz.explain.sentences.event_groups import ProgramEvent, RegistrationEvent
 from dispatchviz.explain.sentences.formatting_sentences import why_formatted
 from dispatchviz.explain.sentences.sentence_claims import BindingOf, FilledCells, SchemaOf
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import described
 from dispatchviz.explain.trace_index.enclosing_steps import around, caller, source_text
+from dispatchviz.foundation.english import counted, listed, ordinal, shortened
 
 _WIDTH = 240
 """So much of what a program printed is shown."""

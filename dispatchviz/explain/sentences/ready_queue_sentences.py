@@ -12,12 +12,12 @@ from dispatchviz.explain.graph.backwards import Backward
 from dispatchviz.explain.graph.graph_history import backward_around
 from dispatchviz.explain.graph.queued_nodes import Queue, QueuedNode, queue_at, queue_device
 from dispatchviz.explain.sentences.engine_claims import runs
-from dispatchviz.explain.sentences.english import counted, listed
 from dispatchviz.explain.sentences.node_sentences import NO_NUMBER
 from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.sentences.sentence_claims import Claim, EdgesCounted, RunsBefore
 from dispatchviz.explain.sentences.statement import LaterClaims, Statement
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name
+from dispatchviz.foundation.english import counted, listed
 
 SHOWN = 5
 """Of a longer queue the first ones are named."""

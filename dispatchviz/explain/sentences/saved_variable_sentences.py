@@ -7,12 +7,12 @@ from math import prod
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.english import ordinal
 from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.sentences.sentence_claims import NodeKeeps, SavedBytes
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import ordinal
 
 
 def why_attribute(trace: Trace, event: ev.AttributeSaved) -> Statement:

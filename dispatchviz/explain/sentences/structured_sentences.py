@@ -6,13 +6,13 @@ from typing import assert_never
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.english import listed, plain_dtype, shaped
 from dispatchviz.explain.sentences.event_groups import StructuredEvent
 from dispatchviz.explain.sentences.sentence_claims import Dtype, SchemaKind, Shape, StructuredFunction
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import described, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import listed, plain_dtype, shaped
 
 
 def why(trace: Trace, event: StructuredEvent) -> Statements:

@@ -6,11 +6,11 @@ from typing import assert_never
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.english import counted
 from dispatchviz.explain.sentences.event_groups import TangentEvent
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
+from dispatchviz.foundation.english import counted
 
 
 def why(trace: Trace, event: TangentEvent) -> Statement:

@@ -12,7 +12,6 @@ from dispatchviz.explain.errors import inplace_errors
 from dispatchviz.explain.keys.key_text import key_names
 from dispatchviz.explain.keys.own_numbers import own_shown
 from dispatchviz.explain.sentences import requires_grad_sentences, view_sentences
-from dispatchviz.explain.sentences.english import listed, plain_dtype, shaped
 from dispatchviz.explain.sentences.event_groups import TensorEvent
 from dispatchviz.explain.sentences.functorch_sentences import why_batched, why_wrapped
 from dispatchviz.explain.sentences.inplace_sentences import why_checked
@@ -21,6 +20,7 @@ from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import described, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import listed, plain_dtype, shaped
 
 _PYTHON = raw(DispatchKey.Python)
 _WRAPPERS = functorch_transforms_ks | raw(DispatchKey.Functionalize)

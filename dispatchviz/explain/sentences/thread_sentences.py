@@ -10,11 +10,11 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_reasons import guard_reason
 from dispatchviz.explain.keys.key_text import BACKENDS, is_autograd, keys_text
 from dispatchviz.explain.sentences import autocast_sentences, functorch_sentences, stream_sentences
-from dispatchviz.explain.sentences.english import capital, listed
 from dispatchviz.explain.sentences.event_groups import ThreadEvent
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import around, key_of_kernel
 from dispatchviz.explain.trace_index.trace_index import index, latest
+from dispatchviz.foundation.english import capital, listed
 
 
 def why(trace: Trace, event: ThreadEvent) -> Statement:

@@ -10,12 +10,12 @@ from typing import TypeVar
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import history
-from dispatchviz.explain.sentences.english import counted, listed
 from dispatchviz.explain.things.calls_around import plain
 from dispatchviz.explain.trace_index import statements
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import counted, listed
 
 CALLS = (ev.Dispatched, ev.FunctionEntered, ev.BindingEntered, ev.SourceLine)
 """What can have made a Node, from within outwards; a line is the widest."""

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import history
-from dispatchviz.explain.sentences.english import listed
 from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.things.answer import MOST, Answer, Question, nearest
 from dispatchviz.explain.things.calls_around import by
@@ -19,6 +18,7 @@ from dispatchviz.explain.things.keepers import freed_at, is_freed, keepers, loss
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import listed
 
 KEPT = "Who keeps it alive?"
 

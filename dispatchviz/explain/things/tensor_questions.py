@@ -14,7 +14,6 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.moment.tensor_card import storage_of
-from dispatchviz.explain.sentences.english import listed
 from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.things.answer import MOST, Answer, Question, nearest
 from dispatchviz.explain.things.calls_around import by, maker, plain, without_call
@@ -22,6 +21,7 @@ from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.things.uses import Uses
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import listed
 
 MOST_MATES = 64
 """Of memory that more tensors are on, those that appeared first are looked at for writes."""

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.english import listed, plain_dtype, shaped
 from dispatchviz.explain.trace_index.trace_index import Index, index
+from dispatchviz.foundation.english import listed, plain_dtype, shaped
 
 MANY = 6
 """Of so many tensors a sentence names only the first two."""

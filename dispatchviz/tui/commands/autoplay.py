@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 from dispatchviz.tui.commands.moves import move
-from dispatchviz.tui.keymap import key_of, shown_key
-from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.text.styled_line import Line, line
-
-ROW_SECONDS = 4.0
-"""For one row, at the normal tempo."""
-
-TEMPOS = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""How many times as fast as that."""
-
-FASTER, SLOWER = "detail(1)", "detail(-1)"
-"""Their keys change the tempo while the trace is played; any other key stops it."""
+from dispatchviz.views.autoplay_tempo import FASTER, ROW_SECONDS, SLOWER, TEMPOS, playing
+from dispatchviz.views.keymap import key_of
+from dispatchviz.views.session import Session, Update
+from dispatchviz.views.text.styled_line import line
 
 
 def tempo_change(key: str) -> int:
     """Returns 1 for a key that plays faster, -1 for one that plays slower, 0 for any other."""
     return (key in key_of(FASTER).keys) - (key in key_of(SLOWER).keys)
-
-
-def tempo_key(action: str) -> str:
-    """Returns the single key of ``FASTER`` or ``SLOWER``, as a person reads it."""
-    return shown_key(next(key for key in key_of(action).keys if " " not in key))
-
-
-def playing() -> Line:
-    """Says which keys change the tempo."""
-    return line((f" Playing: {tempo_key(FASTER)} is faster, {tempo_key(SLOWER)} slower, any other key stops", "hint"))
 
 
 def row_time(session: Session) -> float:
@@ -55,8 +37,3 @@ def next_row(session: Session) -> Update | None:
     """Goes to the next row; None at the end. It asks questions as every move does."""
     update = move(session, "down")
     return None if update.asks is None and update.cursor.at == session.cursor.at else update
-
-
-def paused(why: str = "") -> Line:
-    """Says that it has stopped."""
-    return line((f" Stopped playing{why}", "hint"))

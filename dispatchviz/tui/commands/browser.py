@@ -16,7 +16,7 @@ def picture_file(trace: Trace, at: int) -> tuple[Path, str]:
 
     Of a folded graph the turn with the step's Node is drawn in full. RenderError if there is no graph.
     """
-    from dispatchviz.render.graph.graph_picture import backward_graph
+    from dispatchviz.outputs.picture.graph_picture import backward_graph
 
     path = Path(tempfile.mkdtemp(prefix="dispatchviz-")) / "backward_graph.svg"
     graph = backward_graph(trace, at, None)

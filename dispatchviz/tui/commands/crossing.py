@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dispatchviz.tui.commands.move_notes import returns
-from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.text.styled_line import line
+from dispatchviz.views.session import Session, Update
+from dispatchviz.views.text.styled_line import line
 
 
 def cross(session: Session) -> Update:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from dispatchviz.tui.commands.move_notes import jumped
-from dispatchviz.tui.cursor.targets import TARGETS
-from dispatchviz.tui.keymap import NEXT, PREVIOUS, in_force, key_of, shown_key
-from dispatchviz.tui.keymap import TARGETS as KEYS
-from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.terminal.keymaps import meanings
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.views.cursor.targets import TARGETS
+from dispatchviz.views.keymap import NEXT, PREVIOUS, in_force, key_of, shown_key
+from dispatchviz.views.keymap import TARGETS as KEYS
+from dispatchviz.views.session import Session, Update
+from dispatchviz.views.text.styled_line import Line, line
 
 
 def targets(session: Session, prefix: str) -> Update:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.cursor.step_search import Search
-from dispatchviz.tui.cursor.typed_text import repeated
-from dispatchviz.tui.cursor.unknown_names import unknown_name
-from dispatchviz.tui.keymap import key_of
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.cursor.step_search import Search
+from dispatchviz.views.cursor.typed_text import repeated
+from dispatchviz.views.cursor.unknown_names import unknown_name
+from dispatchviz.views.keymap import key_of
+from dispatchviz.views.text.styled_line import Line, line
 
 BACKWARD = ("up", "fold")
 """Moves back without a twin's name."""

@@ -6,10 +6,11 @@ from dispatchviz.explain.outline.levels import LEVELS
 from dispatchviz.tui.commands.guiding import along
 from dispatchviz.tui.commands.move_notes import jumped, no_stop, went_nowhere
 from dispatchviz.tui.commands.predicting import question_on_the_way
-from dispatchviz.tui.cursor.key_set_walk import walk, walk_back
-from dispatchviz.tui.layout.pane_layout import KEYS
-from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.text.styled_line import line
+from dispatchviz.views.cursor.cursor_state import next_stop
+from dispatchviz.views.cursor.key_set_walk import walk, walk_back
+from dispatchviz.views.layout.pane_layout import KEYS
+from dispatchviz.views.session import Session, Update
+from dispatchviz.views.text.styled_line import line
 
 RESUMES = {"resume": True, "resume_back": False}
 """The moves that go to a stop, and whether they go forward."""
@@ -28,7 +29,7 @@ def move(session: Session, how: str) -> Update:
     after = getattr(before, how)() if walks is None else walks(before)
     if (question := question_on_the_way(session, before, after)) is not None:
         return question
-    if how in RESUMES and before.stop(RESUMES[how]) is None:
+    if how in RESUMES and next_stop(before, RESUMES[how]) is None:
         return Update(after, no_stop(after, RESUMES[how]))
     moved = (after.at, after.stage, after.opened) != (before.at, before.stage, before.opened)
     return Update(after, None if moved else went_nowhere(before, how))

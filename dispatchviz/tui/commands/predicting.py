@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.keymap import key_of
-from dispatchviz.tui.questions.predictions.question_rows import verdict
-from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.text.styled_line import Line, line
-
-NO_MORE = " No question follows this step: what is left has been asked, or tells nothing new"
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.keymap import key_of
+from dispatchviz.views.predictions.question_rows import verdict
+from dispatchviz.views.replies import NO_MORE
+from dispatchviz.views.session import Session, Update
+from dispatchviz.views.text.styled_line import Line, line
 
 
 def started(session: Session) -> Update:

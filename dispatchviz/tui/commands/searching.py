@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dispatchviz.tui.commands.move_notes import hit_note
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.keymap import key_of
-from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.keymap import key_of
+from dispatchviz.views.session import Session, Update
+from dispatchviz.views.text.styled_line import Line, line
 
 
 def search(session: Session, forward: bool) -> Update:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-
 from dispatchviz.core.record.events import NodeCreated
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.errors import DispatchvizError
-from dispatchviz.shown_text import shown
-from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.shown_text import quoted
+from dispatchviz.views.session import Session, Update
+from dispatchviz.views.text.styled_line import Line, line
 
 
 def copy_link(session: Session) -> Update:
@@ -30,16 +27,6 @@ def link(session: Session) -> str:
     if session.file:
         return f"dispatchviz open {step} {quoted(session.file)}"
     return f"dispatchviz run {step} {' '.join(map(quoted, session.run_arguments))}" if session.run_arguments else ""
-
-
-def quoted(word: str) -> str:
-    """A word for a shell; what would command the terminal into which it is pasted, as bash and zsh read it."""
-    if shown(word) == word:
-        return shlex.quote(word)
-    text = (
-        chr(byte) if 32 <= byte < 127 and chr(byte) not in "\\'" else f"\\x{byte:02x}" for byte in os.fsencode(word)
-    )
-    return f"$'{''.join(text)}'"
 
 
 def open_picture(session: Session) -> Update:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dispatchviz.tui.cursor.breakpoints.breakpoint import Breakpoint
-from dispatchviz.tui.cursor.breakpoints.hunt import Hunt
-from dispatchviz.tui.cursor.breakpoints.typed_breakpoints import passes_over_all, typed
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.keymap import key_of
-from dispatchviz.tui.session import Update
-from dispatchviz.tui.text.styled_line import line
+from dispatchviz.views.cursor.breakpoints.breakpoint import Breakpoint
+from dispatchviz.views.cursor.breakpoints.hunt import Hunt
+from dispatchviz.views.cursor.breakpoints.typed_breakpoints import passes_over_all, typed
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.keymap import key_of
+from dispatchviz.views.replies import NO_BREAKPOINTS, breakpoint_set, breakpoints_key, no_longer_stops
+from dispatchviz.views.session import Update
+from dispatchviz.views.text.styled_line import line
 
 
 def toggle(cursor: Cursor, text: str) -> Update:
@@ -20,7 +21,7 @@ def toggle(cursor: Cursor, text: str) -> Update:
     if isinstance(point, str):
         return Update(cursor, line((f" {point}", "warning")))
     if point in cursor.breakpoints:
-        return Update(removed(cursor, point), line((gone(str(point)), "hint")))
+        return Update(removed(cursor, point), line((no_longer_stops(str(point)), "hint")))
     return _hunted(cursor, point, Hunt(point, cursor.trace)) if point.clauses else _set(cursor, point)
 
 
@@ -45,27 +46,9 @@ def _set(cursor: Cursor, point: Breakpoint) -> Update:
     others = tuple(each for each in cursor.breakpoints if each.place != point.place)
     stops = point.steps(cursor.trace)
     first = str(stops[0]) if stops else ""
-    keys = f"  {_way(cursor, point)}, {listed()}"
-    note = line((set_at(str(point), counted(len(stops)), first), "hint"), (keys, "dim"))
+    keys = f"  {_way(cursor, point)}, {breakpoints_key()}"
+    note = line((breakpoint_set(str(point), counted(len(stops)), first), "hint"), (keys, "dim"))
     return Update(replace(cursor, breakpoints=(*others, point)), note)
-
-
-def set_at(place: str, stops: str, first: str) -> str:
-    """What is said when a breakpoint was set; ``first`` is the first step at which it stops, empty if there is none."""
-    return f" Breakpoint at {place}: {stops}{f', the first at step {first}' if first else ' so far'}"
-
-
-def listed() -> str:
-    """Which key lists them."""
-    return f"{key_of('breakpoints').first} lists all"
-
-
-def gone(place: str) -> str:
-    """What is said when one was removed."""
-    return f" No longer stops at {place}"
-
-
-NONE = " No breakpoints"
 
 
 def _way(cursor: Cursor, point: Breakpoint) -> str:
@@ -84,6 +67,6 @@ def counted(stops: int) -> str:
 def told(breakpoints: Sequence[Breakpoint]) -> str:
     """Where ``continue`` stops."""
     if not breakpoints:
-        return NONE
+        return NO_BREAKPOINTS
     resume = key_of("move('resume')").first
     return f" {resume} stops at {', '.join(map(str, breakpoints))}"

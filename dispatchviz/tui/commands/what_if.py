@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.what_if.changed_request import changed_request
 from dispatchviz.explain.comparison.what_if.offered_changes import Offered, offered_changes
-from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.text.styled_line import line
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.views.session import Session, Update
+from dispatchviz.views.text.styled_line import line
 
 
 def offered(session: Session) -> list[Offered] | Update:

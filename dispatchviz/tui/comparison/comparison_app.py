@@ -21,8 +21,8 @@ from dispatchviz.tui.comparison.comparison_screen import ComparisonScreen, Point
 from dispatchviz.tui.comparison.comparison_state import Compared, opened
 from dispatchviz.tui.comparison.two_runs import TwoRuns
 from dispatchviz.tui.home.text_screen import TextScreen
-from dispatchviz.tui.keymap import GOES_BACK
 from dispatchviz.tui.terminal.terminal_app import TerminalApp, run_to_its_end
+from dispatchviz.views.keymap import GOES_BACK
 
 
 def show(choices: Sequence[TwoRuns]) -> None:

@@ -5,7 +5,7 @@ Keys that the stepper has, too, do the same in both. What the actions do is in `
 
 from __future__ import annotations
 
-from dispatchviz.tui.keymap import Key
+from dispatchviz.views.keymap import Key
 
 COMPARISON_KEYMAP = (
     Key("stop(1)", ("d",), "Where they part", "the next place where the runs part", "next difference"),

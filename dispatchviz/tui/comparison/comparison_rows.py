@@ -15,18 +15,18 @@ from dispatchviz.explain.comparison.divergence_sentences import lines_of, samene
 from dispatchviz.explain.comparison.divergences import Divergence
 from dispatchviz.explain.outline.facts import facts
 from dispatchviz.explain.outline.row_texts import event_texts
-from dispatchviz.explain.sentences.english import capital, counted
 from dispatchviz.explain.sentences.event_groups import sign
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
-from dispatchviz.render.cards.diff_text import diff_lines
-from dispatchviz.render.console import Console
+from dispatchviz.foundation.english import capital, counted
 from dispatchviz.tui.comparison.comparison_keymap import COMPARISON_GROUPS, COMPARISON_KEYMAP
 from dispatchviz.tui.comparison.comparison_state import Compared, Row, Several
-from dispatchviz.tui.layout.pane_layout import SMALLEST, Box
-from dispatchviz.tui.text import key_rows
-from dispatchviz.tui.text.line_fitting import fit, paragraphs, wrap
-from dispatchviz.tui.text.styled_line import Line, Span, line
+from dispatchviz.views.cards.diff_text import diff_lines
+from dispatchviz.views.layout.pane_layout import SMALLEST, Box
+from dispatchviz.views.text import key_rows
+from dispatchviz.views.text.console import Console
+from dispatchviz.views.text.line_fitting import fit, paragraphs, wrap
+from dispatchviz.views.text.styled_line import Line, Span, line
 
 SIGNS: dict[Likeness, Span] = {
     "same": ("  ", ""),

@@ -14,13 +14,13 @@ from textual.theme import Theme
 
 from dispatchviz.tui.comparison import comparison_rows
 from dispatchviz.tui.comparison.comparison_state import Compared
-from dispatchviz.tui.layout.pane_layout import Box
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.terminal.terminal_app import Ready, View
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line
 from dispatchviz.tui.widgets.bar import Bar
 from dispatchviz.tui.widgets.box_layout import BoxLayout
 from dispatchviz.tui.widgets.rows_view import RowsView
+from dispatchviz.views.layout.pane_layout import Box
+from dispatchviz.views.text.styled_line import Line
 
 AROUND = 2
 """Rows kept in sight before and after that of the cursor."""

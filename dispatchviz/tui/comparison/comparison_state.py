@@ -18,7 +18,7 @@ from dispatchviz.explain.comparison.aligned_rows import AlignedRows, Pair
 from dispatchviz.explain.comparison.divergences import Divergence
 from dispatchviz.explain.outline.levels import DEFAULT, LEVELS
 from dispatchviz.tui.comparison.two_runs import Place, TwoRuns
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.views.text.styled_line import Line, line
 
 FEWEST = 3
 """So many rows one after the other that say the same are folded into one."""

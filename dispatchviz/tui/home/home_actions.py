@@ -47,7 +47,7 @@ def ask_filter(at: At) -> Reply:
 def view(at: At) -> Reply:
     """The text of a program."""
     from dispatchviz.tui.home.preview import source_rows
-    from dispatchviz.tui.text import code_colours
+    from dispatchviz.views.text import code_colours
 
     entry = at.home.entry
     if entry is None or entry.kind != PROGRAM:

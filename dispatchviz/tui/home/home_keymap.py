@@ -10,8 +10,8 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from dispatchviz.tui.keymap import Key, in_force
-from dispatchviz.tui.terminal.reader_rights import permits
+from dispatchviz.foundation.reader_rights import permits
+from dispatchviz.views.keymap import Key, in_force
 
 HOME_KEYMAP = (
     Key("open", ("enter", "right", "s"), "Open", "run this program, open this trace, ask this", "open"),

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from dispatchviz.shipped_examples import Example, is_lesson
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.foundation.shipped_examples import Example, is_lesson
+from dispatchviz.views.text.styled_line import Line, line
 
 PROGRAM, TRACE, QUESTION = "program", "trace", "question"
 """Kinds of entries: what Enter runs, opens, asks."""

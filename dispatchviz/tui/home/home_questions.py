@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from dispatchviz.errors import DispatchvizError
-from dispatchviz.render.console import WIDEST, Console
-from dispatchviz.shown_text import shown
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.shown_text import shown
 from dispatchviz.tui.home.home_list import Home
 from dispatchviz.tui.home.home_replies import Chosen, LookUp, Refused, Reply, Shown
 from dispatchviz.tui.home.preview import HINTS
 from dispatchviz.tui.questions.asked import Asked
 from dispatchviz.tui.screens.opened_text import Text
-from dispatchviz.tui.text.marked_console import MarkedConsole, spans
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.views.text.console import WIDEST, Console
+from dispatchviz.views.text.marked_console import MarkedConsole, spans
+from dispatchviz.views.text.styled_line import Line, line
 
 
 class HomeQuestion(Asked[Reply]):

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from dispatchviz.render.console import Console
 from dispatchviz.tui.home.home_list import Home
 from dispatchviz.tui.questions.asked import Asked
 from dispatchviz.tui.screens.opened_text import Text
+from dispatchviz.views.text.console import Console
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from dispatchviz.foundation.reader_rights import has_files
 from dispatchviz.tui.home.home_keymap import HOME_GROUPS, home_keys
 from dispatchviz.tui.home.home_list import LOOK_UP, PROGRAM, QUESTION, TRACES, Entry, Home
-from dispatchviz.tui.layout.pane_layout import SMALLEST, Box
-from dispatchviz.tui.terminal.reader_rights import has_files
-from dispatchviz.tui.text import key_rows
-from dispatchviz.tui.text.line_fitting import paragraphs, wrap
-from dispatchviz.tui.text.styled_line import Line, Span, line
+from dispatchviz.views.layout.pane_layout import SMALLEST, Box
+from dispatchviz.views.text import key_rows
+from dispatchviz.views.text.line_fitting import paragraphs, wrap
+from dispatchviz.views.text.styled_line import Line, Span, line
 
 NAME = 24
 """Cells for the names of entries at most."""

@@ -15,15 +15,15 @@ from textual.theme import Theme
 from dispatchviz.tui.home import home_rows
 from dispatchviz.tui.home.home_list import TRACE, Entry, Home
 from dispatchviz.tui.home.preview import preview
-from dispatchviz.tui.layout.pane_layout import Box
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.terminal.terminal_app import Ready, View
-from dispatchviz.tui.text import code_colours
-from dispatchviz.tui.text.line_fitting import wrap
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.bar import Bar
 from dispatchviz.tui.widgets.box_layout import BoxLayout
 from dispatchviz.tui.widgets.rows_view import RowsView
+from dispatchviz.views.layout.pane_layout import Box
+from dispatchviz.views.text import code_colours
+from dispatchviz.views.text.line_fitting import wrap
+from dispatchviz.views.text.styled_line import Line, line
 
 AROUND = 2
 """Rows kept in sight before and after the chosen one."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from dispatchviz.shipped_examples import located
+from dispatchviz.foundation.shipped_examples import located
 from dispatchviz.tui.home.home_list import PROGRAM, QUESTION, Entry
 from dispatchviz.tui.home.kept_trace import SEPARATOR
-from dispatchviz.tui.text import code_colours
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.views.text import code_colours
+from dispatchviz.views.text.styled_line import Line, line
 
 HINTS = {
     "table": "add    add.out CUDA AutogradCUDA    linear --all",

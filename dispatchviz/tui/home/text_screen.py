@@ -9,9 +9,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
 
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.text_view import TextView
+from dispatchviz.views.text.styled_line import Line
 
 
 class TextOverHome(TextView):

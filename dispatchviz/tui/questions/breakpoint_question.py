@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dispatchviz.tui.commands.stopping import NONE, toggle, told
+from dispatchviz.tui.commands.stopping import toggle, told
 from dispatchviz.tui.questions.question import Question
-from dispatchviz.tui.session import Update
-from dispatchviz.tui.text.styled_line import line
+from dispatchviz.views.replies import NO_BREAKPOINTS
+from dispatchviz.views.session import Update
+from dispatchviz.views.text.styled_line import line
 
 
 class BreakpointQuestion(Question):
@@ -30,5 +31,5 @@ class BreakpointQuestion(Question):
         if text is None:
             return Update(cursor)
         if not text.strip():
-            return Update(replace(cursor, breakpoints=()), line((NONE, "hint")))
+            return Update(replace(cursor, breakpoints=()), line((NO_BREAKPOINTS, "hint")))
         return toggle(cursor, text)

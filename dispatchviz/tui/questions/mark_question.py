@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.questions.question import Question
-from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.views.replies import UNMARKED, marked
+from dispatchviz.views.session import Session, Update
+from dispatchviz.views.text.styled_line import Line, line
 
 
 class MarkQuestion(Question):
@@ -26,15 +26,6 @@ class MarkQuestion(Question):
         cursor = self.session.cursor
         failure = self.session.marks.set(cursor.at, (text or "").strip())
         return Update(cursor, mark_note(marked(), failure))
-
-
-def marked() -> str:
-    """What is said when a mark was set."""
-    stops = " and ".join(key_of(f"move('{move}')").first for move in ("resume", "resume_back"))
-    return f" Marked: {stops} stop at this step, {key_of('marks').first} lists all marks"
-
-
-UNMARKED = " No longer marked"
 
 
 def mark_note(text: str, failure: str) -> Line:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dispatchviz.tui.questions.asked import Asked
-from dispatchviz.tui.session import Session, Update
+from dispatchviz.views.session import Session, Update
 
 
 class Question(Asked[Update]):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dispatchviz.tui.commands.searching import counted, nearest, next_hit
-from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.questions.question import Question
-from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.text.styled_line import line
+from dispatchviz.views.keymap import key_of
+from dispatchviz.views.session import Session, Update
+from dispatchviz.views.text.styled_line import line
 
 
 class SearchQuestion(Question):

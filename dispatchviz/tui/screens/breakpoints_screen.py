@@ -10,13 +10,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
 
-from dispatchviz.tui.commands.stopping import NONE, counted, removed
-from dispatchviz.tui.cursor.breakpoints.breakpoint import Breakpoint
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.tui.commands.stopping import counted, removed
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.choice_list import ChoiceList
+from dispatchviz.views.cursor.breakpoints.breakpoint import Breakpoint
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.replies import NO_BREAKPOINTS
+from dispatchviz.views.session import Session, Update
+from dispatchviz.views.text.styled_line import Line, line
 
 TITLE = "Breakpoints (Enter: next stop, d: remove, Esc: close)"
 
@@ -53,7 +54,7 @@ class BreakpointsView(ChoiceList):
         if self.cursor.breakpoints:
             self.begin_at(self._chosen)
         else:
-            self.screen.dismiss(Update(self.cursor, line((NONE, "hint"))))
+            self.screen.dismiss(Update(self.cursor, line((NO_BREAKPOINTS, "hint"))))
 
     def _go(self, forward: bool) -> None:
         self.screen.dismiss(gone(self.cursor, self.cursor.breakpoints[self._chosen], forward))

@@ -13,12 +13,12 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.pytorch_registrations import chosen_build, pytorch_registry
 from dispatchviz.explain.cells.why_cell import cell_answer
 from dispatchviz.explain.things.thing import CellThing
-from dispatchviz.render.cards.why_text import why_lines
-from dispatchviz.tui.session import Update
-from dispatchviz.tui.text.marked_console import MarkedConsole, spans
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.text_view import TextView
+from dispatchviz.views.cards.why_text import why_lines
+from dispatchviz.views.session import Update
+from dispatchviz.views.text.marked_console import MarkedConsole, spans
+from dispatchviz.views.text.styled_line import Line, line
 
 
 @lru_cache(maxsize=8)

@@ -13,14 +13,14 @@ from dispatchviz.core.table.pytorch_registrations import chosen_build, pytorch_r
 from dispatchviz.explain.codegen.codegen_card import codegen_card
 from dispatchviz.explain.codegen.kept_texts import kept
 from dispatchviz.explain.codegen.structured_classes import family_of
-from dispatchviz.render.cards.codegen_text import codegen_lines
 from dispatchviz.tui.screens.generated_files_screen import FilesScreen
 from dispatchviz.tui.screens.structured_screen import StructuredScreen
-from dispatchviz.tui.session import Update
-from dispatchviz.tui.text.marked_console import MarkedConsole, spans
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.text_view import TextView
+from dispatchviz.views.cards.codegen_text import codegen_lines
+from dispatchviz.views.session import Update
+from dispatchviz.views.text.marked_console import MarkedConsole, spans
+from dispatchviz.views.text.styled_line import Line, line
 
 FILES, CLASSES = "f", "K"
 """The keys that list the files, and that show the classes of a structured kernel."""

@@ -12,12 +12,12 @@ from textual.screen import ModalScreen
 from dispatchviz.explain.codegen.codegen_card import files_in
 from dispatchviz.explain.codegen.kept_texts import release
 from dispatchviz.explain.codegen.torchgen_texts import Real
-from dispatchviz.render.cards.code_text import code
-from dispatchviz.tui.text.marked_console import MarkedConsole, spans
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.choice_list import ChoiceList
 from dispatchviz.tui.widgets.text_view import TextView
+from dispatchviz.views.cards.code_text import code
+from dispatchviz.views.text.marked_console import MarkedConsole, spans
+from dispatchviz.views.text.styled_line import Line, line
 
 
 class FilesView(ChoiceList):

@@ -9,11 +9,11 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from dispatchviz.tui.commands.predicting import forgotten, stopped
-from dispatchviz.tui.questions.predictions.question_rows import guess_row, verdict
-from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.choice_list import ChoiceList
+from dispatchviz.views.predictions.question_rows import guess_row, verdict
+from dispatchviz.views.session import Session, Update
+from dispatchviz.views.text.styled_line import Line
 
 
 class GuessesView(ChoiceList):

@@ -9,95 +9,18 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from dispatchviz.explain.sentences.event_groups import SIGNS
-from dispatchviz.tui.keymap import GROUPS, QUITS, STEP, Leaving, entries, in_force, key_of
-from dispatchviz.tui.layout.pane_layout import (
-    CALLS,
-    CELL,
-    ENGINE,
-    GRAPH,
-    KEYS,
-    NODE,
-    OUTPUT,
-    SOURCE,
-    STEPS,
-    STRUCTURED,
-    TABLE,
-    TENSORS,
-    THREAD,
-)
-from dispatchviz.tui.session import Update
-from dispatchviz.tui.text.key_rows import group_rows
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.text_view import TextView
-
-ABOUT = {
-    STEPS: (
-        "Every step of the program, indented by what it happened within. The highlighted one is where you stand: all "
-        "panes show that moment."
-    ),
-    KEYS: (
-        "How the call around this step came to its key: who wins, then a row per set. Read it from top to bottom: "
-        "the arguments' sets are united, the thread includes and excludes keys, the operator's mask removes keys whose "
-        "cell is a fallthrough, and the highest key that is left wins. Below: why, key by key, and a table of all "
-        "keys and sets. While this pane has the focus, the steps forward and back walk through the sets of a call, "
-        "one lit at a time. The whole text of the step has the sets as numbers."
-    ),
-    CELL: (
-        "The cell of the operator's table under the winning key: which kernel is in it, by which rule, and the other "
-        "sources that a kernel could have come from, in order of precedence."
-    ),
-    CALLS: (
-        "The functions that are running, your own first, then PyTorch's by its names, each with its part in the call. "
-        "A click goes to where one began."
-    ),
-    SOURCE: (
-        "The line of your program, the Python that runs now instead of PyTorch's own function, and the operator's "
-        "entries in native_functions.yaml and derivatives.yaml."
-    ),
-    GRAPH: (
-        "The backward graph as far as it is built: a row per Node, the newest on top, gradients flow down along the "
-        "lines. While backward runs, signs say which Nodes wait, run and are done."
-    ),
-    THREAD: (
-        "What the thread carries after this step: grad mode, inference mode, autocast, the transforms of torch.func, "
-        "dispatch modes, the guards that are open and what each excludes and includes, and the key sets that follow."
-    ),
-    TENSORS: (
-        "The tensors that this step is about, then those of your variables: what each is now, its keys, whose memory "
-        "it shares, and which Nodes keep it for backward; in a trace recorded with --values also the numbers of small "
-        "ones, x.grad among them. A click goes to where it appeared."
-    ),
-    ENGINE: (
-        "Within a backward pass: the Node that runs and which formulas it needs, the ready queues with what decides "
-        "there, for how many edges others wait, what came into their input buffers from where, what becomes of .grad. "
-        "What the step is not about (the graph task, exec_info_, streams ...) is a line with ▸: Enter goes where it "
-        "happened."
-    ),
-    OUTPUT: "What your program had printed by this step. A click goes to the step that printed a line.",
-    STRUCTURED: (
-        "The parts of a structured kernel in their order: the meta function checks the arguments and requests the "
-        "output, set_output provides it, the impl function computes."
-    ),
-    TABLE: (
-        "The whole dispatch table of the operator: every runtime key with what its cell holds and by which rule; the "
-        "cell that the call landed in is marked."
-    ),
-    NODE: (
-        "One Node, whole: the one that the step makes or runs, else the grad_fn of a tensor of the step. Every member "
-        "of PyTorch's class with its value at this moment and what it is for. Enter on a row goes where it was set."
-    ),
-}
-"""What each pane shows and how to read it."""
+from dispatchviz.views.keymap import GROUPS, QUITS, STEP, Leaving, entries, in_force, key_of
+from dispatchviz.views.pane_help import ABOUT, LEGEND
+from dispatchviz.views.session import Update
+from dispatchviz.views.text.key_rows import group_rows
+from dispatchviz.views.text.styled_line import Line, line
 
 SIGNS_IN_ROW = 4
 
 KEYS_WIDTH = 14
 """Cells for the keys of an action."""
-
-LEGEND = (
-    "+ new since the last step, ~ changed, ▶ here, › chosen row, ● marked, ◉ breakpoint, * hit (├ in the scroll bar)"
-)
 
 
 class HelpView(TextView):

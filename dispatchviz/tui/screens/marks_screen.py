@@ -10,10 +10,10 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.choice_list import ChoiceList
+from dispatchviz.views.session import Session, Update
+from dispatchviz.views.text.styled_line import Line, line
 
 
 def mark_rows(session: Session) -> list[Line]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.views.text.styled_line import Line
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 from dispatchviz.tui.commands.move_notes import jumped
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.session import Update
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.choice_list import ChoiceList
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.session import Update
+from dispatchviz.views.text.styled_line import Line, line
 
 
 def place_rows(cursor: Cursor) -> list[Line]:

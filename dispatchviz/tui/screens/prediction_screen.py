@@ -12,14 +12,14 @@ from textual.screen import ModalScreen
 
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
 from dispatchviz.tui.commands.predicting import answered, stopped
-from dispatchviz.tui.keymap import key_of
-from dispatchviz.tui.layout.question_plan import question_height
-from dispatchviz.tui.panes.bars.header_bar import header_rows
-from dispatchviz.tui.questions.predictions.question_rows import question_rows
-from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.rows_view import RowsView
+from dispatchviz.views.bars.header_bar import header_rows
+from dispatchviz.views.keymap import key_of
+from dispatchviz.views.layout.question_plan import question_height
+from dispatchviz.views.predictions.question_rows import question_rows
+from dispatchviz.views.session import Session, Update
+from dispatchviz.views.text.styled_line import Line, line
 
 GOES_ON = "move('resume')"
 """Who goes on at an open question skips it."""

@@ -9,11 +9,11 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory
-from dispatchviz.tui.screens.registration_rows import step_rows
-from dispatchviz.tui.session import Update
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.text_view import TextView
+from dispatchviz.views.details.registration_rows import step_rows
+from dispatchviz.views.session import Update
+from dispatchviz.views.text.styled_line import Line
 
 
 class RegistrationView(TextView):

@@ -10,12 +10,12 @@ from textual.screen import ModalScreen
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
-from dispatchviz.tui.panes.bars.why_bar import message_lines, rule_lines
-from dispatchviz.tui.panes.key_set_pane import raw_rows
-from dispatchviz.tui.session import Update
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.text_view import TextView
+from dispatchviz.views.bars.why_bar import message_lines, rule_lines
+from dispatchviz.views.panes.key_set_pane import raw_rows
+from dispatchviz.views.session import Update
+from dispatchviz.views.text.styled_line import Line, line
 
 
 def step_text(trace: Trace, at: int) -> list[Line]:

@@ -9,11 +9,11 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from dispatchviz.explain.codegen.structured_classes import Family
-from dispatchviz.render.cards.structured_text import structured_lines
-from dispatchviz.tui.text.marked_console import MarkedConsole, spans
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.text_view import TextView
+from dispatchviz.views.cards.structured_text import structured_lines
+from dispatchviz.views.text.marked_console import MarkedConsole, spans
+from dispatchviz.views.text.styled_line import Line, line
 
 
 class StructuredView(TextView):

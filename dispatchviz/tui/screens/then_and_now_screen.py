@@ -10,15 +10,13 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from dispatchviz.tui.commands.move_notes import jumped
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.keymap import key_of
-from dispatchviz.tui.screens.then_and_now_rows import reason_rows, statement_rows
-from dispatchviz.tui.session import Update
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.choice_list import ChoiceList
-
-THEN_AND_NOW, WHY = "Then and now", "Why it is so"
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.details.then_and_now_rows import THEN_AND_NOW, WHY, reason_rows, statement_rows
+from dispatchviz.views.keymap import key_of
+from dispatchviz.views.session import Update
+from dispatchviz.views.text.styled_line import Line, line
 
 
 class ThenAndNowView(ChoiceList):

@@ -14,13 +14,13 @@ from dispatchviz.explain.things.questions import description, questions, title
 from dispatchviz.explain.things.thing import CellThing, NodeThing, TensorThing
 from dispatchviz.explain.things.uses import uses
 from dispatchviz.tui.commands.move_notes import jumped
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.keymap import key_of
-from dispatchviz.tui.screens.thing_rows import other_rows, question_rows
-from dispatchviz.tui.session import Update
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.choice_list import ChoiceList
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.details.thing_rows import other_rows, question_rows
+from dispatchviz.views.keymap import key_of
+from dispatchviz.views.session import Update
+from dispatchviz.views.text.styled_line import Line
 
 PAUSE = 0.001
 """Seconds between slices of looking through the calls, in which keys are read."""

@@ -8,20 +8,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
 
-from dispatchviz.tui.session import Update
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.text_view import TextView
-
-
-def traceback_rows(text: str) -> list[Line]:
-    """The text, where it says where in bold: the program's own lines and the message are what is read."""
-    return [_row(row) for row in text.rstrip("\n").split("\n")]
-
-
-def _row(text: str) -> Line:
-    inside = len(text) - len(text.lstrip())
-    return line((text, "dim" if text.startswith("  File ") else "bold"), indent=inside + 2)
+from dispatchviz.views.details.traceback_rows import traceback_rows
+from dispatchviz.views.session import Update
+from dispatchviz.views.text.styled_line import Line
 
 
 class TracebackView(TextView):

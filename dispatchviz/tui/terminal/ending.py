@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from dispatchviz.errors import DispatchvizError, EndedBySignal
+from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
 
 FAILED = 70
 """The exit status after a mistake of ours: EX_SOFTWARE of ``sysexits.h``."""

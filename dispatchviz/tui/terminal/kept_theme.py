@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 
 from dispatchviz.core.record.file_replacement import write_whole
-from dispatchviz.tui.layout.kept_layouts import layouts_file
-from dispatchviz.tui.terminal.reader_rights import has_files
+from dispatchviz.foundation.reader_rights import has_files
+from dispatchviz.views.layout.kept_layouts import layouts_file
 
 VARIABLE = "TEXTUAL_THEME"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from dispatchviz.tui.keymap import DEFAULT, Key, Keymap, in_force, is_chosen, use
+from dispatchviz.views.keymap import DEFAULT, Key, Keymap, in_force, is_chosen, use
 
 VARIABLE = "DISPATCHVIZ_KEYMAP"
 

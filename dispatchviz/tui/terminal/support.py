@@ -8,7 +8,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from dispatchviz.tui.layout.pane_layout import SMALLEST
+from dispatchviz.views.layout.pane_layout import SMALLEST
 
 if TYPE_CHECKING:
     from textual.driver import Driver

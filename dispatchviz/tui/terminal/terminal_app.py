@@ -25,12 +25,12 @@ from textual.theme import Theme, ThemeProvider
 from textual.widget import AwaitMount
 from textual.worker import WorkerFailed
 
-from dispatchviz.tui.keymap import Key
 from dispatchviz.tui.terminal import support
 from dispatchviz.tui.terminal.ending import StepperError, ended_by_signals, failure
 from dispatchviz.tui.terminal.kept_theme import read_theme, write_theme
-from dispatchviz.tui.text.palette import Readable, Uncoloured
+from dispatchviz.tui.terminal.palette import Readable, Uncoloured
 from dispatchviz.tui.widgets.typed_keys import TYPED_AHEAD, TypedKeys
+from dispatchviz.views.keymap import Key
 
 if TYPE_CHECKING:
     from dispatchviz.tui.widgets.prompt import Prompt

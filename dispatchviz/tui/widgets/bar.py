@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from textual.strip import Strip
 
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.painted_lines import PaintedLines
+from dispatchviz.views.text.styled_line import Line
 
 
 class Bar(PaintedLines):

@@ -9,7 +9,7 @@ from textual.layout import Layout, WidgetPlacement
 from textual.layouts.vertical import VerticalLayout
 from textual.widget import Widget
 
-from dispatchviz.tui.layout.pane_layout import Box
+from dispatchviz.views.layout.pane_layout import Box
 
 
 class BoxLayout(Layout):

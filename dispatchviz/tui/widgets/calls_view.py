@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.tui.cursor.cursor import Cursor, ShownStack
-from dispatchviz.tui.layout.pane_layout import CALLS
-from dispatchviz.tui.panes.pane_list import PANES
-from dispatchviz.tui.text.styled_line import Line
 from dispatchviz.tui.widgets.pane_view import NOTHING, PaneView
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.cursor.cursor_state import ShownStack
+from dispatchviz.views.layout.pane_layout import CALLS
+from dispatchviz.views.panes.pane_list import PANES
+from dispatchviz.views.text.styled_line import Line
 
 TITLE, _ = PANES[CALLS]
 
@@ -21,7 +22,7 @@ class CallsView(PaneView):
 
     def show(self, cursor: Cursor, width: int, height: int) -> None:
         if cursor.frames != self._how:
-            from dispatchviz.tui.panes.calls_pane import TITLES  # with the pane, not for the first paint
+            from dispatchviz.views.panes.calls_pane import TITLES  # with the pane, not for the first paint
 
             self._how = cursor.frames
             self._made = (NOTHING, [])  # of the other stack
@@ -30,6 +31,6 @@ class CallsView(PaneView):
         super().show(cursor, width, height)
 
     def _frames(self, trace: Trace, at: int, width: int) -> list[Line]:
-        from dispatchviz.tui.panes.calls_pane import rows_as
+        from dispatchviz.views.panes.calls_pane import rows_as
 
         return rows_as(self._how, trace, at, width)

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from rich.style import Style
 from textual.binding import Binding
 
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.chosen_rows import leads_somewhere
 from dispatchviz.tui.widgets.rows_view import RowsView
+from dispatchviz.views.text.styled_line import Line
 
 AROUND = 2
 """Rows kept in sight above and below the chosen one."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from dispatchviz.tui.text.styled_line import Line
 from dispatchviz.tui.widgets.viewport import Viewport
+from dispatchviz.views.text.styled_line import Line
 
 
 def leads_somewhere(row: Line) -> bool:

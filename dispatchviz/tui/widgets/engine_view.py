@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.layout.pane_layout import ENGINE
-from dispatchviz.tui.panes.pane_list import PANES
-from dispatchviz.tui.text.styled_line import Line
 from dispatchviz.tui.widgets.pane_view import NOTHING, PaneView
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.layout.pane_layout import ENGINE
+from dispatchviz.views.panes.pane_list import PANES
+from dispatchviz.views.text.styled_line import Line
 
 TITLE, _ = PANES[ENGINE]
 
@@ -28,6 +28,6 @@ class EngineView(PaneView):
         super().show(cursor, width, height)
 
     def _sections(self, trace: Trace, at: int, width: int) -> list[Line]:
-        from dispatchviz.tui.panes.engine_pane import rows_as  # with the pane, not for the first paint
+        from dispatchviz.views.panes.engine_pane import rows_as  # with the pane, not for the first paint
 
         return rows_as(trace, at, whole=self._unfolds)

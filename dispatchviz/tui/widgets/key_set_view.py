@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.layout.pane_layout import KEYS
-from dispatchviz.tui.panes.pane_list import PANES, rows_of
-from dispatchviz.tui.panes.row_changes import GUTTER, marked
-from dispatchviz.tui.text.long_text import cut_row
-from dispatchviz.tui.text.styled_line import Line
 from dispatchviz.tui.widgets.pane_view import PaneView
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.layout.pane_layout import KEYS
+from dispatchviz.views.panes.pane_list import PANES, rows_of
+from dispatchviz.views.panes.row_changes import GUTTER, marked
+from dispatchviz.views.text.long_text import cut_row
+from dispatchviz.views.text.styled_line import Line
 
 TITLE, MODULE = PANES[KEYS]
 
@@ -29,14 +29,14 @@ class KeySetView(PaneView):
     def _stage_of(self, cursor: Cursor) -> str:
         if cursor.stage is None:
             return ""
-        from dispatchviz.tui.panes.key_set_pane import title_at  # with the pane, not for the first paint
+        from dispatchviz.views.panes.key_set_pane import title_at  # with the pane, not for the first paint
 
         return title_at(cursor.trace, cursor.at, cursor.stage)
 
     def _rows(self, cursor: Cursor) -> list[Line]:
         if cursor.stage is None or self.port.height <= 1:
             return super()._rows(cursor)
-        from dispatchviz.tui.panes.key_set_pane import rows_at
+        from dispatchviz.views.panes.key_set_pane import rows_at
 
         shown = rows_at(cursor.trace, cursor.at, self.port.row_width - GUTTER, cursor.stage)
         return marked(map(cut_row, shown), ())

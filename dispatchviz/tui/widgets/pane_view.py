@@ -9,17 +9,17 @@ from rich.style import Style
 from textual import events
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.keymap import key_of
-from dispatchviz.tui.panes.nothing_said import nothing
-from dispatchviz.tui.panes.pane_list import Rows
-from dispatchviz.tui.panes.row_changes import GUTTER, marked
-from dispatchviz.tui.questions.predictions import spoilers
-from dispatchviz.tui.text.line_fitting import wrap
-from dispatchviz.tui.text.long_text import cut_row
-from dispatchviz.tui.text.styled_line import Line
 from dispatchviz.tui.widgets.chosen_rows import beginnings, choices, next_choice, pointed, same_choice
 from dispatchviz.tui.widgets.rows_view import Ask, Goto, RowsView
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.keymap import key_of
+from dispatchviz.views.panes.nothing_said import nothing
+from dispatchviz.views.panes.pane_list import Rows
+from dispatchviz.views.panes.row_changes import GUTTER, marked
+from dispatchviz.views.predictions import spoilers
+from dispatchviz.views.text.line_fitting import wrap
+from dispatchviz.views.text.long_text import cut_row
+from dispatchviz.views.text.styled_line import Line
 
 Place = tuple[Trace | None, int, int]
 """Trace, step, width."""

@@ -10,7 +10,7 @@ from textual.binding import Binding
 from textual.widget import Widget
 from textual.widgets import Input
 
-from dispatchviz.shown_text import shown
+from dispatchviz.foundation.shown_text import shown
 from dispatchviz.tui.questions.asked import Asked
 
 EDITS = {key: edit.action for edit in Input.BINDINGS if isinstance(edit, Binding) for key in edit.key.split(",")}

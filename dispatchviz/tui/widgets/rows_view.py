@@ -14,16 +14,16 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
-from dispatchviz.tui.keymap import pane_key
-from dispatchviz.tui.layout.pane_layout import STEPS
-from dispatchviz.tui.text.line_fitting import from_cell
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.painted_lines import PaintedLines
 from dispatchviz.tui.widgets.viewport import Viewport, title_row
+from dispatchviz.views.keymap import pane_key
+from dispatchviz.views.layout.pane_layout import STEPS
+from dispatchviz.views.text.line_fitting import from_cell
+from dispatchviz.views.text.styled_line import Line
 
 if TYPE_CHECKING:
-    from dispatchviz.tui.cursor.cursor import Cursor
+    from dispatchviz.views.cursor.cursor import Cursor
 
 WHEEL = 3
 """Rows by which a turn of the mouse wheel scrolls."""

@@ -1,19 +1,19 @@
 """The step list: what is unfolded of the trace; the row of the cursor is highlighted, hits of the search are marked.
 
 Rows are made when they come into sight, so the length of the trace costs nothing. Not here: the text of a row
-(``panes/step_rows.py``), that of the title (``bars/steps_title.py``), moving (``cursor``).
+(``views/panes/step_rows.py``), that of the title (``views/bars/steps_title.py``), moving (``views/cursor``).
 """
 
 from __future__ import annotations
 
 from rich.style import Style
 
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.layout.pane_layout import STEPS
-from dispatchviz.tui.panes.bars.steps_title import steps_title
-from dispatchviz.tui.panes.step_rows import cells_cut, step_row
-from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.rows_view import Goto, RowsView
+from dispatchviz.views.bars.steps_title import steps_title
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.layout.pane_layout import STEPS
+from dispatchviz.views.panes.step_rows import cells_cut, step_row
+from dispatchviz.views.text.styled_line import Line, line
 
 AROUND = 3
 """Steps kept in sight before and after the one of the cursor."""

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.layout.pane_layout import CALLS, ENGINE, KEYS, SOURCE, STEPS
-from dispatchviz.tui.layout.screen_plan import ScreenPlan
-from dispatchviz.tui.panes.pane_list import PANES, rows_of
-from dispatchviz.tui.text import code_colours
-from dispatchviz.tui.text.palette import Palette
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.bar import Bar
 from dispatchviz.tui.widgets.calls_view import CallsView
 from dispatchviz.tui.widgets.engine_view import EngineView
@@ -17,6 +12,11 @@ from dispatchviz.tui.widgets.key_set_view import KeySetView
 from dispatchviz.tui.widgets.pane_view import PaneView
 from dispatchviz.tui.widgets.rows_view import RowsView
 from dispatchviz.tui.widgets.step_list import StepList
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.layout.pane_layout import CALLS, ENGINE, KEYS, SOURCE, STEPS
+from dispatchviz.views.layout.screen_plan import ScreenPlan
+from dispatchviz.views.panes.pane_list import PANES, rows_of
+from dispatchviz.views.text import code_colours
 
 
 class StepperWidgets:
@@ -71,7 +71,7 @@ class StepperWidgets:
 
     def colour_source(self) -> None:
         """Loads what colours code and what is read for each operator, and shows the source again."""
-        from dispatchviz.tui.panes import source_pane  # not for the first paint
+        from dispatchviz.views.panes import source_pane  # not for the first paint
 
         code_colours.load()
         source_pane.load()

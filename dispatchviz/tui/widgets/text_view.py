@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from textual.binding import Binding
 
-from dispatchviz.tui.text.line_fitting import wrap
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.rows_view import RowsView
+from dispatchviz.views.text.line_fitting import wrap
+from dispatchviz.views.text.styled_line import Line
 
 
 class TextView(RowsView):

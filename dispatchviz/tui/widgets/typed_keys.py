@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
-from dispatchviz.tui.keymap import prefixes
+from dispatchviz.views.keymap import prefixes
 
 if TYPE_CHECKING:
     from dispatchviz.tui.widgets.prompt import Prompt

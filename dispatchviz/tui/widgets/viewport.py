@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.views.text.styled_line import Line, line
 
 
 @dataclass

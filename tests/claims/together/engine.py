@@ -9,8 +9,8 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.graph.engine_state import engine_state
 from dispatchviz.explain.graph.queued_nodes import queue_device
-from dispatchviz.explain.sentences.english import counted, ordinal
 from dispatchviz.explain.trace_index.enclosing_steps import around
+from dispatchviz.foundation.english import counted, ordinal
 from tests.claims.together.reading import Problems, Step, beside, reads
 from tests.claims.together.so_far import Queued
 

@@ -18,7 +18,7 @@ from dispatchviz import torch as model
 from dispatchviz.core.autograd.engine import anomaly_mode, engine
 from dispatchviz.core.autograd.graph import node
 from dispatchviz.core.record import events
-from dispatchviz.process_state import clean_process_state
+from dispatchviz.running.process_state import clean_process_state
 
 
 @pytest.fixture

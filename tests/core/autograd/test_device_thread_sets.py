@@ -6,7 +6,7 @@ import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.keys.key_set import autograd_dispatch_keyset
 from dispatchviz.core.record import events as ev
-from dispatchviz.process_state import clean_process_state
+from dispatchviz.running.process_state import clean_process_state
 from dispatchviz.trace import Trace
 
 

@@ -14,7 +14,7 @@ import dispatchviz.torch as torch
 from dispatchviz.core.autograd.engine.thread_pool import MAX_DEPTH, ThreadPool
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.thread.thread_state import thread
-from dispatchviz.process_state import clean_process_state
+from dispatchviz.running.process_state import clean_process_state
 
 
 def leaf(device: str = "cpu", *values: float) -> Any:

@@ -20,7 +20,7 @@ from dispatchviz.core.codegen import autograd, forward_derivatives
 from dispatchviz.core.codegen.model import SpecError, load
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.sentences.step_sentences import why_here
-from dispatchviz.process_state import clean_process_state
+from dispatchviz.running.process_state import clean_process_state
 
 fwAD = torch.autograd.forward_ad
 

@@ -16,7 +16,7 @@ import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.device import streams
 from dispatchviz.core.record import events as ev
-from dispatchviz.process_state import clean_process_state
+from dispatchviz.running.process_state import clean_process_state
 from dispatchviz.trace import Trace
 
 STREAM_EVENTS = (ev.StreamChanged, ev.StreamEventRecorded, ev.StreamWaited, ev.MemoryUsedOnStream)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from dispatchviz.core.record.event_filter import ALWAYS, EventFilter, Only, only_from, read_only
 from dispatchviz.core.record.events import AnyEvent, Dispatched, NameBound, SourceLine
-from dispatchviz.errors import DispatchvizError
-from dispatchviz.recording import record
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.running.recording import record
 
 SUM, ADD = "aten::sum", "aten::add.Tensor"
 

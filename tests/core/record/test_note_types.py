@@ -15,7 +15,7 @@ import dispatchviz
 import dispatchviz.torch as torch
 from dispatchviz.core.autograd.graph.node_life import NodeLife
 from dispatchviz.core.record import note_types
-from dispatchviz.user_lines import ProgramEventBuilder
+from dispatchviz.running.user_lines import ProgramEventBuilder
 
 ROOT = Path(__file__).parents[3]
 

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from dispatchviz.core.record.recording_limit import DEFAULT_LIMIT, Limit, read_limit
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.foundation.errors import DispatchvizError
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from dispatchviz.core.record.event_filter import read_only
 from dispatchviz.core.record.trace_file import Trace, writers
 from dispatchviz.core.record.trace_stream import NO_LIMIT, Limit, TraceStream
 from dispatchviz.core.seam import recorder
-from dispatchviz.process.early_end import Keeper, NoKeeper
-from dispatchviz.program import run
-from dispatchviz.program_recorder import ProgramRecorder
-from dispatchviz.recording import Recording
+from dispatchviz.running.process.early_end import Keeper, NoKeeper
+from dispatchviz.running.program import run
+from dispatchviz.running.program_recorder import ProgramRecorder
+from dispatchviz.running.recording import Recording
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

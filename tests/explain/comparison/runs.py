@@ -8,7 +8,7 @@ from functools import cache
 
 from dispatchviz.explain.comparison.difference_sentences import Run, Said, said
 from dispatchviz.explain.comparison.divergences import Comparison, Divergence, compare
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from dispatchviz.explain.comparison.divergences import compare
-from dispatchviz.render.cards.diff_text import diff_lines
-from dispatchviz.render.console import Console
 from dispatchviz.trace import Trace, TraceError
+from dispatchviz.views.cards.diff_text import diff_lines
+from dispatchviz.views.text.console import Console
 from truth.programs import PROGRAMS
 
 from .runs import traced

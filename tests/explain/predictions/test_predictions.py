@@ -15,8 +15,8 @@ from dispatchviz.explain.predictions.dispatch_questions import NO_KEY
 from dispatchviz.explain.predictions.engine_questions import NEVER, OVER, PRUNED
 from dispatchviz.explain.predictions.prediction import LONGEST, MOST, Choice, Kind, Prediction
 from dispatchviz.explain.predictions.trace_predictions import predictions_after
-from dispatchviz.explain.sentences.english import counted
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node
+from dispatchviz.foundation.english import counted
 from dispatchviz.trace import Trace
 from tests.explain.programs import traced
 from tests.explain.test_engine_state import Replay, recorded

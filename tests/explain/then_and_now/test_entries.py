@@ -16,7 +16,7 @@ from dispatchviz.explain.sentences.then_and_now.placing import Place, placed
 from dispatchviz.explain.sentences.then_and_now.reasons.all_reasons import REASONS
 from dispatchviz.explain.sentences.then_and_now.statements.past_statements import STATEMENTS
 from dispatchviz.explain.sentences.then_and_now.steps import fits
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from dispatchviz.testing import call, event
 from scripts.then_and_now import DOCS, PAGES
 from tests.explain.programs import traced

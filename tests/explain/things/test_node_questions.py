@@ -17,7 +17,7 @@ from dispatchviz.explain.things.node_questions import LONGEST_PATH, node_questio
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name
 from dispatchviz.explain.trace_index.trace_index import index
-from dispatchviz.program_recorder import ProgramRecorder
+from dispatchviz.running.program_recorder import ProgramRecorder
 from dispatchviz.testing import event
 from dispatchviz.trace import Trace
 from tests.explain.programs import traced
@@ -54,7 +54,7 @@ def with_variables(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[Trace,
             exec(compile(source.replace("import torch\n", "", 1), "program", "exec"), variables)
         return trace
 
-    monkeypatch.setattr("dispatchviz.recording.ProgramRecorder", Numbering)
+    monkeypatch.setattr("dispatchviz.running.recording.ProgramRecorder", Numbering)
     trace = in_new_thread(record)
     return trace, variables, Numbering.made.first_node
 

@@ -2,6 +2,6 @@
 found by listing this folder. A module is executed when one of them is first looked up.
 """
 
-from dispatchviz.lazy_modules import install_all_in
+from dispatchviz.foundation.lazy_modules import install_all_in
 
 install_all_in(__name__)

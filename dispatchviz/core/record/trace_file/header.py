@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.foundation.errors import DispatchvizError
 
 FORMAT = 3
 """Version of the format; a reader refuses a higher one. Since 2 meta and impl are spans; since 3 there are

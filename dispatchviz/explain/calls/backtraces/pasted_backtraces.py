@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.calls.backtraces.function_roles import NO_NAME
 from dispatchviz.explain.calls.backtraces.native_frames import RawFrame, RawSet
+from dispatchviz.foundation.errors import DispatchvizError
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from dispatchviz.core.table.precedence import (
 )
 from dispatchviz.explain.cells.registration.registrations import DEFINITION, FALLBACK, Registration
 from dispatchviz.explain.keys.alias_keys import ALIAS_TEXTS
-from dispatchviz.explain.sentences.english import counted, listed
+from dispatchviz.foundation.english import counted, listed
 
 K = DispatchKey
 

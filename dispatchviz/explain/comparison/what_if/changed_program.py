@@ -9,10 +9,10 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from dispatchviz.deep_trees import deep_recursion
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.what_if.changes import Change
-from dispatchviz.explain.sentences.english import listed
+from dispatchviz.foundation.deep_trees import deep_recursion
+from dispatchviz.foundation.english import listed
+from dispatchviz.foundation.errors import DispatchvizError
 
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 WITHS = ast.With | ast.AsyncWith
@@ -120,7 +120,7 @@ def _torch(name: str) -> str:
     return f"__import__('torch').{name}"
 
 
-REGISTRATIONS = "dispatchviz.process.line_registrations"
+REGISTRATIONS = "dispatchviz.running.process.line_registrations"
 """What registers a kernel as long as a line runs."""
 
 

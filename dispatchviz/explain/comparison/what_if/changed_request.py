@@ -12,10 +12,10 @@ import msgspec
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.what_if.changes import Change
 from dispatchviz.explain.sentences.rules.knowledge import engine_text, is_live
-from dispatchviz.shipped_examples import located
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.shipped_examples import located
 
 
 class ChangedRequest(msgspec.Struct, frozen=True):

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.sentences.english import listed
 from dispatchviz.explain.sentences.rules.event_rules import GUARD_FILES
+from dispatchviz.foundation.english import listed
+from dispatchviz.foundation.errors import DispatchvizError
 
 
 class Change(NamedTuple):

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.what_if.changed_program import DEFINITIONS, WITHS, changed_program
 from dispatchviz.explain.comparison.what_if.changes import TYPED, Change, device_of, for_device, read_change
 from dispatchviz.explain.moment.tensor_card import TensorCard, tensor_card
 from dispatchviz.explain.moment.thread_state import thread_state
 from dispatchviz.explain.trace_index.enclosing_steps import around, at_or_around, source_line, user_stack
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.errors import DispatchvizError
 
 MOST_TENSORS = 3
 """So many tensors of a line are asked about."""

@@ -16,10 +16,10 @@ from dispatchviz.core.tensor.tensor import is_non_overlapping_and_dense
 from dispatchviz.explain.graph.engine.condition import Condition, asked_until
 from dispatchviz.explain.graph.node.node_hooks import hooks_of
 from dispatchviz.explain.moment.tensor_geometry import strides_of
-from dispatchviz.explain.sentences.english import shaped
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import shaped
 
 ACCUMULATE_GRAD = "torch/csrc/autograd/functions/accumulate_grad.h"
 

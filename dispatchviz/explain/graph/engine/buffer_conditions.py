@@ -15,9 +15,9 @@ from dispatchviz.core.tensor.tensor_subclass_like import TENSOR_SUBCLASS_LIKE
 from dispatchviz.explain.graph.engine.condition import Condition, asked_until
 from dispatchviz.explain.moment.tensor_geometry import key_set_of, strides_of
 from dispatchviz.explain.moment.thread_state import thread_state
-from dispatchviz.explain.sentences.english import shaped
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import shaped
 
 INPUT_BUFFER = "torch/csrc/autograd/input_buffer.cpp"
 

@@ -15,8 +15,8 @@ from dispatchviz.explain.graph.engine.final_callbacks import final_callbacks
 from dispatchviz.explain.graph.engine.pass_stack import CPU_DEVICE, open_passes
 from dispatchviz.explain.graph.engine.task_progress import progress
 from dispatchviz.explain.graph.graph_history import backward_around
-from dispatchviz.explain.sentences.english import listed
 from dispatchviz.explain.trace_index.display_names import node_title
+from dispatchviz.foundation.english import listed
 
 GRAPH_TASK = "torch/csrc/autograd/graph_task.h"
 

@@ -19,13 +19,13 @@ from dispatchviz.explain.graph.node import members
 from dispatchviz.explain.graph.node.node_hooks import HOOK_KINDS, hooks_of
 from dispatchviz.explain.graph.node.node_parents import has_parent
 from dispatchviz.explain.graph.node.node_state import node_state
-from dispatchviz.explain.sentences.english import counted, listed, plain_dtype, shaped
 from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.things.keepers import freed_at
 from dispatchviz.explain.things.thing import NodeThing, TensorThing, Thing
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import counted, listed, plain_dtype, shaped
 
 _PYTHON = raw(DispatchKey.Python)
 

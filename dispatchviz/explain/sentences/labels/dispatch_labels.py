@@ -6,9 +6,9 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.stack_text import stack_values
 from dispatchviz.explain.keys.own_numbers import own_cell, own_hex
-from dispatchviz.explain.sentences.english import shortened
 from dispatchviz.explain.sentences.labels.label_functions import WIDTH, Labels
 from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.foundation.english import shortened
 
 LABELS = Labels()
 

@@ -7,11 +7,11 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backwards import Backward
 from dispatchviz.explain.graph.graph_history import backward_around
 from dispatchviz.explain.sentences.engine_claims import edge_text
-from dispatchviz.explain.sentences.english import shaped, shortened
 from dispatchviz.explain.sentences.labels.label_functions import WIDTH, Labels
 from dispatchviz.explain.sentences.node_sentences import NO_NUMBER
 from dispatchviz.explain.sentences.requested_gradients import requested_inputs
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
+from dispatchviz.foundation.english import shaped, shortened
 
 LABELS = Labels()
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.english import counted, shortened
 from dispatchviz.explain.sentences.labels.label_functions import WIDTH, Labels
 from dispatchviz.explain.sentences.node_sentences import FIRST_THREAD, NO_NUMBER
 from dispatchviz.explain.trace_index.display_names import node_name, node_title, plain_node, tensor_name
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import counted, shortened
 
 LABELS = Labels()
 

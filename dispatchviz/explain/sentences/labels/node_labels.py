@@ -5,9 +5,9 @@ from __future__ import annotations
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.node.node_hooks import registration
-from dispatchviz.explain.sentences.english import shortened
 from dispatchviz.explain.sentences.labels.label_functions import WIDTH, Labels
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
+from dispatchviz.foundation.english import shortened
 
 LABELS = Labels()
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_text import call_text
-from dispatchviz.explain.sentences.english import counted, shortened
 from dispatchviz.explain.sentences.formatting_sentences import calls_within
 from dispatchviz.explain.sentences.labels.label_functions import WIDTH, Labels
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
+from dispatchviz.foundation.english import counted, shortened
 
 LABELS = Labels()
 

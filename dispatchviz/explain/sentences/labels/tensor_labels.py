@@ -5,9 +5,9 @@ from __future__ import annotations
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.keys.key_text import key_names
-from dispatchviz.explain.sentences.english import plain_dtype, shaped, shortened
 from dispatchviz.explain.sentences.labels.label_functions import WIDTH, Labels
 from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.foundation.english import plain_dtype, shaped, shortened
 
 LABELS = Labels()
 

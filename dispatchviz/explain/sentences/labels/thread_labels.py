@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.english import plain_dtype
 from dispatchviz.explain.sentences.labels.label_functions import Labels
 from dispatchviz.explain.sentences.stream_sentences import stream_name
 from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.foundation.english import plain_dtype
 
 LABELS = Labels()
 

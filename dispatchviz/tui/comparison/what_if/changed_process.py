@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from dispatchviz.child_processes import running
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.what_if.changed_request import changed_request
 from dispatchviz.explain.comparison.what_if.changes import Change
-from dispatchviz.process_ties import kill_tree
+from dispatchviz.foundation.child_processes import running
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.process_ties import kill_tree
 
 RUNNER = "dispatchviz.cli.changed_run"
 """The module that such a process runs."""

@@ -14,16 +14,16 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.what_if.changes import Change
 from dispatchviz.explain.comparison.what_if.offered_changes import Offered, matching, not_offered
+from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.tui.comparison.what_if.changed_process import ChangedProcess
-from dispatchviz.tui.session import Session, Update
+from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.terminal.terminal_app import TerminalApp
-from dispatchviz.tui.text.line_fitting import columns
-from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.rows_view import RowsView
+from dispatchviz.views.session import Session, Update
+from dispatchviz.views.text.line_fitting import columns
+from dispatchviz.views.text.styled_line import Line, line
 
 TITLE = "What if (Enter runs the program again so, Esc closes)"
 

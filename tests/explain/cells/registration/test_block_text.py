@@ -9,7 +9,7 @@ import pytest
 
 from dispatchviz.core.table.pytorch_registrations import pytorch_registry
 from dispatchviz.explain.cells.registration.registrations import Registration, pytorch_registrations_of
-from dispatchviz.render.cards.registration_text import ABOUT, NOT_YET
+from dispatchviz.views.cards.registration_text import ABOUT, NOT_YET
 
 
 def blocks(name: str, build: str = "cuda") -> list[Registration]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from dispatchviz.explain.comparison.what_if.changed_program import changed_program
 from dispatchviz.explain.comparison.what_if.changes import read_change
-from dispatchviz.program import run
+from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
 
 FORUM = """\

@@ -7,10 +7,10 @@ import ast
 import pytest
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.divergences import compare
 from dispatchviz.explain.comparison.what_if.changed_program import changed_program
 from dispatchviz.explain.comparison.what_if.changes import read_change
+from dispatchviz.foundation.errors import DispatchvizError
 
 from .programs import FORUM, changed, written
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.what_if.changes import KINDS, Change, for_device, read_change
+from dispatchviz.foundation.errors import DispatchvizError
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,81 @@
+"""Functions of a shared library by parts of their mangled names: read off the symbol table of the ELF file.
+
+A release build of PyTorch has its local symbols, too, so kernels in anonymous namespaces are found. A debugger would
+look names up as well; it takes seconds for each, and stops in the stubs (``@plt``) of other libraries besides.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+import struct
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from dispatchviz.foundation.errors import DispatchvizError
+
+FUNCTION = 2
+"""The kind of a symbol, in the lower half of its info byte."""
+
+SYMBOL_TABLE, DYNAMIC_SYMBOLS = 2, 11
+"""Types of sections; a library that was stripped has the second alone, with what it exports."""
+
+_HEADER = struct.Struct("<16x2H5I6H")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_SECTIONS_AT, _SECTIONS = 40, 60
+"""Where an ELF header has the offset of the section headers, and their number."""
+
+
+class Function(NamedTuple):
+    """A function of a library."""
+
+    mangled: str
+    offset: int
+    """From where the library is loaded."""
+    size: int
+
+
+def functions_with(library: Path, parts: Sequence[str]) -> tuple[Function, ...]:
+    """Those whose mangled names contain one of the parts, in the order of their addresses."""
+    with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        if data[:5] != b"\x7fELF\x02":
+            raise DispatchvizError(f"{library} is no 64-bit ELF file: the C++ stack is read on Linux alone")
+        symbols, strings = _tables(data)
+        names = dict(_names(data, strings, [part.encode() for part in parts]))
+        found = _functions(data[symbols[0] : symbols[0] + symbols[1]], names)
+        return tuple(sorted(set(found), key=lambda each: each.offset))
+
+
+def _tables(data: mmap.mmap) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Offset and size of the symbols and of their names."""
+    (at,), (count,) = struct.unpack_from("<Q", data, _SECTIONS_AT), struct.unpack_from("<H", data, _SECTIONS)
+    sections = [_SECTION.unpack_from(data, at + number * _SECTION.size) for number in range(count)]
+    tables = [each for kind in (SYMBOL_TABLE, DYNAMIC_SYMBOLS) for each in sections if each[1] == kind]
+    if not tables:
+        return (0, 0), (0, 0)
+    strings = sections[tables[0][6]]
+    return (tables[0][4], tables[0][5]), (strings[4], strings[5])
+
+
+def _names(data: mmap.mmap, strings: tuple[int, int], parts: Sequence[bytes]) -> Iterator[tuple[int, str]]:
+    """Names with one of the parts, by their offsets in the section."""
+    start, size = strings
+    for part in parts:
+        at = data.find(part, start, start + size)
+        while at >= 0:
+            begin, end = data.rfind(b"\0", start, at) + 1, data.find(b"\0", at)
+            yield begin - start, data[begin:end].decode("ascii", "replace")
+            at = data.find(part, end, start + size)
+
+
+def _functions(symbols: bytes, names: dict[int, str]) -> Iterator[Function]:
+    for name, info, _, section, value, size in _SYMBOL.iter_unpack(symbols):
+        if name in names and info & 15 == FUNCTION and section:
+            yield Function(names[name], value, size)
+
+
+def is_part(mangled: str) -> bool:
+    """Whether it is a piece that the compiler took out of a function: ``f.cold``, ``f.part.0``."""
+    return re.search(r"\.(?:cold|part|constprop)\b", mangled) is not None

@@ -1,0 +1,158 @@
+"""Text of programs, traces and file names as it may reach a terminal: what would command it is shown instead.
+
+One rule, by Unicode's categories: a character that is a control (Cc), a format character such as a bidirectional
+override (Cf), a surrogate (Cs), a line or paragraph separator (Zl, Zp), of private use (Co) or not assigned (Cn) is
+shown as Python writes it in a string, ``\\x1b``, ``\\u202e``, ``\\n``. So are the few letters and marks that are
+blank. All other text stays as it is; so does the joiner within an emoji.
+
+Not here: where text leaves the program (``terminal_output.py``, ``views/text/styled_line.py``,
+``outputs/picture/dot.py``).
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+
+TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+CHUNK = 1000
+"""Lines that are looked at, and written, at once."""
+
+BLANK = "".join(
+    map(
+        chr,
+        (
+            0x034F,  # combining grapheme joiner
+            *range(0x115F, 0x1161),  # Hangul fillers
+            *range(0x17B4, 0x17B6),  # Khmer vowels that are never seen
+            *(0x180B, 0x180C, 0x180D, 0x180F),  # Mongolian variation selectors
+            0x3164,  # Hangul fillers of other widths
+            0xFFA0,
+            *range(0xFE00, 0xFE0E),  # variation selectors but the two that choose between text and emoji
+            *range(0xE0100, 0xE01F0),
+        ),
+    )
+)
+"""Letters and marks that Unicode declares invisible, though their categories are those of visible ones."""
+
+_BLANK = frozenset(BLANK)
+
+JOINER = "\u200d"
+"""Joins emoji to one: the only format character that is sent, and between emoji only."""
+
+EMOJI_VARIANT = "\ufe0f"
+
+
+def shown(text: str) -> str:
+    """The text on one row, in which no character commands a terminal and none is hidden."""
+    if text.isprintable() and (text.isascii() or _BLANK.isdisjoint(text)):
+        return text
+    return _translated(text, _IN_PYTHON)
+
+
+def shown_lines(text: str) -> str:
+    """The same for a text of several lines, which stay lines."""
+    return "\n".join(map(shown, text.split("\n")))
+
+
+def shown_json(text: str) -> str:
+    """The same for JSON on one line, by JSON's escapes, so that it is read back as it was."""
+    if text.isprintable() and (text.isascii() or _BLANK.isdisjoint(text)):
+        return text
+    return _translated(text, _IN_JSON)
+
+
+class ShownLines:
+    """Lines as ``shown`` leaves them, looked at many at once: of a million each costs next to nothing."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = iter(lines)
+
+    def __iter__(self) -> Iterator[str]:
+        for chunk in self.chunks():
+            yield from chunk
+
+    def chunks(self) -> Iterator[list[str]]:
+        """Some lines at a time; those before an error in what makes them come out first."""
+        some: list[str] = []
+        try:
+            for line in self._lines:
+                some.append(line)
+                if len(some) == CHUNK:
+                    full, some = some, []
+                    yield _shown(full)
+        except Exception:
+            yield _shown(some)
+            raise
+        yield _shown(some)
+
+
+def _shown(lines: list[str]) -> list[str]:
+    return lines if all_shown(lines) else list(map(shown, lines))
+
+
+def all_shown(lines: list[str]) -> bool:
+    """Whether ``shown`` would leave all of them as they are."""
+    text = "".join(lines)
+    return all(map(str.isprintable, lines)) and (text.isascii() or not any(char in text for char in BLANK))
+
+
+class _Table(dict[int, str]):
+    """For ``str.translate``: of each character met so far what is sent for it."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        sent = self[code] = char if _is_sent(char) else self.escape(char)
+        return sent
+
+    def escape(self, char: str) -> str:
+        """As Python writes it in a string."""
+        return char.encode("unicode_escape").decode("ascii")
+
+
+class _JsonTable(_Table):
+    def escape(self, char: str) -> str:
+        """As JSON writes it in a string: above U+FFFF as two surrogates."""
+        units = char.encode("utf-16-be", "surrogatepass")
+        return "".join(f"\\u{units[at] << 8 | units[at + 1]:04x}" for at in range(0, len(units), 2))
+
+
+_IN_PYTHON, _IN_JSON = _Table(), _JsonTable()
+
+
+def _is_sent(char: str) -> bool:
+    return (char.isprintable() and char not in _BLANK) or _category(char) == "Zs"
+
+
+def _category(char: str) -> str:
+    import unicodedata  # few texts need it
+
+    return unicodedata.category(char)
+
+
+def _translated(text: str, table: _Table) -> str:
+    first, *parts = text.split(JOINER)
+    sent, before = [first.translate(table)], first
+    for part in parts:
+        joins = _is_emoji(before[-1:]) and _is_emoji(part[:1])
+        sent += (JOINER if joins else table.escape(JOINER), part.translate(table))
+        before = part
+    return "".join(sent)
+
+
+def _is_emoji(char: str) -> bool:
+    """A pictograph, or what may follow one before a joiner: a skin tone (Sk), the choice of the emoji's look."""
+    return bool(char) and (char == EMOJI_VARIANT or _category(char) in ("So", "Sk"))
+
+
+def quoted(word: str) -> str:
+    """A word for a shell; what would command the terminal into which it is pasted, as bash and zsh read it."""
+    if shown(word) == word:
+        return shlex.quote(word)
+    text = (
+        chr(byte) if 32 <= byte < 127 and chr(byte) not in "\\'" else f"\\x{byte:02x}" for byte in os.fsencode(word)
+    )
+    return f"$'{''.join(text)}'"

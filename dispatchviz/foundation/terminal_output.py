@@ -1,0 +1,121 @@
+"""Where plain text leaves: the standard streams, and nothing goes there but as ``shown_text.py`` lets it.
+
+All that commands print goes through here (``tests/foundation/test_terminal_output.py`` finds what does not). The output
+of the user's own program does not: it stays as it is, to the byte.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.shown_text import ShownLines, shown, shown_json
+
+TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import TextIO
+
+
+def print_lines(lines: Iterable[str], stream: TextIO | None = None) -> None:
+    """Lines on standard output, or on another stream."""
+    output = stream or _standard_output()
+    for chunk in chunks(lines):
+        _write(output, chunk)
+    output.flush()
+
+
+def print_painted(lines: Iterable[list[str]]) -> None:
+    """Lines on standard output of which every second part is a code of ours, sent as it is."""
+    output = _standard_output()
+    for line in map(_painted, lines):
+        _write(output, f"{line}\n")
+    output.flush()
+
+
+def _painted(parts: list[str]) -> str:
+    parts[::2] = map(shown, parts[::2])
+    return "".join(parts)
+
+
+def print_paged(lines: Iterable[list[str]]) -> None:
+    """The same; what a terminal does not show at once goes through a pager, which the reader may leave early."""
+    import shutil
+
+    left = map(_painted, lines)
+    size = shutil.get_terminal_size()
+    first, height = list[str](), 0
+    for line in left:
+        first.append(line)
+        height += 1 + len(line) // size.columns
+        if height >= size.lines:
+            _page(first, left)
+            return
+    output = _standard_output()
+    _write(output, "".join(f"{line}\n" for line in first))
+    output.flush()
+
+
+def _page(first: list[str], left: Iterator[str]) -> None:
+    """By click: PAGER, else less; where there is none, or the terminal is dumb, it prints."""
+    import itertools
+
+    import click
+
+    lines = itertools.chain(first, left)
+    pages = iter(lambda: list(itertools.islice(lines, PAGE)), [])
+    with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):  # Ctrl+C in a pager is no end of ours
+        click.echo_via_pager("".join(f"{line}\n" for line in page) for page in pages)
+
+
+PAGE = 500
+"""Lines that a pager gets at once."""
+
+
+def print_json_lines(lines: Iterable[str]) -> None:
+    """Lines of JSON on standard output; each is read back as it was."""
+    output = _standard_output()
+    for line in lines:
+        _write(output, f"{shown_json(line)}\n")
+    output.flush()
+
+
+def _standard_output() -> TextIO:
+    if sys.stdout is None:  # `>&-`
+        raise DispatchvizError("there is nothing to print to: standard output is closed")
+    return sys.stdout
+
+
+def complain(text: str) -> None:
+    """One line on standard error; whom nobody hears is silent."""
+    if sys.stderr is None or sys.stderr.closed:  # the program that ran may have done that
+        complain_at_once(text)
+        return
+    with contextlib.suppress(OSError):
+        print_lines([_complaint(text)], sys.stderr)
+
+
+def complain_at_once(text: str) -> None:
+    """The same past ``sys.stderr``, where that is closed, or may be in the middle of a write."""
+    with contextlib.suppress(OSError):
+        line = f"{shown(_complaint(text))}\n".encode(errors="backslashreplace")
+        os.write(2, b"\r\x1b[K" + line if os.isatty(2) else line)  # a line of progress may be there
+
+
+def _complaint(text: str) -> str:
+    return f"dispatchviz: {' '.join(part for part in text.replace(chr(10), ' ').split(' ') if part)}"
+
+
+def chunks(lines: Iterable[str]) -> Iterator[str]:
+    """Lines with their ends, many at once."""
+    for some in (lines if isinstance(lines, ShownLines) else ShownLines(lines)).chunks():
+        yield "\n".join([*some, ""])
+
+
+def _write(stream: TextIO, text: str) -> None:
+    try:
+        stream.write(text)
+    except UnicodeEncodeError:  # such as an arrow where the locale has ASCII only
+        stream.write(text.encode(stream.encoding, "backslashreplace").decode(stream.encoding))

@@ -1,0 +1,1 @@
+"""A trace as a file or as printed text, a folder per format."""

@@ -1,0 +1,51 @@
+"""Which steps of a trace a log or a hand-out has."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.step_counts import numbers_of_steps
+from dispatchviz.foundation.errors import DispatchvizError
+
+RANGE = re.compile(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?")
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps that are wanted, and how much of each."""
+
+    steps: str | None = None
+    """``45`` or ``45-80``."""
+    level: str | None = None
+    views: tuple[str, ...] = ()
+
+    @property
+    def given(self) -> list[str]:
+        """The options."""
+        values = {"--steps": self.steps, "--level": self.level, "--view": self.views}
+        return [option for option, value in values.items() if value]
+
+    def check(self) -> None:
+        """Raises DispatchvizError for what is no range, and for a view that does not exist."""
+        from dispatchviz.outputs.step.step_text import check_view
+
+        if self.steps is not None and RANGE.fullmatch(self.steps) is None:
+            raise DispatchvizError(f"--steps {self.steps}: write a step such as 45, or 45-80")
+        for view in self.views:
+            check_view(view)
+
+    def range(self, trace: Trace) -> range:
+        """The steps, of which a trace has some. Raises DispatchvizError if it has none of them."""
+        if self.steps is None:
+            return range(len(trace))
+        match = RANGE.fullmatch(self.steps)
+        assert match is not None
+        first = int(match["first"])
+        chosen = range(first, min(int(match["last"] or first) + 1, len(trace)))
+        if not chosen:
+            raise DispatchvizError(
+                f"--steps {self.steps}: the steps of {trace.header.program} are {numbers_of_steps(len(trace))}"
+            )
+        return chosen

@@ -1,0 +1,67 @@
+"""All formats of files that a trace becomes; the suffix of a name determines which.
+
+A new format is a folder with its ``Format`` and a name in ``FORMATS``: suffixes, errors, help, checks and the command
+``export`` follow.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.outputs.format import Format, Request
+from dispatchviz.outputs.hand_out.format import HAND_OUT
+from dispatchviz.outputs.log.format import LOG
+from dispatchviz.outputs.page.format import PAGE
+from dispatchviz.outputs.perfetto.format import PERFETTO
+from dispatchviz.outputs.picture.format import PICTURE
+from dispatchviz.outputs.table.format import TABLE
+from dispatchviz.outputs.trace.format import TRACE
+from dispatchviz.outputs.written_files import STANDARD_OUTPUT
+
+if TYPE_CHECKING:
+    from dispatchviz.core.record.trace_file import Trace
+    from dispatchviz.outputs.picture.chosen_picture import Chosen
+
+FORMATS: tuple[Format, ...] = (PICTURE, TRACE, TABLE, PAGE, PERFETTO, LOG, HAND_OUT)
+"""In the order of help and errors."""
+
+
+def format_of(suffix: str) -> Format:
+    """The format that a suffix belongs to."""
+    return next(each for each in FORMATS if suffix in each.suffixes)
+
+
+def suffix_of(path: str | Path) -> str:
+    """The suffix of a file that ``export`` writes; empty for all others."""
+    name = Path(path).name.lower()
+    return next((suffix for each in FORMATS for suffix in each.suffixes if name.endswith(suffix)), "")
+
+
+def check_suffix(path: str | Path) -> str:
+    """The suffix of a file to write. Raises DispatchvizError with all formats for any that means nothing."""
+    if suffix := suffix_of(path):
+        return suffix
+    known = ", ".join(each.listed for each in FORMATS)
+    raise DispatchvizError(f"cannot infer from its name what {path} is to be: {known}")
+
+
+def check_export(path: str, suffix: str) -> None:
+    """Raises DispatchvizError if a file of that suffix cannot be written there."""
+    found = format_of(suffix)
+    if path != STANDARD_OUTPUT:
+        found.check(path, suffix)
+    elif suffix in found.binary and sys.stdout.isatty():
+        raise DispatchvizError(f"{suffix} is no text for a terminal: give a file with -o, or a pipe")
+
+
+def export(trace: Trace, path: str | Path, suffix: str = "", chosen: Chosen | None = None) -> str:
+    """Writes the file that ``suffix``, else its own name, means; to standard output for ``-``.
+
+    ``chosen``: which picture it is to be, left out the backward graph. Returns a remark about the file, or an empty
+    text. Raises DispatchvizError or RenderError if it cannot be written.
+    """
+    suffix = suffix or check_suffix(path)
+    return format_of(suffix).write(trace, Request(str(path), suffix, chosen))

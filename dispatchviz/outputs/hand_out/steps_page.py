@@ -1,0 +1,146 @@
+"""Some steps of a trace as a hand-out: a heading for each line of the program, a table of what happened on it and why,
+and the backward graph as it was then.
+
+The words are the stepper's. Pictures are files beside the page, since no host of Markdown shows what is written into
+it as data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file.columns import NONE
+from dispatchviz.explain.sentences.rules.knowledge import engine_text
+from dispatchviz.explain.sentences.step_counts import numbers_of_steps
+from dispatchviz.explain.sentences.step_labels import label, sign
+from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.trace_index.source_lines import source_lines
+from dispatchviz.foundation.shown_text import shown
+from dispatchviz.outputs.hand_out.marks import cell, code, fenced, plain
+from dispatchviz.outputs.log.log_filter import LogFilter, chosen_steps
+
+LEVEL = "calls"
+"""How much a hand-out has if nothing else is asked for."""
+
+MOST_PICTURES = 12
+LONGEST_PROGRAM = 100
+"""Lines. Of a longer program only those are printed that are headings."""
+
+INDENT = "&nbsp;&nbsp;"
+
+Draw = Callable[[Trace, int], bytes]
+"""The backward graph as of a step, as SVG; empty if there is nothing to draw."""
+
+
+@dataclass
+class StepsPage:
+    """A page; its pictures are known when its lines have been read."""
+
+    trace: Trace
+    steps: range
+    wanted: LogFilter
+    views: Sequence[tuple[str, Callable[[int], str]]] = ()
+    """Of each step of the page, these besides: a title, and what makes the text."""
+    draw: Draw | None = None
+    folder: str = ""
+    """Where its pictures are, as the page names them."""
+    pictures: dict[str, bytes] = field(default_factory=dict)
+    """Name to content."""
+
+    def lines(self) -> Iterator[str]:
+        """In order, without line ends. DispatchvizError if nothing of what is wanted is there."""
+        chosen = [step for step in chosen_steps(self.trace, self.wanted) if step in self.steps]
+        yield from _head(self.trace, self.steps)
+        lines = self.trace.columns.lines
+        sections = [(line, list(steps)) for line, steps in groupby(chosen, lambda step: lines[step])]
+        pictured = _pictured(self.trace, sections)
+        for place, (line, steps) in enumerate(sections):
+            yield from _heading(self.trace, line)
+            yield from _table(self.trace, steps, line)
+            yield from self._views(steps)
+            if place in pictured:
+                yield from self._picture(steps)
+
+    def _views(self, steps: Iterable[int]) -> Iterator[str]:
+        for step in steps if self.views else ():
+            for title, text in self.views:
+                yield from (f"{title} at step {step}:", "", *fenced(text(step)), "")
+
+    def _picture(self, steps: Sequence[int]) -> Iterator[str]:
+        at = min(self.trace.ends[steps[0]], self.steps.stop - 1)
+        drawn = self.draw(self.trace, at) if self.draw is not None else b""
+        if not drawn or drawn in self.pictures.values():
+            return
+        name = f"graph-at-step-{at}.svg"
+        self.pictures[name] = drawn
+        yield from (f"![The backward graph at step {at}]({self.folder}/{name})", "")
+
+
+def _head(trace: Trace, steps: range) -> Iterator[str]:
+    header, program = trace.header, shown(trace.header.program)
+    which = "All steps" if len(steps) == len(trace) else f"Steps {steps.start} to {steps.stop - 1}"
+    yield from (f"# {which} of {plain(program)}", "")
+    yield from (f"{plain(program)} on {plain(engine_text(header))}; its steps are {numbers_of_steps(len(trace))}.", "")
+    for notice in trace.notices:
+        yield from (f"Note: {plain(shown(notice))}", "")
+    source = source_lines(trace, header.program)
+    if source and len(source) <= LONGEST_PROGRAM:
+        width = len(str(len(source)))
+        text = "\n".join(f"{number:>{width}}  {shown(line)}".rstrip() for number, line in enumerate(source, 1))
+        yield from (*fenced(text.rstrip(), "python"), "")
+
+
+def _heading(trace: Trace, line: int) -> Iterator[str]:
+    at = trace[line] if line != NONE else None
+    if not isinstance(at, ev.SourceLine):
+        yield from ("## Before the first line", "")
+        return
+    text = source_lines(trace, at.file)[at.line - 1 : at.line]
+    within = f" in {plain(shown(at.function))}" if at.function else ""
+    file = f"{plain(shown(at.file))}, line" if at.file != trace.header.program else "Line"
+    yield from (f"## {file} {at.line}{within}", "")
+    if text and text[0].strip():
+        yield from (*fenced(shown(text[0].strip()), "python"), "")
+
+
+def _table(trace: Trace, steps: Sequence[int], line: int) -> Iterator[str]:
+    rows = [(step, depth) for step, depth in _nested(trace, steps) if step != line]
+    if not rows:
+        return
+    base = min(depth for _, depth in rows)
+    yield from ("| step | what happens | why |", "|---:|---|---|")
+    for step, depth in rows:
+        what = f"{INDENT * (depth - base)}{sign(trace[step])} {cell(code(shown(label(trace, step))))}"
+        yield f"| {step} | {what} | {cell(plain(' '.join(shown(why_here(trace, step)).split())))} |"
+    yield ""
+
+
+def _nested(trace: Trace, steps: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Steps, each with the number of those among them that it is within."""
+    ends, around = trace.ends, list[int]()
+    for step in steps:
+        while around and around[-1] < step:
+            around.pop()
+        yield step, len(around)
+        around.append(ends[step])
+
+
+def _pictured(trace: Trace, sections: Sequence[tuple[int, Sequence[int]]]) -> frozenset[int]:
+    """The places of the sections after which the graph is drawn: it grew there, or the engine ran. Of a line that runs
+    often, the first time; and the last section of all."""
+    changes = set(trace.steps_of(ev.NodeCreated, ev.NodeStarted))
+    places: dict[object, int] = {}
+    grown = [place for place, (_, steps) in enumerate(sections) if _has(trace, steps, changes)]
+    for place in grown:
+        line = trace[sections[place][0]] if sections[place][0] != NONE else None
+        key = (line.file, line.line) if isinstance(line, ev.SourceLine) else place
+        places.setdefault(key, place)
+    return frozenset([*list(places.values())[: MOST_PICTURES - 1], *grown[-1:]])
+
+
+def _has(trace: Trace, steps: Sequence[int], changes: set[int]) -> bool:
+    return not changes.isdisjoint(range(steps[0], trace.ends[steps[0]] + 1))

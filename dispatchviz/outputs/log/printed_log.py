@@ -1,0 +1,70 @@
+"""The log on standard output: in colours where somebody sees them, through a pager where it is longer than the screen.
+
+Every colour stands beside a sign. Not here: the log's text (``text_log.py``), where it leaves
+(``terminal_output.py``).
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterable
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.event_groups import SIGNS
+from dispatchviz.foundation.terminal_output import print_lines, print_paged, print_painted
+from dispatchviz.outputs.log.log_filter import ALL_STEPS, LogFilter
+from dispatchviz.outputs.log.text_log import WIDTH, LogRow, log_rows, text_log
+from dispatchviz.views.text.console import painted, shows_colours
+
+Styles = tuple[str, ...]
+
+LOOKS: dict[str, tuple[Styles, Styles]] = {
+    "program": (("bold",), ("bold",)),
+    "binding": (("blue",), ()),
+    "dispatch": (("cyan",), ()),
+    "thread": (("yellow",), ()),
+    "structured": (("dim",), ()),
+    "tensor": (("green",), ()),
+    "forward": (("green",), ()),
+    "engine": (("magenta",), ()),
+    "registration": (("blue",), ()),
+    "error": (("red", "bold"), ("red", "bold")),
+    "unknown": (("dim",), ("dim",)),
+}
+"""Of each group the styles of its sign and of its text."""
+
+_BY_SIGN = {sign: LOOKS[group] for group, sign in SIGNS.items()}
+
+DIM: Styles = ("dim",)
+
+
+def print_log(trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, pager: bool = True) -> None:
+    """The log of what is wanted, from a step on. Raises DispatchvizError if nothing of it is there."""
+    width = min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
+    if not shows_colours():
+        print_plain(text_log(trace, begin, wanted, width), pager)
+    else:
+        rows = map(painted_row, log_rows(trace, begin, wanted, width))
+        (print_paged if is_paged(pager) else print_painted)(rows)
+
+
+def print_plain(lines: Iterable[str], pager: bool) -> None:
+    """Lines without colours; through a pager, if one is wanted and there is a terminal."""
+    if is_paged(pager):
+        print_paged([line] for line in lines)
+    else:
+        print_lines(lines)
+
+
+def is_paged(pager: bool) -> bool:
+    """Whether a pager is wanted, and there is a terminal for it."""
+    return pager and sys.stdout is not None and sys.stdout.isatty()
+
+
+def painted_row(row: LogRow) -> list[str]:
+    """A row of the log in its colours, for ``print_painted``."""
+    if row.is_reason:
+        return painted((row.text, DIM))
+    sign, text = _BY_SIGN.get(row.sign, ((), ()))
+    return painted((row.margin, DIM), (row.sign, sign), (row.text, text))

@@ -1,0 +1,286 @@
+"""The trace as a plain log to read from top to bottom: a row per step, nested, with the reasons where a decision falls.
+
+Rule 1: the dispatch of a call that the program makes itself is explained; of the calls that kernels and formulas make
+inside it there are only the rows. A composite kernel counts as the program: it only makes such calls.
+Rule 2: nothing is explained twice: neither the same sentence nor the same lesson about the same operator.
+Rule 3: what printing a tensor takes is one row, which counts the calls.
+
+The texts come from ``explain``; here is only which of them are printed, and where.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterable, Iterator
+from typing import NamedTuple
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Header, Trace
+from dispatchviz.explain.errors.version_counters import invalidated_by
+from dispatchviz.explain.sentences.event_groups import SIGNS
+from dispatchviz.explain.sentences.rules.knowledge import engine_text
+from dispatchviz.explain.sentences.step_labels import LABELS, sign
+from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.trace_index.enclosing_steps import caller, within
+from dispatchviz.explain.trace_index.folded_steps import unfolded_events
+from dispatchviz.explain.trace_index.other_threads import has_threads, line_elsewhere
+from dispatchviz.foundation.shown_text import ShownLines, shown_lines
+from dispatchviz.outputs.log.line_breaks import broken
+from dispatchviz.outputs.log.log_filter import ALL_STEPS, EVERYTHING, LogFilter, chosen_steps
+
+WIDTH = 110
+"""Columns of the log; labels may run over, reasons are wrapped."""
+
+DECISIVE: frozenset[type[ev.Event]] = frozenset(
+    {
+        ev.TorchDispatchEntered,
+        ev.AutocastChanged,
+        ev.AutocastCast,
+        ev.AutocastCacheCleared,
+        ev.NodeCreated,
+        ev.EdgesCollected,
+        ev.NoNodeMade,
+        ev.HistorySet,
+        ev.HistoryRebased,
+        ev.DualLevelEntered,
+        ev.DualLevelLeft,
+        ev.ForwardFormulaEntered,
+        ev.TangentSet,
+        ev.FunctionEntered,
+        ev.FunctionOutput,
+        ev.BackwardStarted,
+        ev.ExecInfoPopulated,
+        ev.NodeSkipped,
+        ev.NodeStarted,
+        ev.FormulaSkipped,
+        ev.GradientReduced,
+        ev.GradientBuffered,
+        ev.GradientAccumulated,
+        ev.ErrorRaised,
+    }
+)
+"""Kinds of events whose reason is always printed below them."""
+
+LESSONS: frozenset[type[ev.Event]] = frozenset(
+    {ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.GuardEntered, ev.Dispatched}
+)
+"""Kinds whose reason is printed in the program's own calls (of Dispatched: the redispatches)."""
+
+
+class LogRow(NamedTuple):
+    """A line of the log, in parts that differ in looks."""
+
+    text: str
+    margin: str = ""
+    """The number of a step, before all else."""
+    sign: str = ""
+    """That of its group, after the number."""
+    is_reason: bool = False
+
+
+def text_log(
+    trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, width: int = WIDTH, until: int | None = None
+) -> ShownLines:
+    """The log line by line, without line ends; with ``begin`` from that step on, below the rows that it is within, and
+    with ``until`` up to the step before that.
+
+    The reason of that step is given in any case. Text of the program is shown, nothing in it commands a terminal.
+    Raises DispatchvizError if nothing of what is wanted is there.
+    """
+    return ShownLines(f"{row.margin}{row.sign}{row.text}" for row in log_rows(trace, begin, wanted, width, until))
+
+
+def log_rows(
+    trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, width: int = WIDTH, until: int | None = None
+) -> Iterator[LogRow]:
+    """The same in parts, reasons wrapped to a width; their text is as the trace has it. Raises at once."""
+    events, reasons = _chosen(trace, begin, wanted) if wanted.chooses else _all(trace, begin)
+    if until is not None:
+        events = itertools.takewhile(lambda pair: pair[0].seq < until, events)
+    return itertools.chain(_head(trace, not wanted.chooses), _printed(trace, events, reasons, begin, width))
+
+
+Events = Iterator[tuple[ev.AnyEvent, int]]
+"""The events of a log, each with its depth."""
+
+
+def _all(trace: Trace, begin: int) -> tuple[Events, _Reasons]:
+    depths = trace.depths
+    context = list(trace.ancestors(begin))[::-1] if begin else []
+    events = itertools.chain(context, unfolded_events(trace, begin))
+    return ((event, depths[event.seq]) for event in events), _Reasons(trace)
+
+
+def _chosen(trace: Trace, begin: int, wanted: LogFilter) -> tuple[Events, _Reasons | _Errors]:
+    """Rows that are not all: each is indented by the rows that it is within. Only the whole level gives reasons."""
+    steps = chosen_steps(trace, wanted)
+    context = set(trace.columns.ancestors(begin)) if begin else ()
+    events = ((trace[step], depth) for step, depth in _nested(trace, (s for s in steps if s >= begin or s in context)))
+    return events, _Reasons(trace) if wanted.level == EVERYTHING else _Errors(trace)
+
+
+def _nested(trace: Trace, steps: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Steps, each with the number of those among them that it is within."""
+    ends, open_ = trace.ends, list[int]()
+    for step in steps:
+        while open_ and open_[-1] < step:
+            open_.pop()
+        yield step, len(open_)
+        open_.append(ends[step])
+
+
+def _printed(trace: Trace, events: Events, reasons: _Reasons | _Errors, begin: int, wide: int) -> Iterator[LogRow]:
+    """The rows of events, and the reasons that are due."""
+    width, depths = len(str(max(len(trace) - 1, 0))), trace.depths
+    threads = _Threads(trace)
+    for event, depth in events:
+        seq, kind = event.seq, type(event)
+        if kind is ev.SourceLine:
+            yield LogRow("")
+        if goes_on := threads.goes_on(event):
+            yield LogRow(f" {goes_on}", f"{'':{width}} ", SIGNS["program"])
+        indent = "  " * depth
+        yield LogRow(f" {indent}{LABELS[kind](trace, event)}", f"{seq:>{width}} ", sign(event))
+        reason = reasons.due(event, depths[seq])
+        if begin == seq != 0:
+            reason = why_here(trace, seq)
+        if reason:
+            for text in broken(shown_lines(reason), f"{'':{width + 3}}{indent}  | ", wide):
+                yield LogRow(text, is_reason=True)
+
+
+class _Threads:
+    """Which line the rows are of, where several threads run. It is shown each event, in order."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace, self._several = trace, has_threads(trace)
+        self._elsewhere: int | None = None
+
+    def goes_on(self, event: ev.AnyEvent) -> str:
+        """That another line goes on here than that of the row above; empty if none does, or if a line begins."""
+        if not self._several:
+            return ""
+        before, self._elsewhere = self._elsewhere, line_elsewhere(self._trace, event.seq)
+        if self._elsewhere == before or isinstance(event, ev.SourceLine):
+            return ""
+        outer = self._trace.ancestors(event.seq)
+        line = next((each for each in reversed(list(outer)) if isinstance(each, ev.SourceLine)), None)
+        where = "" if line is None else f"line {line.line}{f' in {line.function}' if line.function else ''} "
+        return f"({where}goes on, in another thread than above)"
+
+
+def _head(trace: Trace, whole: bool) -> Iterator[LogRow]:
+    header = trace.header
+    yield LogRow(f"{header.program} on {engine_text(header)}")
+    if header.checked:
+        yield LogRow(f"checked against {header.checked}")
+    if whole:
+        yield from _observed(header)
+    for notice in trace.notices:
+        yield LogRow(f"note: {notice}")
+
+
+def _observed(header: Header) -> Iterator[LogRow]:
+    """The build, how it differs, and that some facts of it cannot be seen; nothing of the model."""
+    if header.build:
+        yield LogRow(f"build: {header.build}")
+    if header.differs:
+        yield LogRow("otherwise than in PyTorch 2.13:")
+        yield from (LogRow(f"  {sentence}") for sentence in header.differs)
+    if header.blind_spots:
+        many = f"{len(header.blind_spots)} kind{'s' * (len(header.blind_spots) > 1)} of facts"
+        yield LogRow(f"not seen: {many} (dispatchviz doctor --unseen lists them)")
+
+
+class _Call:
+    """A dispatch that is open, and whether it belongs to a call of the program."""
+
+    __slots__ = ("depth", "event", "own")
+
+    def __init__(self, event: ev.Dispatched, depth: int) -> None:
+        self.event = event
+        self.depth = depth
+        self.own: bool | None = None
+        """None until somebody asks."""
+
+
+class _Errors:
+    """Of rows without reasons only errors give theirs."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def due(self, event: ev.AnyEvent, depth: int) -> str:
+        """The reason of an error."""
+        return why_here(self._trace, event.seq) if isinstance(event, ev.ErrorRaised) else ""
+
+
+class _Reasons:
+    """Which reasons are due, and which have been given. It is shown each event, in order."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._given: set[Hashable] = set()
+        self._open: list[_Call] = []
+
+    def due(self, event: ev.AnyEvent, depth: int) -> str:
+        """The reason of an event if it is to be given now, and then it counts as given; else empty."""
+        calls = self._open
+        while calls and calls[-1].depth >= depth:
+            calls.pop()
+        if isinstance(event, ev.Dispatched):
+            calls.append(_Call(event, depth))
+        kind = type(event)
+        if kind in DECISIVE or (kind in LESSONS and self._is_own(event)):
+            return self._new(event)
+        return self._new(event) if isinstance(event, ev.VersionBumped) and invalidated_by(self._trace, event) else ""
+
+    def _new(self, event: ev.AnyEvent) -> str:
+        if isinstance(event, ev.GradientBuffered) and event.how == "stored":
+            return ""
+        lesson = self._lesson(event)
+        sentence = "" if lesson else why_here(self._trace, event.seq)
+        what = lesson or sentence
+        if what in self._given:
+            return ""
+        self._given.add(what)
+        return sentence or why_here(self._trace, event.seq)
+
+    def _lesson(self, event: ev.AnyEvent) -> Hashable:
+        """What a reason teaches: the same for two events of which the second need not be explained.
+
+        None: its own words, which nothing else says.
+        """
+        operator = self._open[-1].event.operator if self._open else ""
+        match event:
+            case ev.FallthroughSkipped():
+                return operator, event.keys
+            case ev.KernelSelected() | ev.Dispatched():
+                return operator, type(event), event.key
+            case ev.GuardEntered():
+                return operator, event.guard
+            case ev.HistorySet():
+                return ev.HistorySet
+            case _:
+                return None
+
+    def _is_own(self, event: ev.AnyEvent) -> bool:
+        if isinstance(event, ev.Dispatched) and event.how.startswith("call"):
+            return False  # the steps below a call explain it
+        return not self._open or self._is_own_call(len(self._open) - 1)
+
+    def _is_own_call(self, level: int) -> bool:
+        call = self._open[level]
+        if call.own is None:
+            call.own = self._decide(level)
+        return call.own
+
+    def _decide(self, level: int) -> bool:
+        call = self._open[level].event
+        if level == 0:
+            direct = call.parent is None or isinstance(self._trace[call.parent], ev.SourceLine)
+            return direct or isinstance(caller(self._trace, call.seq), ev.BindingEntered)
+        if not self._is_own_call(level - 1):
+            return False
+        chosen = within(self._trace, self._open[level - 1].event.seq, ev.KernelSelected)
+        return call.how.startswith("re") or (chosen is not None and chosen.reason == "math kernel")

@@ -1,0 +1,28 @@
+"""The trace as the lines that a debug build of PyTorch prints under ``TORCH_SHOW_DISPATCH_TRACE=1``.
+
+Mirrors ``_print_dispatch_trace`` in ``aten/src/ATen/core/dispatch/Dispatcher.cpp``: a line per dispatch, indented by
+one space per dispatch that it is within, itself included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dispatchviz.core.record.events import Dispatched
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.foundation.shown_text import ShownLines
+
+
+def torch_log(trace: Trace) -> ShownLines:
+    """One line per dispatch, in order, without line ends."""
+    return ShownLines(_lines(trace))
+
+
+def _lines(trace: Trace) -> Iterator[str]:
+    levels = [0] * len(trace)
+    for event in trace:
+        level = 0 if event.parent is None else levels[event.parent]
+        if isinstance(event, Dispatched):
+            level += 1
+            yield f"{' ' * level}[{event.how}] op=[{event.operator}], key=[{event.key}]"
+        levels[event.seq] = level

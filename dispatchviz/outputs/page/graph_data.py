@@ -1,0 +1,262 @@
+"""The backward graph in step as data: pictures that are laid out once, and how each Node looks from step to step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.backward_graph import BackwardGraph
+from dispatchviz.explain.graph.folded_modules import Boxed
+from dispatchviz.explain.graph.folding import fold_graph, fold_order
+from dispatchviz.explain.graph.graph_fold import Fold, Item, Repeat, everywhere, repeats, sections, start
+from dispatchviz.explain.graph.graph_history import history
+from dispatchviz.explain.graph.graph_node import State
+from dispatchviz.explain.graph.node_groups import groups
+from dispatchviz.explain.graph.selected_nodes import selector
+from dispatchviz.outputs.page.graph_scenes import Scene, scenes
+from dispatchviz.outputs.page.interned_lines import Lines
+from dispatchviz.outputs.page.tracks import differences
+from dispatchviz.outputs.picture.dot import as_drawn, node_texts
+from dispatchviz.outputs.picture.folded_picture import Box, folded_picture
+from dispatchviz.outputs.picture.graph_picture import FOLDED_ABOVE, MOST, picture
+from dispatchviz.outputs.picture.picture_options import USUAL, Options
+from dispatchviz.outputs.picture.svg import RenderError
+
+MOST_SCENES = 24
+"""So many graphs are drawn: the first ones, and the last."""
+
+MOST_WHOLE = 300
+"""A graph with more Nodes is drawn folded only."""
+
+MOST_OPENED = 8
+"""So many boxes of a folded graph can be unfolded one by one."""
+
+LEAST_FOLDED = 0.8
+"""A graph is drawn folded, too, if that leaves no more than this part of its boxes."""
+
+COMES_AND_GOES = (
+    ev.BackwardStarted,
+    ev.DependenciesCounted,
+    ev.ExecInfoPopulated,
+    ev.BackwardFinished,
+    ev.ErrorRaised,
+    ev.ProgramRaised,
+    ev.NameBound,
+    ev.HookRegistered,
+    ev.HookRemoved,
+)
+"""Events that may change what a Node shows without being about it."""
+
+
+def graph_data(trace: Trace, lines: Lines, kept: Collection[int]) -> dict[str, object]:
+    """The scenes that some of the steps in ``kept`` show, the words for each state."""
+    found = scenes(trace)
+    drawn = _drawn(found, kept)
+    return {
+        "states": {state.name.lower(): state.value for state in State},
+        "begins": differences(scene.begin for scene in found),
+        "scenes": [_scene(trace, scene, lines) if scene in drawn else None for scene in found],
+    }
+
+
+def _drawn(found: list[Scene], kept: Collection[int]) -> list[Scene]:
+    shown = [scene for scene in found if any(at in kept for at in range(scene.begin, scene.end + 1))]
+    return shown if len(shown) <= MOST_SCENES else [*shown[: MOST_SCENES - 1], shown[-1]]
+
+
+def _scene(trace: Trace, scene: Scene, lines: Lines) -> dict[str, object] | None:
+    graph = scene.graph_at(trace, scene.end)
+    layouts = list(_layouts(trace, scene, graph, lines))
+    if not layouts:
+        return None
+    nodes = {number: _life(trace, scene, number, lines) for number in graph.nodes} if len(graph) else {}
+    return {"layouts": layouts, "nodes": nodes}
+
+
+# -- from step to step -------------------------------------------------------------------------------------------------
+
+
+def _life(trace: Trace, scene: Scene, number: int, lines: Lines) -> dict[str, object]:
+    """The steps at which a Node looks otherwise than before, with its state there and what is written in its box."""
+    steps, states, texts = list[int](), list[str](), list[list[int]]()
+    for step in _steps(trace, scene, number):
+        graph = scene.graph_at(trace, step)
+        node = graph.nodes.get(number)
+        if node is None:
+            continue
+        title, state, facts = node_texts(graph, node)
+        look = node.state.name.lower(), [lines.text(text) for text in (title, state, *facts)]
+        if not steps or (states[-1], texts[-1]) != look:
+            steps.append(step)
+            states.append(look[0])
+            texts.append(look[1])
+    return {"steps": differences(steps), "states": states, "texts": texts, "made": history(trace).events.first(number)}
+
+
+def _steps(trace: Trace, scene: Scene, number: int) -> Iterator[int]:
+    """The steps at which something may happen to a Node."""
+    known = history(trace)
+    first = known.events.first(number)
+    about = {first, *known.events.steps(number), *trace.steps_of(*COMES_AND_GOES)}
+    left = {trace.ends[step] + 1 for step in about}
+    always = {scene.started, scene.end, *_hooked(trace)}
+    before = -1
+    for step in sorted(step for step in about | left | {scene.begin, scene.end} if first <= step <= scene.end):
+        entry = known.last_entry(number, step)
+        if entry != before or step in always:
+            before = entry
+            yield step
+
+
+def _hooked(trace: Trace) -> set[int]:
+    """Steps at which a hook comes or goes, which may be one of any Node, and those after them."""
+    found = trace.steps_of(ev.HookRegistered, ev.HookRemoved)
+    return {*found, *(trace.ends[step] + 1 for step in found)}
+
+
+# -- layouts -----------------------------------------------------------------------------------------------------------
+
+
+def _layouts(trace: Trace, scene: Scene, graph: BackwardGraph, lines: Lines) -> Iterator[dict[str, object]]:
+    """The pictures of a graph: the one to begin with, then those with more or less unfolded."""
+    for wanted in _wanted(graph):
+        yield from _layout(trace, scene, graph, wanted, lines)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A picture of a graph."""
+
+    name: str
+    """Of what is folded in it."""
+    folded: bool = False
+    expand: tuple[str, ...] = ()
+    options: Options = USUAL
+    parents: Mapping[str, str] = field(default_factory=dict)
+    """If modules are boxes, and none is unfolded: each of them, and the one that it is in or nothing."""
+
+    def fold(self, graph: BackwardGraph) -> Fold:
+        """What is in which box."""
+        return fold_graph(graph, MOST, self.expand, self.options.cluster, self.options.boxed)
+
+
+def _wanted(graph: BackwardGraph) -> Iterator[_Wanted]:
+    """Of a big graph the folded one first; with frames around modules if the graph is of modules; then the folded one
+    with one box unfolded."""
+    boxes = list(_boxes(graph, fold_graph(graph, MOST, ())))
+    is_whole = len(graph) <= MOST_WHOLE
+    folds = len(boxes) <= LEAST_FOLDED * len(graph) or not is_whole
+    found = [*([_Wanted("")] if is_whole else []), *([_Wanted("folded", True)] if folds else [])]
+    yield from found[::-1] if len(graph) > FOLDED_ABOVE else found
+    if any(groups(graph, "module").values()):
+        yield from (replace(each, name=f"{each.name} modules".strip(), options=MODULES) for each in found)
+        yield from (boxed for each in found for boxed in _boxed(graph, each))
+    opened = [(f"n{nodes[0]}", _selectors(graph, nodes)) for nodes in boxes if len(nodes) > 1] if folds else []
+    yield from (_Wanted(name, True, expand) for name, expand in opened[:MOST_OPENED])
+
+
+MODULES = Options(cluster="module")
+
+
+def _boxed(graph: BackwardGraph, base: _Wanted) -> Iterator[_Wanted]:
+    """Each module as one box; then with one of them unfolded, and those that it is in. Nothing of a folded graph in
+    which nothing repeats: the whole one has these boxes, too."""
+    if base.folded and len(graph) <= MOST_WHOLE and not any(repeats(_with_boxes(base, ()).fold(graph).items)):
+        return
+    parents, ways = dict[str, str](), [tuple[str, ...]()]
+    for way in ways:
+        for module in _modules(_with_boxes(base, way).fold(graph)):
+            if module not in parents:
+                parents[module] = way[-1] if way else ""
+                ways += [(*way, module)] if len(ways) <= MOST_OPENED else []
+    if parents:
+        first, *others = (_with_boxes(base, way) for way in ways)
+        yield from (replace(first, parents=parents), *others)
+
+
+def _with_boxes(base: _Wanted, opened: tuple[str, ...]) -> _Wanted:
+    name = " ".join(filter(None, [base.name, "boxes", *opened[-1:]]))
+    return _Wanted(name, True, options=replace(MODULES, boxed=Boxed(opened, base.folded)))
+
+
+def _modules(fold: Fold) -> Iterator[str]:
+    """What is one box because it comes from one module."""
+    return (section.module for section in sections(fold.items) if section.module)
+
+
+def _selectors(graph: BackwardGraph, nodes: Iterable[int]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(selector(graph[node]) for node in nodes))[:MOST]
+
+
+def _layout(
+    trace: Trace, scene: Scene, graph: BackwardGraph, wanted: _Wanted, lines: Lines
+) -> Iterator[dict[str, object]]:
+    """A picture, and of a folded one what each box stands for; none if it cannot be drawn."""
+    try:
+        drawn = picture(graph, ".svg", wanted.folded, wanted.expand, wanted.options)
+    except RenderError:
+        return
+    layout: dict[str, object] = {"name": wanted.name, "svg": _compact(drawn.data.decode()), "note": drawn.note}
+    if wanted.folded:
+        layout["boxes"] = _folded_boxes(trace, scene, graph, wanted.fold(graph), lines)
+    if wanted.parents:
+        layout["parents"] = wanted.parents
+    yield layout
+
+
+_UNSEEN = re.compile(r'<\?xml[^>]*>\s*|<!DOCTYPE[^>]*>\s*|<!--.*?-->\s*| xml:space="preserve"', re.DOTALL)
+
+
+def _compact(svg: str) -> str:
+    """A picture without what a page does not need."""
+    return _UNSEEN.sub("", svg)
+
+
+def _folded_boxes(
+    trace: Trace, scene: Scene, graph: BackwardGraph, fold: Fold, lines: Lines
+) -> dict[str, dict[str, object]]:
+    """The Nodes of each box, and its texts before the backward and as they are drawn."""
+    before = _box_texts(scene.graph_at(trace, scene.started), fold, graph)
+    after = _box_texts(graph, fold, graph)
+    order = fold_order(graph)
+    modules = {order[section.start]: section.module for section in sections(fold.items) if section.module}
+    return {
+        f"n{nodes[0]}": {
+            "nodes": nodes,
+            **({"module": modules[nodes[0]]} if nodes[0] in modules else {}),
+            "before": [lines.text(text) for text in before.get(nodes[0], after[nodes[0]])],
+            "after": [lines.text(text) for text in after[nodes[0]]],
+        }
+        for nodes in _boxes(graph, fold)
+        if nodes[0] in after
+    }
+
+
+def _box_texts(graph: BackwardGraph, fold: Fold, whole: BackwardGraph) -> dict[int, list[str]]:
+    """The texts of the boxes by their first Node; none while the graph is not yet what is folded."""
+    if fold_order(graph) != fold_order(whole):
+        return {}
+    return {box.node.number: _texts(box) for box in folded_picture(graph, fold).boxes if box.node is not None}
+
+
+def _texts(box: Box) -> list[str]:
+    return [as_drawn(box.title), box.state and as_drawn(box.state), *map(as_drawn, box.lines)]
+
+
+def _boxes(graph: BackwardGraph, fold: Fold) -> Iterator[list[int]]:
+    """The Nodes of each box of a folded graph."""
+    order = fold_order(graph)
+    for positions in _positions(fold.items, ()):
+        yield [order[at] for at in positions]
+
+
+def _positions(items: Iterable[Item], path: tuple[Repeat, ...]) -> Iterator[list[int]]:
+    for item in items:
+        if isinstance(item, Repeat):
+            yield from _positions(item.body, (*path, item))
+        else:
+            inside = range(start(item), item + 1 if isinstance(item, int) else item.stop)
+            yield [position for at in inside for position in everywhere(at, path)]

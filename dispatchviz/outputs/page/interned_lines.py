@@ -1,0 +1,141 @@
+"""Lines of the stepper's panes as data: every text, span and line once, by its number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from operator import sub
+from typing import Any
+
+from dispatchviz.outputs.page.tracks import differences
+from dispatchviz.outputs.page.written_numbers import as_recent, written
+from dispatchviz.views.text.long_text import cut_row
+from dispatchviz.views.text.styled_line import Line, Span
+
+HERE, CUT, SHADED = 1, 2, 4
+"""Flags of a line."""
+
+
+class Lines:
+    """The table of the lines of one page; number 0 is the empty text, and the empty line."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, int] = {"": 0}
+        self._roles: dict[str, int] = {"": 0}
+        self._spans: dict[Span, int] = {}
+        self._rows: dict[tuple[int, ...], int] = {}
+        self._span_texts: list[int] = []
+        self._span_roles: list[int] = []
+        self._lines: dict[Line, int] = {Line(): 0}
+        self._columns: tuple[list[int], ...] = tuple([] for _ in COLUMNS_OF_LINES)
+        self._add(Line())
+
+    def text(self, text: str) -> int:
+        """The number of a text."""
+        return self._texts.setdefault(text, len(self._texts))
+
+    def span(self, text: str, role: str = "") -> int:
+        """The number of a text in a role."""
+        known = self._spans.get((text, role))
+        if known is None:
+            known = self._spans[text, role] = len(self._spans)
+            self._span_texts.append(self.text(text))
+            self._span_roles.append(self._roles.setdefault(role, len(self._roles)))
+        return known
+
+    def number(self, row: Line) -> int:
+        """The number of a line."""
+        known = self._lines.get(row)
+        if known is None:
+            known = self._lines[row] = len(self._lines)
+            self._add(cut_row(row))
+        return known
+
+    def numbers(self, rows: Iterable[Line]) -> tuple[int, ...]:
+        """The numbers of some lines."""
+        return tuple(map(self.number, rows))
+
+    def _add(self, row: Line) -> None:
+        spans = tuple(self.span(*span) for span in row.spans)
+        goto = 0 if row.goto is None else row.goto + 1
+        flags = HERE * row.here + CUT * row.cut + SHADED * row.shaded
+        key = self.text(_without_step(row.key, row.goto))
+        number = self._rows.setdefault(spans, len(self._rows))
+        for column, fact in zip(
+            self._columns, (number, key, self.text(row.value), goto, row.indent, flags), strict=True
+        ):
+            column.append(fact)
+
+    def data(self) -> dict[str, object]:
+        """The table as it stands in the file: in columns, each as ``COLUMNS`` says."""
+        columns = {
+            **templates(self._texts),
+            "span_texts": self._span_texts,
+            "span_roles": self._span_roles,
+            "rows": [len(row) for row in self._rows],
+            "row_spans": [span for row in self._rows for span in row],
+            **dict(zip(COLUMNS_OF_LINES, self._columns, strict=True)),
+        }
+        return {"roles": list(self._roles), **{name: how(columns[name]) for name, how in COLUMNS.items()}}
+
+
+def _without_step(key: str, goto: int | None) -> str:
+    """A key with a sign for the step that its row leads to: many differ in nothing else."""
+    step = f"{goto}"
+    return f"{STEP}{key.removeprefix(step)}" if goto is not None and key.split(" ")[0] == step else key
+
+
+STEP = "\x01"
+
+NUMBER = re.compile(r"(?<!\d)(?:0|[1-9]\d{0,8})(?!\d)")
+
+
+def templates(texts: Iterable[str]) -> dict[str, list[Any]]:
+    """Texts as templates, each once, with ``HOLE`` where a number stands, and the numbers, as differences from those of
+    the last text of that template: texts of a loop differ in numbers alone."""
+    known: dict[str, int] = {}
+    of_texts, numbers, last = list[int](), list[int](), dict[int, list[int]]()
+    for text in texts:
+        plain = text.replace(HOLE, "\ufffd")
+        template, found = known.setdefault(NUMBER.sub(HOLE, plain), len(known)), [*map(int, NUMBER.findall(plain))]
+        numbers += map(sub, found, last.get(template, [0] * len(found)))
+        of_texts.append(template)
+        last[template] = found
+    return {"templates": list(known), "texts": of_texts, "numbers": numbers}
+
+
+HOLE = "\x00"
+
+COLUMNS_OF_LINES = ("lines", "keys", "values", "gotos", "indents", "flags")
+"""Of each line: the number of its spans, key and value, one more than the step that it leads to, indent, flags."""
+
+
+def _as_they_are(column: list[Any]) -> list[Any]:
+    return column
+
+
+def _in_order(column: list[int]) -> str:
+    return written(differences(column))
+
+
+def _again_and_again(column: list[int]) -> str:
+    return written(as_recent(column))
+
+
+COLUMNS: dict[str, Callable[[list[Any]], object]] = {
+    "templates": _as_they_are,
+    "texts": _again_and_again,
+    "numbers": written,
+    "span_texts": _in_order,
+    "span_roles": written,
+    "rows": written,
+    "row_spans": _again_and_again,
+    "lines": _again_and_again,
+    "keys": _in_order,
+    "values": written,
+    "gotos": written,
+    "indents": written,
+    "flags": written,
+}
+"""How each column is written, so that it takes least room: numbers as they are, as what they differ by from the ones
+before, or as how recent they are."""

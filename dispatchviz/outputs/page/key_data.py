@@ -1,0 +1,107 @@
+"""The keys of the page: those actions of the stepper's keymap that it has, with their words, and a few of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dispatchviz.views.keymap import GROUPS, KEYMAP, TARGETS, Key
+
+ACTIONS = (
+    *(f"move('{how}')" for how in ("into", "into_back", "over", "over_back", "out", "out_back", "resume")),
+    *(f"move('{how}')" for how in ("resume_back", "unfold", "fold")),
+    *("app.row(1)", "app.row(-1)", "detail(1)", "detail(-1)"),
+    *(f"jump('{where}')" for where in ("first", "last", "caller", "callee", "undo", "redo")),
+    *(f"target({name!r}, {forward})" for forward in (True, False) for name in TARGETS.values()),
+    *("places", "cross", "app.ask_thing", "toggle_mark", "marks", "ask_breakpoint", "breakpoints"),
+    *("ask_step", "ask_search", "search(True)", "search(False)", "ask_filter"),
+    *(f"pane({number})" for number in range(1, 14)),
+    *("frames", "engine", "traceback", "then_and_now", "registration", "app.enter", "app.autoplay"),
+    *("zoom", "zoom(False)", "app.page(1)", "app.page(-1)", "predict", "present", "copy_link", "help"),
+)
+"""Those of the stepper's actions that the page has."""
+
+TOLD = {
+    "toggle_mark": "set a mark here and name it, or remove it; continue stops at marks, and the link has them",
+    "ask_breakpoint": "breakpoint: continue stops at line 6, or at the steps that have these words",
+    "app.ask_thing": "ask who made, saved, changed, uses a tensor or Node of this step",
+    "then_and_now": "then and now: what many have read of this, what is so; why it is so",
+    "app.enter": "unfold and go in; in another pane: it alone, or where its row leads",
+    "breakpoints": "list the breakpoints and go to their stops",
+    "ask_step": "a step by its number, +10, 50%",
+    "copy_link": "copy a link that opens this page at this step",
+    "predict": "predict: be asked before it is shown; again: no more",
+    "help": "this help",
+    "pane(1)": "the steps; chosen panes follow the step again",
+    "app.row(1)": "the row below",
+    "app.row(-1)": "the row above",
+    "zoom": "the chosen pane alone, and back",
+    "zoom(False)": "close what is open; all panes again",
+}
+"""What an action does here, where that is less than in the stepper."""
+
+OWN = (
+    Key("theme", ("D",), "Page", "dark or light"),
+    Key("print", ("ctrl+p",), "Page", "print this step and the list of steps"),
+    Key("graph('in')", ("plus",), "Backward graph (while it is chosen)", "nearer"),
+    Key("graph('out')", ("minus",), "Backward graph (while it is chosen)", "further away"),
+    Key("graph('fit')", ("0",), "Backward graph (while it is chosen)", "all of it"),
+    Key("graph('move')", ("up", "down", "left", "right"), "Backward graph (while it is chosen)", "move the picture"),
+    Key("graph('fold')", ("enter",), "Backward graph (while it is chosen)", "fold or unfold what repeats"),
+    Key(
+        "graph('modules')",
+        ("asterisk",),
+        "Backward graph (while it is chosen)",
+        "modules as frames, as boxes, as neither",
+    ),
+)
+"""What the stepper does not have."""
+
+BROWSER = {
+    "right": "ArrowRight",
+    "left": "ArrowLeft",
+    "up": "ArrowUp",
+    "down": "ArrowDown",
+    "home": "Home",
+    "end": "End",
+    "enter": "Enter",
+    "escape": "Escape",
+    "space": " ",
+    "backspace": "Backspace",
+    "pagedown": "PageDown",
+    "pageup": "PageUp",
+    "plus": "+",
+    "minus": "-",
+    "colon": ":",
+    "slash": "/",
+    "full_stop": ".",
+    "comma": ",",
+    "apostrophe": "'",
+    "question_mark": "?",
+    "f1": "F1",
+    "right_square_bracket": "]",
+    "left_square_bracket": "[",
+}
+"""The names of keys in a browser, where they are others."""
+
+
+def key_data() -> list[dict[str, object]]:
+    """The table, in the order of the help: action, keys as the browser tells them, as they are shown, group, words."""
+    table = {key.action: key for key in KEYMAP}
+    groups = (*GROUPS, *dict.fromkeys(key.group for key in OWN))
+    keys = [*(table[action] for action in ACTIONS), *OWN]
+    return [_row(key) for group in groups for key in keys if key.group == group]
+
+
+def _row(key: Key) -> dict[str, object]:
+    return {
+        "action": key.action,
+        "keys": list(_browser_keys(key)),
+        "shown": key.shown,
+        "group": key.group,
+        "help": TOLD.get(key.action, key.help),
+    }
+
+
+def _browser_keys(key: Key) -> Iterator[str]:
+    for keys in key.keys:
+        yield "".join(BROWSER.get(part, part) for part in keys.split())

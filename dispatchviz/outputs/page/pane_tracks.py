@@ -1,0 +1,193 @@
+"""The panes at every step, as tracks of lines.
+
+Rows are made anew where what they depend on is another: a call's key set and cell once, an operator's table once, the
+text of a source once for each line that is lit, what is said of tensors, Nodes and the engine once for each stretch of
+steps in which nothing is told of them (``moments.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from functools import partial
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.call_stack import Frame, call_stack
+from dispatchviz.explain.calls.operator_cells import operator_cells
+from dispatchviz.explain.codegen.operator_at_step import running_operator
+from dispatchviz.explain.graph.node.node_of_step import node_of_step
+from dispatchviz.explain.locations.source_view import source_at
+from dispatchviz.explain.moment.step_tensors import tensors_of
+from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
+from dispatchviz.outputs.page.interned_lines import Lines
+from dispatchviz.outputs.page.moments import NO_NODE, NO_TENSOR, Kinds, moment
+from dispatchviz.outputs.page.tracks import Track
+from dispatchviz.views.cursor.cursor_state import ShownStack
+from dispatchviz.views.layout.pane_layout import (
+    CALLS,
+    CELL,
+    ENGINE,
+    GRAPH,
+    KEYS,
+    NODE,
+    SOURCE,
+    STRUCTURED,
+    TABLE,
+    TENSORS,
+)
+from dispatchviz.views.panes import calls_pane, engine_pane
+from dispatchviz.views.panes.calls_pane import frame_rows
+from dispatchviz.views.panes.key_set_pane import stage_of
+from dispatchviz.views.panes.nothing_said import nothing
+from dispatchviz.views.panes.pane_list import PANES, rows_of
+from dispatchviz.views.panes.source_pane import view_rows
+from dispatchviz.views.text.styled_line import Line
+
+WIDTH = 100
+"""Columns for which the panes lay out their tables."""
+
+COSTLY = (GRAPH, TENSORS, ENGINE, NODE, STRUCTURED)
+"""Panes that change with nearly every step: of a long program they are kept for some steps only."""
+
+Made = tuple[Hashable, Callable[[], Iterable[Line]]]
+"""What a pane depends on, and what makes its rows."""
+
+
+class Pane:
+    """One pane from step to step."""
+
+    def __init__(self, number: int, trace: Trace, lines: Lines) -> None:
+        self._number, self._trace, self._lines = number, trace, lines
+        self._usual = ON.get(number) or _always(PANES[number][1])
+        self._known: dict[Hashable, tuple[int, ...]] = {}
+        self.rows, self.empty = Track(), Track()
+        self._others = [(title, made, Track()) for title, made in OTHERS.get(number, ())]
+
+    def show(self, at: int, is_kept: bool) -> None:
+        """Notes what it shows at a step, or that this is not kept."""
+        said = nothing(self._number, self._trace, at)
+        self.empty.show(at, () if said is None else (self._lines.number(said),))
+        for how, made, track in self._others:
+            if said is not None:
+                track.show(at, ())
+            elif is_kept:
+                track.show(at, self._shown(at, made, how))
+            else:
+                track.leave_out(at)
+        if said is not None:
+            self.rows.show(at, ())
+        elif not is_kept and self._number in COSTLY:
+            self.rows.leave_out(at)
+        else:
+            self.rows.show(at, self._shown(at, self._usual))
+
+    def _shown(self, at: int, usual: Callable[[Trace, int], Made], how: str | None = None) -> tuple[int, ...]:
+        on, made = usual(self._trace, at)
+        if (how, on) not in self._known:
+            self._known[how, on] = self._lines.numbers(made())
+        return self._known[how, on]
+
+    def data(self) -> dict[str, object]:
+        """The pane as it stands in the file."""
+        title = PANES[self._number][0]
+        others = [{"title": how, "rows": track.data()} for how, _, track in self._others]
+        return {
+            "number": self._number,
+            "title": title,
+            "rows": self.rows.data(),
+            "empty": self.empty.data(),
+            "others": others,
+        }
+
+
+def pane_tracks(trace: Trace, lines: Lines, kept: Collection[int]) -> list[dict[str, object]]:
+    """All panes; the costly ones at the steps that are kept."""
+    panes = [Pane(number, trace, lines) for number in PANES]
+    for pane in panes:
+        for at in range(len(trace)):
+            pane.show(at, at in kept)
+    return [pane.data() for pane in panes]
+
+
+# -- what rows depend on -----------------------------------------------------------------------------------------------
+
+
+def _always(module: str) -> Callable[[Trace, int], Made]:
+    rows = rows_of(module)
+    return lambda trace, at: (at, lambda: rows(trace, at, WIDTH))
+
+
+def _told(module: str, quiet: Kinds, about: Callable[[Trace, int], Hashable]) -> Callable[[Trace, int], Made]:
+    """What is told of tensors or Nodes, and which of them a step is about."""
+    rows = rows_of(module)
+    return lambda trace, at: ((moment(trace, at, quiet), about(trace, at)), lambda: rows(trace, at, WIDTH))
+
+
+def _engine(trace: Trace, at: int, whole: bool) -> Made:
+    return moment(trace, at, NO_NODE), lambda: engine_pane.rows_as(trace, at, whole)
+
+
+def _of_call(module: str) -> Callable[[Trace, int], Made]:
+    rows = rows_of(module)
+
+    def made(trace: Trace, at: int) -> Made:
+        call = at_or_around(trace, at, ev.Dispatched)
+        return call and call.seq, lambda: rows(trace, at, WIDTH)
+
+    return made
+
+
+def _key_set(trace: Trace, at: int) -> Made:
+    on, made = _of_call("key_set_pane")(trace, at)
+    return (on, stage_of(trace[at])), made
+
+
+def _stack(trace: Trace, at: int) -> Made:
+    frames = call_stack(trace, at)
+    return _named(frames), lambda: frame_rows(frames, WIDTH)
+
+
+def _named(frames: Iterable[Frame]) -> tuple[tuple[str, str, int, str], ...]:
+    return tuple((frame.title, frame.file, frame.seq, frame.role) for frame in frames)
+
+
+def _whole_stack(how: ShownStack, trace: Trace, at: int) -> Made:
+    """The short stack, the guards between its functions, and what the last one calls at the step that enters it."""
+    frames = call_stack(trace, at)
+    last = frames[-1].seq if frames else -1
+    guards = tuple(each.seq for each in trace.ancestors(at) if isinstance(each, ev.GuardEntered) and each.seq < last)
+    enters = last == at
+    return (_named(frames), guards, enters), lambda: calls_pane.rows_as(how, trace, at, WIDTH)
+
+
+def _source(trace: Trace, at: int) -> Made:
+    view, operator = source_at(trace, at), running_operator(trace, at)
+    callers = tuple(caller.seq for caller in view.called_from)
+    running = (view.running, view.kernel, view.running_first, view.running_line)
+    return (view.file, view.line, callers, running, operator), lambda: view_rows(view, operator)
+
+
+def _table(trace: Trace, at: int) -> Made:
+    cells = operator_cells(trace, at)
+    chosen = cells and (cells.operator, cells.chosen.cell, cells.chosen.kernel, cells.chosen.reason, cells.registered)
+    return chosen, lambda: rows_of("table_pane")(trace, at, WIDTH)
+
+
+OTHERS: dict[int, Sequence[tuple[str, Callable[[Trace, int], Made]]]] = {
+    CALLS: [(title, partial(_whole_stack, how)) for how, title in calls_pane.TITLES.items() if how != "short"],
+    ENGINE: [("", partial(_engine, whole=True))],
+}
+"""What else a pane shows if the reader wants it, in the order in which a key goes through them: its title and rows."""
+
+ON: dict[int, Callable[[Trace, int], Made]] = {
+    KEYS: _key_set,
+    CELL: _of_call("cell_pane"),
+    CALLS: _stack,
+    SOURCE: _source,
+    TABLE: _table,
+    GRAPH: _told("graph_pane", NO_NODE, lambda trace, at: None),
+    NODE: _told("node_pane", NO_NODE, node_of_step),
+    TENSORS: _told("tensors_pane", NO_TENSOR, lambda trace, at: tuple(tensors_of(trace, at))),
+    ENGINE: partial(_engine, whole=False),
+}
+"""Panes whose rows are the same at many steps."""

@@ -1,0 +1,116 @@
+"""All that a page shows of a trace, as one value that JSON can hold."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record.events import ProgramRaised
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.outline.levels import DEFAULT
+from dispatchviz.foundation.shown_text import quoted
+from dispatchviz.lessons.guide import Guide
+from dispatchviz.outputs.page.graph_data import graph_data
+from dispatchviz.outputs.page.interned_lines import Lines
+from dispatchviz.outputs.page.kept_steps import kept_steps
+from dispatchviz.outputs.page.key_data import key_data
+from dispatchviz.outputs.page.pane_tracks import pane_tracks
+from dispatchviz.outputs.page.places_data import places_data
+from dispatchviz.outputs.page.question_data import question_data
+from dispatchviz.outputs.page.said_data import said_data
+from dispatchviz.outputs.page.step_texts import step_texts
+from dispatchviz.outputs.page.then_data import then_data
+from dispatchviz.outputs.page.tracks import Track
+from dispatchviz.outputs.page.tree_data import tree_data
+from dispatchviz.outputs.page.walk_data import walk_data
+from dispatchviz.outputs.step.step_text import why_lines
+from dispatchviz.views.bars.header_bar import engine_spans, place
+from dispatchviz.views.bars.why_bar import first_notes
+from dispatchviz.views.lesson_rows import said
+from dispatchviz.views.pane_help import ABOUT, LEGEND
+from dispatchviz.views.session import Session
+from dispatchviz.views.text import code_colours
+from dispatchviz.views.text.styled_line import Line, line
+
+FORMAT = 1
+"""Of the data; the page that reads it is in the same file."""
+
+
+def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
+    """The data of a page of a trace that has steps; ``guide``: a lesson that it is read with."""
+    code_colours.load()
+    lines, kept = Lines(), kept_steps(trace)
+    first = Session(trace).cursor.at
+    why, where = _bars(trace, lines)
+    data = {
+        "format": FORMAT,
+        "program": trace.header.program,
+        "engine": lines.number(line(*engine_spans(trace))),
+        "notices": trace.notices,
+        "first_notes": lines.numbers(_first_notes(trace, first)),
+        "count": len(trace),
+        "first": first,
+        "level": DEFAULT,
+        "why": why,
+        "where": where,
+        "tree": tree_data(trace, lines),
+        "panes": pane_tracks(trace, lines, kept),
+        "walk": walk_data(trace, lines, kept),
+        "questions": question_data(trace, lines, kept),
+        "graph": graph_data(trace, lines, kept),
+        "places": places_data(trace),
+        "texts": step_texts(trace, lines, kept),
+        "then": then_data(trace, lines),
+        "keys": key_data(),
+        "said": said_data(guide),
+        "about": {number: lines.text(text) for number, text in ABOUT.items()},
+        "legend": LEGEND,
+        "left_out": lines.number(_left_out(trace)),
+        "lesson": None if guide is None else _lesson(trace, guide, lines),
+        "elsewhere": () if guide is None else _elsewhere(trace, guide, lines),
+    }
+    return {**data, "lines": lines.data()}
+
+
+def _bars(trace: Trace, lines: Lines) -> tuple[dict[str, object], dict[str, object]]:
+    """What happens at each step and the rule behind it; where each step is."""
+    why, where = Track(), Track()
+    for at in range(len(trace)):
+        why.show(at, lines.numbers(why_lines(trace, at)))
+        where.show(at, (lines.number(line(*place(trace, at))),))
+    return why.data(), where.data()
+
+
+def _first_notes(trace: Trace, first: int) -> list[Line]:
+    """What the program did, and the keys that matter; of one that left off its last step says why."""
+    return [] if isinstance(trace[first], ProgramRaised) else first_notes(trace, first)
+
+
+def _left_out(trace: Trace) -> Line:
+    """What a pane says of a step at which it is not in the file."""
+    text = "Not in this file: of a program of so many steps it has this pane where nothing is repeated."
+    program = trace.header.program
+    if not program.endswith(".py"):
+        return line((text, "dim"))
+    command = f"dispatchviz run --step {STEP} {quoted(program)}"
+    return line((f"{text} In a terminal: ", "dim"), (command, ""))
+
+
+STEP = "STEP"
+"""Stands for the number of the step."""
+
+
+def _lesson(trace: Trace, guide: Guide, lines: Lines) -> list[dict[str, object]]:
+    """The places of a lesson in their order: the step, what is said, whether the reader is asked there."""
+    session = Session(trace, guide=guide)
+    found = []
+    for number, place_of in enumerate(guide.places):
+        guide.at = number
+        shown = said(session, session.cursor.goto(place_of.step))
+        rows = lines.numbers(shown.rows)
+        found.append({"step": place_of.step, "rows": rows, "asks": place_of.asks, "alone": shown.alone})
+    guide.at = 0
+    return found
+
+
+def _elsewhere(trace: Trace, guide: Guide, lines: Lines) -> tuple[int, ...]:
+    """What a lesson says while the reader looks at another step than its own."""
+    session = Session(trace, guide=guide)
+    return lines.numbers(said(session, session.cursor.goto(0 if guide.place.step else 1)).rows)

@@ -1,0 +1,55 @@
+"""Short remarks of the page in the stepper's words, with names in capitals where the page puts what it knows."""
+
+from __future__ import annotations
+
+from dispatchviz.explain.sentences.step_counts import LAST, PART, PLACE
+from dispatchviz.lessons.guide import Guide
+from dispatchviz.views.autoplay_tempo import ROW_SECONDS, TEMPOS, paused, playing
+from dispatchviz.views.keymap import key_of
+from dispatchviz.views.lesson_rows import page_end
+from dispatchviz.views.panes.calls_pane import TITLES
+from dispatchviz.views.replies import (
+    ALL_STAY,
+    ALL_STEPS,
+    NO_BREAKPOINTS,
+    NO_JUMP,
+    UNMARKED,
+    breakpoint_set,
+    breakpoints_key,
+    engine_shown,
+    filtered,
+    marked,
+    no_breakpoints,
+    no_longer_stops,
+    no_marks,
+    stack_shown,
+)
+
+
+def said_data(guide: Guide | None) -> dict[str, object]:
+    """By a name that the page's scripts use."""
+    return {
+        "place": PLACE.format(step="STEP", count="COUNT"),
+        "last": LAST,
+        "marked": marked(),
+        "unmarked": UNMARKED,
+        "no_marks": no_marks(),
+        "no_jump": NO_JUMP,
+        "all": ALL_STEPS,
+        "stay": ALL_STAY,
+        "kept": filtered(PART, "QUERY"),
+        "breakpoint": f"{breakpoint_set('PLACE', 'STOPS', 'FIRST')}  {breakpoints_key()}",
+        "no_breakpoint": no_longer_stops("PLACE"),
+        "none": NO_BREAKPOINTS,
+        "no_breakpoints": no_breakpoints(),
+        "stacks": [stack_shown(title) for title in TITLES.values()],
+        "engines": [engine_shown(unfolds) for unfolds in (False, True)],
+        "playing": playing().plain,
+        "paused": paused().plain,
+        "the_end": paused(": this is the last row").plain,
+        "tempos": TEMPOS,
+        "row_seconds": ROW_SECONDS,
+        "goes_on": (goes_on := key_of("move('resume')").first),
+        "skip": f"Esc or {goes_on} goes on: skips this question",
+        "lesson_end": "" if guide is None else page_end(guide, "SCORE"),
+    }

@@ -1,0 +1,46 @@
+"""The sequence number that a thread would give to its next Node (``at::sequence_number::peek``).
+
+``torch.profiler`` writes it beside each call with an autograd key in grad mode, and so finds the call that made a Node.
+It is not an event; it is what the next Node of the thread has.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.rules.knowledge import is_live
+from dispatchviz.outputs.perfetto.made_nodes import LARGEST
+from dispatchviz.outputs.perfetto.threads import Threads
+
+
+class SequenceNumbers:
+    """Of each thread, the numbers that it gave."""
+
+    def __init__(self, trace: Trace, threads: Threads) -> None:
+        self._ends = trace.ends
+        self._all_seen = not is_live(trace.header) and not trace.header.only
+        """Whether a Node that is not in the trace was not made."""
+        self._threads = threads
+        self._steps: dict[int, list[int]] = {}
+        self._given: dict[int, list[int]] = {}
+        for step in trace.steps_of(ev.NodeCreated):
+            made = trace[step]
+            if isinstance(made, ev.NodeCreated) and not made.known and made.sequence_nr != LARGEST:
+                row = threads.of_step[step]
+                self._steps.setdefault(row, []).append(step)
+                self._given.setdefault(row, []).append(made.sequence_nr)
+
+    def peek(self, step: int) -> int | None:
+        """The number as of a step; None if the trace does not tell."""
+        row = self._threads.of_step[step]
+        steps, given = self._steps.get(row, []), self._given.get(row, [])
+        place = bisect_right(steps, step)
+        if place < len(steps) and (self._all_seen or steps[place] <= self._ends[step]):
+            return given[place]
+        if not self._all_seen:
+            return None
+        if place:
+            return given[place - 1] + 1
+        return 0 if row == 0 else None

@@ -1,0 +1,153 @@
+"""Which picture of a trace is wanted, and the picture: what the command line and ``Trace`` offer besides the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.operator_cells import OperatorCells, operator_cells
+from dispatchviz.explain.cells.pytorch_tables import pytorch
+from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory, registration_history
+from dispatchviz.explain.codegen.operator_at_step import operator_at
+from dispatchviz.explain.codegen.structured_classes import family_of
+from dispatchviz.explain.sentences.rules.knowledge import build_of
+from dispatchviz.explain.sentences.step_counts import numbers_of_steps
+from dispatchviz.outputs.picture.drawn_picture import DrawnPicture
+from dispatchviz.outputs.picture.graph_picture import Picture, backward_graph, picture
+from dispatchviz.outputs.picture.picture_options import USUAL, Options
+from dispatchviz.outputs.picture.svg import RenderError
+
+Kind = Literal["backward", "calls", "decision", "table", "classes"]
+"""The backward graph; the forward calls; how one call is dispatched; its operator's table; its kernel's classes."""
+
+KINDS: tuple[Kind, ...] = ("backward", "calls", "decision", "table", "classes")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What somebody asks for."""
+
+    kind: Kind = "backward"
+    steps: tuple[int, int] | None = None
+    """From the first to the last one; equal for a single step. None: the usual ones of the kind."""
+    folded: bool | None = None
+    """As ``BackwardGraph.render`` takes it, of a backward graph."""
+    expand: tuple[str, ...] = ()
+    options: Options = USUAL
+
+
+def chosen_picture(trace: Trace, suffix: str, chosen: Chosen) -> Picture:
+    """What a file with one of ``picture_file.SUFFIXES`` holds.
+
+    Raises RenderError if the step has no such thing, or what draws it is missing; DispatchvizError if ``expand`` names
+    no Node.
+    """
+    _check_steps(trace, chosen)
+    if chosen.kind == "backward":
+        first, last = chosen.steps or (None, None)
+        options = replace(chosen.options, since=None if first == last else first)
+        return picture(backward_graph(trace, last), suffix, chosen.folded, chosen.expand, options)
+    drawn = drawn_picture(trace, chosen.kind, chosen.steps)
+    return Picture(drawn.data(suffix, chosen.options.theme), drawn.note)
+
+
+def _check_steps(trace: Trace, chosen: Chosen) -> None:
+    if chosen.steps is None:
+        return
+    first, last = chosen.steps
+    if not 0 <= first <= last < len(trace):
+        steps = f"step {first}" if first == last else f"steps {first}-{last}"
+        raise RenderError(f"there is no {steps}: the trace has the steps {numbers_of_steps(len(trace))}")
+
+
+def drawn_picture(trace: Trace, kind: Kind, steps: tuple[int, int] | None) -> DrawnPicture:
+    """A picture that is no backward graph. RenderError if the step has no such thing."""
+    if kind == "calls":
+        from dispatchviz.outputs.picture.call_picture import call_picture
+
+        return call_picture(trace, *(_around(trace, steps) if steps else ()))
+    step = steps[0] if steps else _first_call(trace, kind)
+    return _OF_STEP[kind](trace, step)
+
+
+def _around(trace: Trace, steps: tuple[int, int]) -> tuple[int, int]:
+    """Of a single step all that it contains, or the outermost call that it is in."""
+    first, last = steps
+    if first != last:
+        return steps
+    from dispatchviz.core.record import events as ev
+    from dispatchviz.explain.trace_index import statements
+
+    calls = [event.seq for event in (trace[first], *trace.ancestors(first)) if isinstance(event, ev.Dispatched)]
+    outer = calls[-1] if calls else first
+    return outer, trace.ends[outer] if calls else statements.end(trace, first)
+
+
+def _first_call(trace: Trace, kind: Kind) -> int:
+    from dispatchviz.core.record import events as ev
+
+    steps = trace.steps_of(ev.Dispatched)
+    if not steps:
+        raise RenderError(f"nothing to draw: the trace has no call of an operator, so no {kind}")
+    return steps[0]
+
+
+def _decision(trace: Trace, step: int) -> DrawnPicture:
+    from dispatchviz.outputs.picture.decision_picture import decision_picture
+
+    return decision_picture(trace, step)
+
+
+def _table(trace: Trace, step: int) -> DrawnPicture:
+    from dispatchviz.outputs.picture.table_picture import table_picture
+
+    found = operator_cells(trace, step)
+    if found is None:
+        raise RenderError(f"nothing to draw: step {step} is in no call of an operator")
+    if not found.rows:
+        raise RenderError(f"nothing to draw: {found.operator} is no operator of PyTorch's own, whose table is known")
+    order = {} if found.kept else registration_order(found.operator, build_of(trace.header))
+    rows = [row for row in found.rows if row.key in DispatchKey.__members__]
+    cell = next(row for row in rows if row.key == found.chosen.key)
+    same = cell.kernel == found.chosen.kernel  # else the program has put another one there
+    chosen = cell.cell if same else None
+    return table_picture(found.operator, rows, order, chosen=chosen, registered=_registered(found))
+
+
+def _registered(found: OperatorCells) -> list[str]:
+    """What the program itself registered for the operator by then."""
+    return [f"{key}: {kernel or 'removed'} (step {step})" for key, kernel, step in found.registered]
+
+
+def registration_order(operator: str, build: str) -> dict[tuple[str, str], int]:
+    """Kernel and key or alias to the number of the registration."""
+    registry = pytorch(build)
+    entry = registry.get(operator)
+    return numbered(registration_history(entry, registry, build)) if entry else {}
+
+
+def numbered(history: RegistrationHistory) -> dict[tuple[str, str], int]:
+    """The same of a history."""
+    steps = history.steps
+    return {(step.kernel, step.key): step.number for step in reversed(steps) if step.kernel}
+
+
+def _classes(trace: Trace, step: int) -> DrawnPicture:
+    from dispatchviz.outputs.picture.structured_picture import class_drawing
+
+    operator = operator_at(trace, step)
+    family = family_of(operator.removeprefix("aten::")) if operator else None
+    if family is None:
+        what = f"{operator}, which has no structured kernel" if operator else "no operator"
+        raise RenderError(f"nothing to draw: step {step} is about {what}")
+    return DrawnPicture(class_drawing(family))
+
+
+_OF_STEP: dict[str, Callable[[Trace, int], DrawnPicture]] = {
+    "decision": _decision,
+    "table": _table,
+    "classes": _classes,
+}

@@ -1,0 +1,471 @@
+"""The backward graph as DOT text: what is written in each box and drawn between them.
+
+Boxes are record shapes, because one of the layout programs drops HTML-like labels without an error. The same graph
+gives the same bytes: boxes are called by the trace's numbers. Turning the text into a picture is ``svg.py``'s work.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from graphviz import nohtml
+from graphviz.quoting import attr_list
+
+from dispatchviz.explain.graph.backward_graph import BackwardGraph
+from dispatchviz.explain.graph.graph_changes import GraphChanges
+from dispatchviz.explain.graph.graph_node import GraphEdge, GraphNode, SavedTensor, State
+from dispatchviz.explain.graph.node_details import Made, hooks, made_at, made_during, made_in, saved_bytes, view_text
+from dispatchviz.explain.graph.node_groups import Group, groups
+from dispatchviz.explain.graph.saved_memory import memories, plain_bytes
+from dispatchviz.explain.trace_index.display_names import node_title
+from dispatchviz.explain.trace_index.enclosing_steps import source_line
+from dispatchviz.explain.trace_index.used_cuda import uses_cuda
+from dispatchviz.foundation.english import listed, shaped, shortened
+from dispatchviz.foundation.shown_text import shown
+from dispatchviz.outputs.picture.picture_options import USUAL, Options
+from dispatchviz.views.panes.node_words import described, state_text
+
+MOST_USES = 6
+"""A Node that more edges lead to gets a small stand-in per further use: with all edges in one point, laying out a graph
+in which a leaf is used some hundred times takes minutes."""
+
+MOST_PORTS = 8
+"""A Node with more edges writes their numbers on the edges, not into the box."""
+
+MOST_INPUTS = 4
+"""Of more tensors than this that a backward requests, the title only says how many."""
+
+LONGEST = 48
+"""Values are cut at this length."""
+
+MANY = 1000
+"""From so many boxes on, the layout program is set to stop improving early."""
+
+FONT = "DejaVu Sans"
+"""The widest of the usual fonts: its replacement where it is missing needs no more room."""
+
+Look = tuple[str, str, str, str]
+"""Fill, line, style and width of the line."""
+
+LOOKS: dict[State, Look] = {
+    State.CREATED: ("#FFFFFF", "#555555", "solid", "1"),
+    State.WAITING: ("#FDF6C9", "#6E6200", "dashed", "1"),
+    State.QUEUED: ("#FBE0A8", "#8A5A00", "solid", "2"),
+    State.PRUNED: ("#F4F4F4", "#777777", "dotted", "1"),
+    State.RUNNING: ("#F9C4A0", "#B34700", "solid", "4"),
+    State.DONE: ("#D3E7F5", "#005B8F", "solid", "1"),
+    State.RELEASED: ("#E9F1F7", "#005B8F", "solid", "1"),
+    State.CAPTURED: ("#F3DDEB", "#8A3A69", "dotted", "2"),
+    State.FAILED: ("#FFFFFF", "#000000", "dashed", "4"),
+}
+"""Of each state; distinguished without colour by the line, and by text in any case."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """DOT text, and what the picture made from it must show."""
+
+    source: str
+    texts: tuple[str, ...]
+    """Every text of every label, as it must be readable in the picture."""
+    boxes: int
+    edges: int
+
+
+def drawing(graph: BackwardGraph, options: Options = USUAL) -> Drawing:
+    """Draws a graph; gradients flow along the arrows, from the roots on top down to the leaves."""
+    pen, changes = Pen(), changes_of(graph, options)
+    for node in graph:
+        _draw_node(pen, graph, node, options, changes)
+    drawn_in_full: set[int] = set()
+    for number in reversed(graph.wiring.order):
+        for index, edge in enumerate(graph[number].edges):
+            _draw_edge(pen, graph, graph[number], index, edge, drawn_in_full, options)
+    title = [
+        f"Backward graph of {graph.header.program}",
+        *when(graph, options),
+        *legend(graph),
+        *frames_legend(options),
+    ]
+    if _draw_parents(pen, graph):
+        title.append("Dotted arrows: to the Node during whose run a Node was made (parent in anomaly mode)")
+    if made := _made_while_running(graph):
+        _draw_makers(pen, graph, made)
+        title.append("Dashed open arrows: from the Node during whose run a Node was made")
+    paths = {f"n{node}": path for node, path in _frames(graph, options, made).items()}
+    draw_frames(pen, {name: paths.get(name.partition("e")[0], ()) for name in pen.names})
+    return pen.drawing(title)
+
+
+Frame = tuple[str, str]
+"""What makes it another frame, and the lines of its title."""
+
+
+def _frames(graph: BackwardGraph, options: Options, made: dict[int, int]) -> dict[int, tuple[Frame, ...]]:
+    """Around each Node, from the outermost: the backward during which it was made, then its groups."""
+    paths = groups(graph, options.cluster)
+    return {node: (*_backward_frame(graph, node, made), *map(frame_of, paths.get(node, ()))) for node in graph.nodes}
+
+
+def frame_of(group: Group) -> Frame:
+    """The frame of a group."""
+    return str(group.key), group.title
+
+
+def _backward_frame(graph: BackwardGraph, node: int, made: dict[int, int]) -> tuple[Frame, ...]:
+    backward = made_during(graph.trace, node) if node in made else None
+    if backward is None:
+        return ()
+    line = source_line(graph.trace, backward.seq)
+    where = f" of line {line.line}" if line else ""
+    how = " with create_graph=True" if backward.create_graph else ""
+    return ((f"step {backward.seq}", f"made during the backward{where}{how}"),)
+
+
+def when(graph: BackwardGraph, options: Options) -> Iterator[str]:
+    """As of which step, if that is not the end; what is compared with."""
+    if graph.at < len(graph.trace) - 1:
+        yield f"as of step {graph.at}"
+    if options.since is not None:
+        yield f"Thick line: changed since step {options.since}"
+
+
+def frames_legend(options: Options) -> Iterator[str]:
+    match options.cluster:
+        case "module":
+            what = "Boxes and frames with a path" if options.boxed else "Frames"
+            yield (
+                f"{what}: the path of the parameters that a call uses; a call without any is in the frame of the "
+                "function call around it"
+            )
+        case "function":
+            yield "Frames: calls of functions of the program"
+        case "line":
+            yield "Frames: lines of the program"
+        case "none":
+            return
+
+
+@dataclass
+class Pen:
+    """Lines of DOT, and the texts in them."""
+
+    boxes: list[str] = field(default_factory=list)
+    edges: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    """Of all boxes, in order."""
+
+    def box(self, name: str, label: str, **attributes: str) -> None:
+        self.names.append(name)
+        self.boxes.append(f"  {name}{attr_list(nohtml(label), kwargs=attributes)}")
+
+    def link(self, step: int, tooltip: Iterable[str]) -> dict[str, str]:
+        """Makes a box a link to a step of the trace, which a player of that trace follows."""
+        text = "\n".join(" ".join(shown(line).split()) for line in tooltip)
+        escaped = text.replace("&", "&amp;").replace("\\", "\\" * 4)  # Graphviz takes escapes out of tooltips twice
+        return {"URL": f"#step={step}", "tooltip": nohtml(escaped.replace("\n", "\\n"))}
+
+    def edge(self, tail: str, head: str, **attributes: str) -> None:
+        self.edges.append(f"  {tail} -> {head}{attr_list(kwargs=attributes)}")
+
+    def in_order(self, names: Iterable[str]) -> None:
+        """Keeps boxes that nothing leads to in this order."""
+        self.boxes.append("  first [style=invis shape=point width=0 height=0 margin=0]")
+        self.edges += [f"  first -> {name} [style=invis]" for name in names]
+
+    def text(self, text: str) -> str:
+        """A text escaped for any label, records too, and remembered; an empty one would crash the layout."""
+        label = as_drawn(text)
+        self.texts.append(label)
+        return "".join(_ESCAPES.get(char, char) for char in label)
+
+    def lines(self, texts: Iterable[str]) -> str:
+        """Lines that begin at the left."""
+        return "".join(f"{self.text(text)}\\l" for text in texts)
+
+    def drawing(self, title: Iterable[str], name: str = "backward", **page: str) -> Drawing:
+        """All that was drawn, under a title; ``page`` has attributes of the whole."""
+        limits = {"nslimit": "2", "nslimit1": "2"} if len(self.names) > MANY else {}
+        label = nohtml(self.lines(title))
+        head = [
+            f"digraph {name} {{",
+            f"  graph{attr_list(label, kwargs={**_PAGE, **limits, **page})}",
+            f"  node{attr_list(kwargs=_BOX)}",
+            f"  edge{attr_list(kwargs=_ARROW)}",
+        ]
+        source = "".join(f"{text}\n" for text in (*head, *self.boxes, *self.edges, "}"))
+        return Drawing(source, tuple(self.texts), len(self.names), len(self.edges))
+
+
+_ESCAPES = {**{char: f"\\{char}" for char in "{}|<>\\"}, "&": "&amp;"}
+
+
+_PAGE = {
+    "fontname": FONT,
+    "fontsize": "12",
+    "labelloc": "t",
+    "labeljust": "l",
+    "bgcolor": "#FFFFFF",
+    "nodesep": "0.35",
+    "ranksep": "0.4",
+    "pad": "0.2",
+}
+_BOX = {"fontname": FONT, "fontsize": "12", "shape": "record", "margin": "0.14,0.06"}
+_ARROW = {"fontname": FONT, "fontsize": "10", "color": "#333333", "arrowsize": "0.8"}
+
+
+def legend(graph: BackwardGraph, ordered: bool = True) -> Iterator[str]:
+    """What the signs mean, and what the backward was asked for; ``ordered``: boxes have the order of the Nodes."""
+    yield "Arrows: where the gradients go"
+    if ordered and any(node.order for node in graph.outlines()):
+        yield "1st, 2nd, ...: the order in which the engine ran the Nodes"
+    if graph.inputs:
+        requested = listed(graph.inputs) if len(graph.inputs) <= MOST_INPUTS else f"{len(graph.inputs)} tensors"
+        by = "backward(inputs=)" if graph.accumulate else "grad()"
+        yield f"{by} requested {requested}: what does not lead there is not needed"
+    yield from saved_legend(graph)
+    if graph.header.cuda.startswith("emulated") and uses_cuda(graph.trace):
+        yield f"cuda: {graph.header.cuda}"
+
+
+def saved_legend(graph: BackwardGraph) -> Iterator[str]:
+    """How much memory the saved tensors keep. Of a big graph too many Nodes would have to be looked at."""
+    count, storages, freed = saved_bytes(graph.trace, graph) if len(graph) <= MANY else (0, 0, False)
+    if storages:
+        where = "1 storage" if storages == 1 else f"{storages} storages, each counted once"
+        yield f"saved tensors: {plain_bytes(count)} in {where}" + ("; freed by now" if freed else "")
+
+
+def changes_of(graph: BackwardGraph, options: Options) -> GraphChanges | None:
+    """What has changed since the step that is asked for."""
+    return None if options.since is None else GraphChanges(graph.trace, options.since)
+
+
+def _draw_node(pen: Pen, graph: BackwardGraph, node: GraphNode, options: Options, changes: GraphChanges | None) -> None:
+    title = f"<t>{pen.text(node.title)}"
+    change = changes.text(node.number, node.state) if changes else ""
+    if state := ", ".join(filter(None, [state_text(graph, node), change])):
+        title = f"{{{title}|{pen.text(state)}}}"
+    facts = pen.lines(_facts(graph, node, options)) if options.says("saved") else ""
+    rows = [title, facts, _ports(pen, node, options)]
+    name, label = f"n{node.number}", f"{{{'|'.join(row for row in rows if row)}}}"
+    looks = {**look(node), **(CHANGED if change else {})}
+    pen.box(name, label, id=name, **looks, **node_link(pen, graph, node))
+
+
+CHANGED = {"penwidth": "3"}
+"""Of a Node that has changed since the step that is compared with."""
+
+
+def node_link(pen: Pen, graph: BackwardGraph, node: GraphNode) -> dict[str, str]:
+    """A Node's box leads to the step of the forward call that made it, whose operator and line stand in its tooltip."""
+    made = made_at(graph.trace, node.number)
+    return {} if made is None else pen.link(made.step, [node.title, *_made_texts(made)])
+
+
+def _made_texts(made: Made) -> Iterator[str]:
+    """``made by aten::add.Tensor, step 12``; ``forum.py:6``."""
+    by = f"by {made.operator}, " if made.operator else "at "
+    yield f"made {by}step {made.step}"
+    if made.place:
+        yield made.place
+
+
+def look(node: GraphNode) -> dict[str, str]:
+    """The colours and lines of a Node's box."""
+    fill, line, style, width = LOOKS[node.state]
+    colours = {"style": f"filled,{style}", "fillcolor": fill, "color": line, "penwidth": width}
+    shape = "Mrecord" if node.leaf else "record"
+    return {"class": f"n{node.number} {node.state.name.lower()}", **colours, "shape": shape}
+
+
+def _facts(graph: BackwardGraph, node: GraphNode, options: Options = USUAL) -> Iterator[str]:
+    yield f"sequence_nr {node.number_text}" + (f", from line {node.line}" if node.line else "")
+    if options.says("all"):
+        yield f"topological_nr {node.topological_nr}"
+        made = made_at(graph.trace, node.number)
+        yield from list(_made_texts(made))[:1] if made else ()
+    if node.leaf:
+        yield described(node.leaf)
+    else:
+        yield from gradients(node)
+    yield from (shortened(f"{name}={value}", LONGEST) for name, value in node.attributes)
+    kept = "freed" if node.released else "saved"
+    yield from (shortened(f"{kept} {saved_text(saved)}", LONGEST) for saved in node.variables)
+    if options.says("all") and (stored := memories(graph.trace, (s.tensor.number for s in node.variables if s.tensor))):
+        yield f"{kept} {plain_bytes(sum(stored.values()))}"
+    yield from extras(graph, node)
+    if graph.wiring.uses[node.number] > MOST_USES:
+        yield f"used {graph.wiring.uses[node.number]} times"
+
+
+def extras(graph: BackwardGraph, node: GraphNode) -> Iterator[str]:
+    """What few Nodes have: to do with views, hooks."""
+    if view := view_text(graph.trace, node, graph.at):
+        yield shortened(view, LONGEST)
+    for hook in hooks(graph.trace, node, graph.at):
+        of = f" of {hook.tensor}" if hook.tensor else ""
+        yield shortened(f"hook {hook.function}: {hook.kind}{of}", LONGEST)
+
+
+def gradients(node: GraphNode) -> Iterator[str]:
+    """The shapes of the gradients that a Node receives: ``gradient [2, 2]``, numbered if there are several."""
+    for index, tensor in enumerate(node.inputs):
+        number = f" {index}" if len(node.inputs) > 1 else ""
+        if tensor and tensor.shape is not None:
+            yield f"gradient{number} {shaped(tensor.shape)}"
+
+
+def saved_text(saved: SavedTensor) -> str:
+    """``self=x [2, 2] version 0``."""
+    if saved.tensor is None:
+        return f"{saved.name}=undefined"
+    shape = "" if saved.tensor.shape is None else f" {shaped(saved.tensor.shape)}"
+    return f"{saved.name}={saved.tensor.name}{shape} version {saved.version}"
+
+
+def edge_text(edge: GraphEdge, index: int) -> str:
+    """What an edge belongs to in the forward: ``self=x``; its number if that is unknown."""
+    if not edge.argument:
+        return str(index)
+    return f"{edge.argument}={edge.tensor}" if edge.tensor else edge.argument
+
+
+def has_ports(node: GraphNode) -> bool:
+    several = len(node.edges) > 1 or any(edge.target is None for edge in node.edges)
+    return several and len(node.edges) <= MOST_PORTS
+
+
+def _ports(pen: Pen, node: GraphNode, options: Options) -> str:
+    """A row of the box with a field for each edge, the empty ones too."""
+    if not options.says("edges") or not has_ports(node):
+        return ""
+    fields = (
+        f"<e{index}>{pen.text(shortened(edge_text(edge, index), LONGEST))}" for index, edge in enumerate(node.edges)
+    )
+    return f"{{{'|'.join(fields)}}}"
+
+
+def _draw_edge(
+    pen: Pen, graph: BackwardGraph, node: GraphNode, index: int, edge: GraphEdge, full: set[int], options: Options
+) -> None:
+    ports = options.says("edges")
+    tail = f"n{node.number}" + (f":e{index}:s" if ports and has_ports(node) else ":s")
+    name = f"n{node.number}e{index}"
+    if edge.target is None:
+        if ports:
+            draw_empty(pen, tail, name)
+    elif edge.target in graph.nodes:
+        target = graph[edge.target]
+        head = f"n{target.number}"
+        if target.number in full and graph.wiring.uses[target.number] > MOST_USES:
+            head = f"{name}_{head}"
+            pen.box(head, pen.text(target.title), **{**look(target), "fontsize": "11", "margin": "0.08,0.03"})
+        else:
+            head += ":t:n" if ports and has_ports(node) else ":n"
+        full.add(target.number)
+        line = UNUSED if graph.prunes(edge) else {} if target.leaf else {"weight": "8"}
+        label = edge_label(pen, node, index, edge, target) if ports else {}
+        pen.edge(tail, head, id=name, **line, **label)
+
+
+PARENT = {"style": "dotted", "color": "#8A3A69", "class": "parent", "constraint": "false"}
+"""Of an edge to the parent in anomaly mode: no gradient takes it."""
+
+
+def _draw_parents(pen: Pen, graph: BackwardGraph) -> bool:
+    """Whether there are any. A parent that is in another graph gets a stand-in with its name."""
+    parents = {node.number: node.parent for node in graph if node.parent is not None}
+    for number, title in dict(parents.values()).items():
+        if number not in graph.nodes:
+            pen.box(f"n{number}", pen.text(title), **ELSEWHERE)
+    for node, (parent, _) in parents.items():
+        pen.edge(f"n{node}", f"n{parent}", id=f"n{node}parent", **PARENT)
+    return bool(parents)
+
+
+ELSEWHERE = {"style": "dotted", "fontsize": "11", "margin": "0.08,0.03", "color": "#555555"}
+"""Of a Node of another graph."""
+
+
+def _made_while_running(graph: BackwardGraph) -> dict[int, int]:
+    """The Nodes that were made while another one ran, to that one; without those that say so as parents."""
+    found = {node.number: made_in(graph.trace, node.number) for node in graph if node.parent is None and not node.leaf}
+    return {node: maker for node, maker in found.items() if maker is not None}
+
+
+MADE = {"style": "dashed", "color": "#2F6B3C", "class": "made", "constraint": "false", "arrowhead": "vee"}
+"""Of an arrow from a Node to one that was made while it ran."""
+
+
+def _draw_makers(pen: Pen, graph: BackwardGraph, made: dict[int, int]) -> None:
+    """A frame around what was made during a backward, and arrows from the Nodes that ran then."""
+    for number in dict.fromkeys(made.values()):
+        if number not in graph.nodes:
+            pen.box(f"n{number}", pen.text(node_title(graph.trace, number, graph.at)), **ELSEWHERE)
+    for node, maker in made.items():
+        pen.edge(f"n{maker}", f"n{node}", id=f"n{node}made", **MADE)
+
+
+FRAME = {
+    "style": "rounded,filled",
+    "fillcolor": "#FAFAF5",
+    "color": "#8A8A6A",
+    "penwidth": "2",
+    "labeljust": "r",
+    "margin": "16",
+}
+"""Around boxes that belong together."""
+
+
+def draw_frames(pen: Pen, paths: Mapping[str, Sequence[Frame]]) -> None:
+    """The frames around boxes, within each other, by the names of the boxes."""
+    inside: dict[tuple[Frame, ...], list[str]] = defaultdict(list)
+    for name, path in paths.items():
+        if path:
+            inside[tuple(path)].append(name)
+    _draw_within(pen, inside, ())
+
+
+def _draw_within(pen: Pen, inside: dict[tuple[Frame, ...], list[str]], path: tuple[Frame, ...]) -> None:
+    depth = len(path)
+    pen.boxes += [f"  {name}" for name in inside.get(path, ())]
+    for frame in dict.fromkeys(found[depth] for found in inside if len(found) > depth and found[:depth] == path):
+        pen.boxes.append(f"  subgraph cluster{len(pen.boxes)} {{")
+        label = nohtml(pen.lines(shortened(line, LONGEST * 2) for line in frame[1].split("\n")))
+        pen.boxes.append(f"  graph{attr_list(label, kwargs=FRAME)}")
+        _draw_within(pen, inside, (*path, frame))
+        pen.boxes.append("  }")
+
+
+UNUSED = {"style": "dashed", "color": "#888888", "class": "unused"}
+"""Of an edge along which nothing goes in this backward."""
+
+
+def draw_empty(pen: Pen, tail: str, name: str) -> None:
+    """A short stub, so that one sees which output goes nowhere."""
+    stub = {"shape": "plain", "fontsize": "11", "fontcolor": "#444444", "class": "empty"}
+    pen.box(f"{name}_empty", pen.text("no gradient"), **stub)
+    pen.edge(tail, f"{name}_empty", id=name, style="dashed", arrowhead="none")
+
+
+def edge_label(pen: Pen, node: GraphNode, index: int, edge: GraphEdge, target: GraphNode) -> dict[str, str]:
+    parts = [] if has_ports(node) or len(node.edges) < 2 else [f"{index}"]
+    if edge.input_nr or len(target.inputs) > 1:
+        parts.append(f"input_nr {edge.input_nr}")
+    return {"label": nohtml(pen.text(" to ".join(parts)))} if parts else {}
+
+
+def node_texts(graph: BackwardGraph, node: GraphNode) -> tuple[str, str, list[str]]:
+    """What is written in a Node's box, as the picture has it: its title, its state (maybe empty), the lines below."""
+    lines = [as_drawn(text) for text in _facts(graph, node)]
+    state = state_text(graph, node)
+    return as_drawn(node.title), state and as_drawn(state), lines
+
+
+def as_drawn(text: str) -> str:
+    """A text as a label shows it."""
+    return " ".join(shown(text).split()) or "(blank)"

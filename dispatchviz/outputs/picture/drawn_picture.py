@@ -1,0 +1,56 @@
+"""A drawing as a picture: files by suffix, and what a notebook shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dispatchviz.outputs.picture.dot import Drawing
+from dispatchviz.outputs.picture.picture_file import check_theme, suffix_of, write_picture
+from dispatchviz.outputs.picture.picture_options import Theme
+from dispatchviz.outputs.picture.png import png
+from dispatchviz.outputs.picture.svg import pdf, svg
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnPicture:
+    """What ``trace.call_graph()`` and its like give."""
+
+    drawing: Drawing = field(repr=False)
+    note: str = ""
+    """What is left out; empty if nothing is."""
+
+    def dot(self) -> str:
+        """In Graphviz's language."""
+        return self.drawing.source
+
+    def svg(self, *, theme: Theme = "light") -> str:
+        """As SVG. RenderError if no layout program can draw it."""
+        return svg(self.drawing, theme)
+
+    def _repr_svg_(self) -> str:
+        """For notebooks."""
+        return self.svg()
+
+    def _repr_html_(self) -> str:
+        """The same, for a notebook that is not trusted: an image, which nothing takes out."""
+        from dispatchviz.outputs.cell.html import image
+
+        return image(self.svg(), "A picture of the trace")
+
+    def data(self, suffix: str, theme: Theme = "light") -> bytes:
+        """The content of a file of one of ``picture_file.SUFFIXES``. RenderError if it cannot be made."""
+        check_theme(suffix, theme)
+        forms: dict[str, Callable[[], bytes]] = {
+            ".dot": lambda: self.drawing.source.encode(),
+            ".svg": lambda: self.svg(theme=theme).encode(),
+            ".png": lambda: png(self.svg(theme=theme)),
+            ".pdf": lambda: pdf(self.drawing),
+        }
+        return forms[suffix]()
+
+    def render(self, path: str | Path, *, theme: Theme = "light") -> str:
+        """Writes the file, by the suffix of its name; gives the note. RenderError if that cannot be done."""
+        write_picture(path, self.data(suffix_of(path), theme))
+        return self.note

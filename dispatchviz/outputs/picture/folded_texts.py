@@ -1,0 +1,323 @@
+"""What is written in the boxes and frames of a folded graph: of many Nodes what they share, and from where to where the
+rest goes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import groupby, islice
+from textwrap import wrap
+
+from dispatchviz.core.record.trace_file.columns import Place
+from dispatchviz.explain.graph.backward_graph import BackwardGraph
+from dispatchviz.explain.graph.folding import fold_order
+from dispatchviz.explain.graph.graph_changes import GraphChanges
+from dispatchviz.explain.graph.graph_fold import Fold, Link, Repeat, Section, everywhere
+from dispatchviz.explain.graph.graph_node import NO_NUMBER, GraphNode, State
+from dispatchviz.explain.graph.node_groups import UserPlaces, common_path, leaf_name, module_of, shared_path
+from dispatchviz.explain.graph.node_outline import NodeOutline
+from dispatchviz.explain.graph.turn_names import in_all_turns
+from dispatchviz.foundation.english import shaped, shortened
+from dispatchviz.outputs.picture.dot import LONGEST, edge_text, extras, gradients
+from dispatchviz.views.panes.node_words import described, state_text
+
+MOST_LINES = 14
+"""Of a box."""
+
+WIDE = 84
+"""Lines of boxes of many Nodes are cut at this length."""
+
+NBSP = "\N{NO-BREAK SPACE}"
+
+MOST_TURNS = 4096
+"""So many turns are looked at for the names of their leaves."""
+
+MADE = "└ "
+"""Before what was made by the line above."""
+
+URGENT = (State.FAILED, State.RUNNING, State.QUEUED, State.WAITING, State.CAPTURED, State.CREATED)
+"""Which state gives a box of many Nodes its colours: the first of these that one of them is in."""
+
+
+class Texts:
+    """The texts of one folded graph."""
+
+    def __init__(self, graph: BackwardGraph, fold: Fold) -> None:
+        self._graph, self._fold, self._order = graph, fold, fold_order(graph)
+        self._places = UserPlaces(graph.trace)
+
+    def node(self, at: int) -> GraphNode:
+        """The Node at a position."""
+        return self._graph[self._order[at]]
+
+    def is_pruned(self, at: int) -> bool:
+        """Nothing goes there in this backward."""
+        return self._graph.outline(self._order[at]).state is State.PRUNED
+
+    def outlines(self, positions: Iterable[int]) -> Iterator[NodeOutline]:
+        """The Nodes at some positions, without their tensors."""
+        return (self._graph.outline(self._order[at]) for at in positions)
+
+    # -- of Nodes -----------------------------------------------------------------------------------------------------
+
+    def title(self, positions: Sequence[int]) -> str:
+        """``AddBackward0``, ``AccumulateGrad (a … f)``."""
+        node, last = self.node(positions[0]), self.node(positions[-1])
+        if node.leaf is None or last.leaf is None:
+            return node.name
+        return shortened(f"{node.name} ({varying(node.leaf.name, last.leaf.name)})", LONGEST)
+
+    def state(self, positions: Sequence[int]) -> tuple[str, State]:
+        """How far the engine is with them, in words, and whose colours they have."""
+        found = Counter(node.state for node in self.outlines(positions))
+        looks = next((state for state in URGENT if state in found), max(found, key=lambda state: found[state]))
+        if len(positions) == 1:
+            return state_text(self._graph, self.node(positions[0])), looks
+        if set(found) == {State.CREATED} and self._graph.graph_task is None:
+            return "", looks
+        if {State.DONE, State.RELEASED} >= set(found):
+            return "done, freed" if set(found) == {State.RELEASED} else "done", looks
+        texts = [f"{count:,} {state.value}" if len(found) > 1 else state.value for state, count in found.items()]
+        return ", ".join(texts), looks
+
+    def change(self, positions: Iterable[int], changes: GraphChanges) -> str:
+        """What has become of the Nodes of a box since: ``new``, ``3 new, 2 was waiting``."""
+        nodes = [*self.outlines(positions)]
+        found = Counter(changes.text(node.number, node.state) for node in nodes)
+        del found[""]
+        return ", ".join(text if count == len(nodes) else f"{count:,} {text}" for text, count in found.items())
+
+    def facts(self, positions: Sequence[int]) -> Iterator[str]:
+        """The lines of a box: of the first Node, and of the last one where that differs."""
+        node, last = self.node(positions[0]), self.node(positions[-1])
+        other = f" (last turn {last.number_text})" if last.number_text != node.number_text else ""
+        yield f"sequence_nr {node.number_text}{other}" + (
+            f", from line {varying(node.line, last.line)}" if node.line else ""
+        )
+        several: list[Callable[[GraphNode], Iterable[str]]] = [_shapes, _attributes, _saved]
+        for texts_of in several:
+            for one, other in zip(texts_of(node), texts_of(last), strict=False):
+                yield shortened(varying(one, other), LONGEST)
+        yield from extras(self._graph, node)
+
+    def port(self, node: GraphNode, number: int, is_many: bool) -> str:
+        """What an edge belongs to in the forward."""
+        edge = node.edges[number]
+        text = edge.argument or str(number) if is_many else edge_text(edge, number)
+        return shortened(text, LONGEST // 2)
+
+    def input_text(self, link: Link) -> str:
+        """Which input an edge leads to, where there are several."""
+        if link is None:
+            return ""
+        several = len(self.node(link[0]).inputs) > 1
+        return f"input_nr {link[1]}" if link[1] or several else ""
+
+    # -- of sections and repeats --------------------------------------------------------------------------------------
+
+    def frame(self, repeat: Repeat, path: Sequence[Repeat]) -> tuple[str, ...]:
+        """What a frame stands for."""
+        nodes = list(self.outlines(range(repeat.start, repeat.stop)))
+        size = nodes[0].name if repeat.period == 1 else f"{repeat.period:,} Nodes"
+        inner = "" if path else f": {self._numbered(nodes)}"
+        named = self._named_turns(repeat, path)
+        title = [f"{named}, × {repeat.turns:,}"] if named else []
+        return (*title, f"{repeat.turns:,} times {size}{inner}", *self._progress(repeat, path))
+
+    def _named_turns(self, repeat: Repeat, path: Sequence[Repeat]) -> str:
+        """``layers.11 … layers.0 (Block.forward)``: what the paths of each turn's leaves begin with, and the function
+        that made it; empty if the turns have no leaves with paths of their own. Within the turns of other repeats the
+        same of all of these: ``layers.*.value … layers.*.query``."""
+        starts = [repeat.start + turn * repeat.period for turn in range(repeat.turns)]
+        paths = [shared_path(self._modules(range(at, at + repeat.period))) for at in starts]
+        if not all(paths) or len(set(paths)) < len(paths):
+            return ""
+        functions = {self._function(range(at, at + repeat.period)) for at in starts}
+        by = functions.pop() if len(functions) == 1 else ""
+        first, last = (self._path_in_all_turns(at, repeat, path) for at in (starts[0], starts[-1]))
+        return f"{first} … {last}" + (f" ({by})" if by else "")
+
+    def _path_in_all_turns(self, at: int, repeat: Repeat, path: Sequence[Repeat]) -> str:
+        """What the paths of the leaves of one turn begin with, in all turns of the repeats around it."""
+        turns = islice(everywhere(at, path), MOST_TURNS)
+        return in_all_turns([*dict.fromkeys(shared_path(self._modules(range(p, p + repeat.period))) for p in turns)])
+
+    def _modules(self, positions: Iterable[int]) -> list[str]:
+        """The modules whose parameters the Nodes at some positions accumulate."""
+        names = (leaf_name(self._graph, self._order[at]) for at in positions)
+        return [module for name in names if (module := module_of(name))]
+
+    def _function(self, positions: Iterable[int]) -> str:
+        """The innermost function of the program of which one call made all Nodes at some positions."""
+        calls = common_path([self._places.calls(self._order[at]) for at in positions])
+        return calls[-1].title if calls else ""
+
+    def _outline(self, at: int) -> NodeOutline:
+        return self._graph.outline(self._order[at])
+
+    def section(self, section: Section, path: Sequence[Repeat]) -> Iterable[str]:
+        """The lines of a box of many Nodes."""
+        if section.function:
+            return self._by_line(section, path)
+        if section.module:
+            return [self._crossing(section, path), *self.kinds(section)]
+        return self.tree(section, path) if section.is_tree else self.kinds(section)
+
+    def _by_line(self, section: Section, path: Sequence[Repeat]) -> Iterator[str]:
+        """Each line of the program that made some of them in a row, and below it the Nodes."""
+        runs = [(line, [*run]) for line, run in groupby(range(section.start, section.stop), self._line)]
+        for line, run in runs[: MOST_LINES // 2]:
+            yield shortened(self._places.text(line) if line else "elsewhere", WIDE)
+            kinds = Counter(self._named(at, path) for at in sorted(run, key=lambda at: not self._outline(at).has_leaf))
+            texts = [f"{count}{NBSP}×{NBSP}{kind}" if count > 1 else kind for kind, count in kinds.items()]
+            yield from wrap(f"{MADE}{', '.join(texts)}", WIDE, break_on_hyphens=False)
+        if len(runs) > MOST_LINES // 2:
+            yield f"and {len(runs) - MOST_LINES // 2} more stretches of lines"
+
+    def _line(self, at: int) -> Place | None:
+        return self._places.line(self._order[at])
+
+    def _progress(self, repeat: Repeat, path: Sequence[Repeat]) -> Iterator[str]:
+        """How many turns are done while a backward is under way."""
+        if path or self._graph.graph_task is None:
+            return
+        firsts = self.outlines(range(repeat.start, repeat.stop, repeat.period))
+        if len(found := Counter(node.state for node in firsts)) > 1:
+            yield "its first Node: " + ", ".join(f"{count:,} {state.value}" for state, count in found.items())
+
+    def range_title(self, positions: Sequence[int]) -> str:
+        """``16 Nodes: sequence_nr 589 … 580``."""
+        return f"{len(positions):,} Nodes: {self._numbered(self.outlines(positions))}"
+
+    def _numbered(self, nodes: Iterable[NodeOutline]) -> str:
+        return f"sequence_nr {numbers(nodes)}"
+
+    def kinds(self, section: Section) -> Iterator[str]:
+        """How many of each kind."""
+        inside = range(section.start, section.stop)
+        found = Counter(node.name for node in self.outlines(inside)).most_common()
+        yield from (f"{count:,} × {kind}" for kind, count in found[:MOST_LINES])
+        if len(found) > MOST_LINES:
+            yield f"and {len(found) - MOST_LINES} more kinds"
+
+    def _crossing(self, section: Section, path: Sequence[Repeat]) -> str:
+        """``edges: 1 in, 2 out``; where the last turns have others than the first ones, theirs, too."""
+        places = [[*everywhere(at, path)] for at in range(section.start, section.stop)]
+        first, last = (self._edges({turns[which] for turns in places}) for which in (0, -1))
+        coming, leaving = (varying(one, other) for one, other in zip(first, last, strict=True))
+        return f"edges: {coming} in, {leaving} out"
+
+    def _edges(self, inside: Collection[int]) -> tuple[int, int]:
+        """How many edges lead to some positions from elsewhere, and from them elsewhere."""
+        leaving = sum(head not in inside for at in inside for head in self._heads[at])
+        within = sum(len(self._heads[at]) for at in inside) - leaving
+        return sum(self._uses[at] for at in inside) - within, leaving
+
+    @cached_property
+    def _heads(self) -> list[list[int]]:
+        """For each position those that its edges lead to."""
+        places = {number: at for at, number in enumerate(self._order)}
+        edges = (self._graph.outline(number).edges for number in self._order)
+        return [[places[edge[0]] for edge in each if edge and edge[0] in places] for each in edges]
+
+    @cached_property
+    def _uses(self) -> Counter[int]:
+        """How many edges lead to each position."""
+        return Counter(head for heads in self._heads for head in heads)
+
+    def tree(self, section: Section, path: Sequence[Repeat]) -> Iterator[str]:
+        """The Nodes in a row, each leading to the next line; in brackets where its other edges lead."""
+        lines = [
+            f"{count} × {text}" if (count := len(list(same))) > 1 else text
+            for text, same in groupby(self._spine(section, path))
+        ]
+        if len(lines) <= MOST_LINES:
+            yield from lines
+        else:
+            yield from lines[: MOST_LINES - 3]
+            yield f"… {len(lines) - MOST_LINES + 1} more lines …"
+            yield from lines[-2:]
+
+    def _spine(self, section: Section, path: Sequence[Repeat]) -> Iterator[str]:
+        sizes = self._sizes(section)
+        at: int | None = section.start
+        while at is not None:
+            links = self._fold.edges[at]
+            way = max(range(len(links)), key=lambda number: sizes(links[number]), default=None)
+            down = None if way is None else links[way]
+            texts = [DOWN if n == way and link else self._branch(link, section, path) for n, link in enumerate(links)]
+            yield shortened(self._named(at, path) + (f" ({', '.join(texts)})" if len(texts) > 1 else ""), WIDE)
+            at = down[0] if down and down[0] < section.stop else None
+
+    def _sizes(self, section: Section) -> Callable[[Link], tuple[int, int]]:
+        """By how far an edge leads: the one that leads out is first, then the one with the most Nodes behind it."""
+        below = dict.fromkeys(range(section.start, section.stop), 1)
+        leaves = set[int]()
+        for at in reversed(range(section.start, section.stop)):
+            for link in self._fold.edges[at]:
+                if link is None:
+                    continue
+                if link[0] >= section.stop or link[0] in leaves:
+                    leaves.add(at)
+                else:
+                    below[at] += below[link[0]]
+
+        def size(link: Link) -> tuple[int, int]:
+            if link is None:
+                return 0, 0
+            return (2, 0) if link[0] >= section.stop or link[0] in leaves else (1, below[link[0]])
+
+        return size
+
+    def _branch(self, link: Link, section: Section, path: Sequence[Repeat]) -> str:
+        """``TBackward0 (x)``."""
+        if link is None:
+            return "none"
+        rest = [self._branch(found, section, path) for found in self._fold.edges[link[0]]]
+        to = f" to input_nr {link[1]}" if link[1] else ""
+        return self._named(link[0], path) + to + (f" ({', '.join(rest)})" if rest else "")
+
+    def _named(self, at: int, path: Sequence[Repeat]) -> str:
+        """``AddBackward0``; of an AccumulateGrad ``leaf x``."""
+        node = self.node(at)
+        if node.leaf is None:
+            return node.name
+        turns = islice(everywhere(at, path), MOST_TURNS)
+        names = dict.fromkeys(leaf_name(self._graph, self._order[place]) for place in turns)
+        return f"leaf {in_all_turns(list(names))}"
+
+
+DOWN = "↓"
+"""Stands for the edge that leads to the next line, or out of the box after the last one."""
+
+
+def numbers(nodes: Iterable[NodeOutline]) -> str:
+    """``589 … 580``: from the largest sequence number to the smallest; ``max`` of leaves alone."""
+    found = [node.sequence_nr for node in nodes if node.sequence_nr != NO_NUMBER]
+    if not found:
+        return "max"
+    low, high = min(found), max(found)
+    return str(low) if low == high else f"{high} … {low}"
+
+
+def varying(one: object, other: object) -> str:
+    """The text, if both are the same; else both."""
+    return str(one) if one == other else f"{one} … {other}"
+
+
+def _shapes(node: GraphNode) -> Iterable[str]:
+    return [described(node.leaf)] if node.leaf else gradients(node)
+
+
+def _attributes(node: GraphNode) -> Iterable[str]:
+    return (f"{name}={value}" for name, value in node.attributes)
+
+
+def _saved(node: GraphNode) -> Iterator[str]:
+    """Without the names of the tensors, which are others in each turn."""
+    kept = "freed" if node.released else "saved"
+    for saved in node.variables:
+        shape = shaped(saved.tensor.shape) if saved.tensor and saved.tensor.shape is not None else "undefined"
+        yield f"{kept} {saved.name} {shape}"

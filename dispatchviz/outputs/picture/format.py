@@ -1,0 +1,46 @@
+"""Pictures: the backward graph, or another one that is asked for."""
+
+from __future__ import annotations
+
+import re
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.outputs.format import Format, Request
+from dispatchviz.outputs.without_folders import without_folders
+from dispatchviz.outputs.written_files import check_place, write_bytes
+
+BEGINS = {
+    ".svg": re.compile(rb"(\s*<[?!][^\0]*?)?\s*<svg\b"),
+    ".dot": re.compile(rb"\s*(strict\s+)?(di)?graph\b"),
+    ".png": re.compile(rb"\x89PNG"),
+    ".pdf": re.compile(rb"%PDF-"),
+}
+"""How a picture of each form begins."""
+
+PICTURES = tuple(BEGINS)
+
+
+def check_picture(path: str, suffix: str) -> None:
+    """Raises DispatchvizError if a picture of that form cannot be written there, or would replace what is none."""
+    check_place(path, f"{suffix} picture", BEGINS[suffix].match)
+
+
+def _write(trace: Trace, request: Request) -> str:
+    from dispatchviz.outputs.picture.chosen_picture import Chosen, chosen_picture
+
+    drawn = chosen_picture(without_folders(trace), request.suffix, request.chosen or Chosen())
+    write_bytes(request.path, drawn.data)
+    more = "--expand RANGE, such as 3-7, draws the Nodes with these sequence numbers one by one, --no-fold all of them"
+    return f"{drawn.note}; {more}" if drawn.is_folded else drawn.note
+
+
+PICTURE = Format(
+    suffixes=PICTURES,
+    named="a picture",
+    help="a picture: the backward graph, or another with --picture",
+    docs="docs/how-to/share.md",
+    check=check_picture,
+    write=_write,
+    options=frozenset({"--picture", "--step", "--steps", "--detail", "--cluster", "--theme", "--dark"}),
+    binary=(".png", ".pdf"),
+)

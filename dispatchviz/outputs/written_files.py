@@ -1,0 +1,100 @@
+"""Writing files for a user: every failure is one sentence, and only a file of the same kind is replaced.
+
+A command checks this before a program runs. Not here: how a format is made (its folder).
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from dispatchviz.core.record.file_replacement import check_writable, replacing, write_whole
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.terminal_output import chunks
+
+STANDARD_OUTPUT = "-"
+
+BEGINNING = 1 << 16
+"""Bytes of a file that are read to recognize it."""
+
+
+def check_place(path: str, kind: str, begins: Callable[[bytes], object] = bool) -> None:
+    """Raises DispatchvizError if no file can be written there, or one is there that does not begin as its kind."""
+    with writing(path):
+        check_writable(path)
+    if (there := _beginning(path)) and not begins(there):
+        raise taken(path, kind)
+
+
+def taken(path: str, kind: str) -> DispatchvizError:
+    """The error for a file of another kind."""
+    return DispatchvizError(f"{path} is there and is no {kind}: it is not overwritten, choose another name")
+
+
+def _beginning(path: str) -> bytes:
+    """Returns the first bytes of an existing file; none of what is no regular file, such as a pipe."""
+    if not os.path.isfile(path):
+        return b""
+    with reading(path), open(path, "rb") as stream:
+        return stream.read(BEGINNING)
+
+
+def write_text(path: str | Path, lines: Iterable[str]) -> None:
+    """Writes lines, without line ends. Raises DispatchvizError if the file cannot be written."""
+    write_bytes(path, "".join(chunks(lines)).encode())
+
+
+def write_bytes(path: str | Path, data: bytes) -> None:
+    """Makes or replaces a file; ``-`` is standard output. Raises DispatchvizError if it cannot be written."""
+    if str(path) == STANDARD_OUTPUT:
+        _print([data])
+        return
+    with writing(path):
+        write_whole(path, data)
+
+
+def write_pieces(path: str | Path, pieces: Iterable[bytes]) -> None:
+    """Does so piece by piece."""
+    if str(path) == STANDARD_OUTPUT:
+        _print(pieces)
+        return
+    with stream_to(path) as stream:
+        buffered = io.BufferedWriter(stream)  # the stream itself may take less than all
+        buffered.writelines(pieces)
+        buffered.flush()
+        buffered.detach()
+
+
+def _print(pieces: Iterable[bytes]) -> None:
+    sys.stdout.buffer.writelines(pieces)
+    sys.stdout.flush()
+
+
+@contextmanager
+def stream_to(path: str | Path) -> Iterator[BinaryIO]:
+    """A file that takes its place when all of it is written. Raises DispatchvizError if that fails."""
+    with writing(path), replacing(path) as stream:
+        yield stream
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Turns an OSError of writing into one sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise DispatchvizError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+@contextmanager
+def reading(path: str | Path) -> Iterator[None]:
+    """Turns an OSError of reading into one sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise DispatchvizError(f"cannot read {path}: {error.strerror or error}") from None

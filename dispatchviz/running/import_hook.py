@@ -1,0 +1,114 @@
+"""The import hook by which ``import torch`` means ``dispatchviz.torch`` for a while, in the running program and in
+whatever it imports.
+
+What was imported before under these names is put back afterwards, and modules that the program brought along are
+forgotten, so that the next program finds the interpreter as this one did.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from dispatchviz.running.call_sites import is_users_file
+from dispatchviz.torch._lazy_modules import when_loaded
+from dispatchviz.torch.missing_names import missing_module
+from dispatchviz.torch.module_getattr import install
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader
+else:
+    Loader = object  # importing the real one loads ten modules more
+
+_MODEL = "dispatchviz."
+"""In front of ``torch.nn`` it names the module that stands in for it."""
+
+
+@contextmanager
+def torch_is_the_model() -> Iterator[None]:
+    """Inside the block ``torch`` and all below it are the model's."""
+    before = dict(sys.modules)
+    finder = _Finder()
+    _forget_torch()
+    sys.meta_path.insert(0, finder)
+    when_loaded.append(_count_as_imported)
+    try:
+        yield
+    finally:
+        when_loaded.remove(_count_as_imported)
+        sys.meta_path.remove(finder)
+        _forget_torch()
+        sys.modules.update({name: module for name, module in before.items() if _is_torch(name)})
+
+
+def stay_the_model() -> None:
+    """From now on ``torch`` and all below it are the model's, as long as the process lives."""
+    _forget_torch()
+    sys.meta_path.insert(0, _Finder())
+    when_loaded.append(_count_as_imported)
+
+
+@contextmanager
+def modules_forgotten(folder: str) -> Iterator[None]:
+    """The user's modules that are first imported inside the block, from a folder or below, are imported again
+    the next time."""
+    before = set(sys.modules)
+    try:
+        yield
+    finally:
+        for name in set(sys.modules) - before:
+            file = str(getattr(sys.modules[name], "__file__", None) or "")
+            if file.startswith(folder) and is_users_file(file):
+                del sys.modules[name]
+
+
+def _is_torch(name: str) -> bool:
+    return name.partition(".")[0] in ("torch", "functorch")
+
+
+def _forget_torch() -> None:
+    for name in [name for name in sys.modules if _is_torch(name)]:
+        del sys.modules[name]
+
+
+class _Finder:
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Raises ModuleNotFoundError for a module of torch that the model does not have."""
+        if not _is_torch(name):
+            return None
+        found = importlib.util.find_spec(_MODEL + name)
+        if found is None:
+            raise missing_module(name)
+        return ModuleSpec(name, _Loader(), is_package=found.submodule_search_locations is not None)
+
+
+class _Loader(Loader):
+    """Hands out the model's own module; the import system must not leave its mark on it."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = importlib.import_module(_MODEL + spec.name)
+        self._own = {name: vars(module)[name] for name in _MARKS if name in vars(module)}
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """All parts that came along count as imported."""
+        vars(module).update(self._own)
+        install()
+        _count_as_imported()
+
+
+def _count_as_imported() -> None:
+    """All parts of the model that are there: or importing ``torch.nn.utils.weight_norm`` would put the module under the
+    name of the function."""
+    for name, part in list(sys.modules.items()):
+        if name.startswith(_MODEL) and _is_torch(name.removeprefix(_MODEL)):
+            sys.modules.setdefault(name.removeprefix(_MODEL), part)
+
+
+_MARKS = ("__name__", "__spec__", "__loader__", "__package__", "__path__", "__file__", "__cached__")

@@ -1,0 +1,397 @@
+"""Instrumentation of a program's source: compiled, it reports which line it is at and which names it binds, and cannot
+notice it itself.
+
+Before each statement a call is put in, after each assignment another one. What they call is a constant of the code
+object itself, so that no name appears in the program's namespaces; every statement keeps its position, so tracebacks
+read as they always do. Docstrings, ``from __future__`` imports and the compiler's own warnings stay as they are.
+
+NB: a debugger also stops at the head of a ``for`` loop once per turn; here it counts as reached once.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from types import CodeType
+from typing import Any, Protocol
+
+from dispatchviz.foundation.deep_trees import deep_recursion
+
+_LINE, _BEGIN, _NAME, _TURN, _BINDS, _ITEMS, _HERE, _AWAY, _WITHIN = (
+    f"\0dispatchviz {what}" for what in ("line", "begin", "name", "turn", "binds", "items", "here", "away", "within")
+)
+"""Constants that no sane program contains; the compiled code has the functions to call in their place."""
+
+_LOOPS = ast.For | ast.AsyncFor | ast.While
+_FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
+_SCOPES = _FUNCTIONS | ast.ClassDef
+_INNER = ast.Lambda | ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp
+
+
+class Watcher(Protocol):
+    """What a program calls; the frame that calls is the one that it is about."""
+
+    def line_reached(self, line: int) -> None:
+        """A statement begins."""
+
+    def call_begins(self, line: int) -> None:
+        """The same of the first statement of a function, whose frame begins with it; without a line (0) if the
+        statement is about to report its line itself."""
+
+    def variable_bound(self, scope: str, name: str, value: Any) -> None:
+        """A variable has a value now; ``scope`` is the function that it belongs to (empty: the module)."""
+
+    def bound_in_turn(self, scope: str, name: str, value: Any) -> None:
+        """The same, by the only statement of a loop or of a function that binds a variable of this name."""
+
+    def binding(self, scope: str, name: str, value: Any) -> Any:
+        """A variable is about to get a value within an expression (``:=``); returns the value."""
+
+    def items_changed(self, scope: str, name: str, value: Any) -> None:
+        """An item or an attribute of what a variable names may be another one now."""
+
+    def here(self, value: Any = None) -> Any:
+        """The frame resumes within a statement; returns the value."""
+
+    def away(self, value: Any = None) -> Any:
+        """The frame is about to return, to yield or to await; returns the value."""
+
+    def within(self) -> Callable[[Any], Any]:
+        """A lambda's frame, or a generator expression's, begins. The result is called with the value when it
+        ends; if an error ends it, it is dropped."""
+
+
+Changed = Callable[[ast.Module], ast.Module]
+"""Makes of a program's syntax tree the one that runs; statements keep their positions."""
+
+
+def compile_instrumented(source: str, file: str, watcher: Watcher, changed: Changed = lambda tree: tree) -> CodeType:
+    """Code of a whole program, possibly ``changed``, that reports to the watcher where it is.
+
+    Raises SyntaxError as ``compile`` does.
+    """
+    compile(source, file, "exec", dont_inherit=True)  # says what the compiler has to say about it, once
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # "str is not callable": it will be, below
+        try:
+            code = _compiled(source, file, _Watched(), changed)
+        except SyntaxError:  # too many blocks within each other, with ours: then without ours
+            code = _compiled(source, file, _Watched(blocks=False), changed)
+    called: dict[str, Any] = {
+        _LINE: watcher.line_reached,
+        _BEGIN: watcher.call_begins,
+        _NAME: watcher.variable_bound,
+        _TURN: watcher.bound_in_turn,
+        _BINDS: watcher.binding,
+        _ITEMS: watcher.items_changed,
+        _HERE: watcher.here,
+        _AWAY: watcher.away,
+        _WITHIN: watcher.within,
+    }
+    return with_constants(code, called)
+
+
+def _compiled(source: str, file: str, watched: _Watched, changed: Changed) -> CodeType:
+    with deep_recursion():  # Python has compiled it as it is: so the compiler's own calls end, too
+        tree = changed(ast.parse(source, file))
+        watched.in_turns = names_bound_in_turns(tree)
+        tree = watched.visit(_Frames().visit(tree))
+        code: CodeType = compile(tree, file, "exec", dont_inherit=True)
+    return code
+
+
+def with_constants(code: CodeType, replacements: dict[str, Callable[..., Any]]) -> CodeType:
+    """The same code with some of its string constants, here and in all inner functions, replaced by functions."""
+    constants: list[Any] = []
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            constants.append(with_constants(constant, replacements))
+        else:
+            constants.append(replacements.get(constant, constant) if isinstance(constant, str) else constant)
+    return code.replace(co_consts=tuple(constants))
+
+
+class _Watched(ast.NodeTransformer):
+    """Puts the calls in, suite by suite; ``blocks``: also those that need a block around a suite."""
+
+    def __init__(self, blocks: bool = True) -> None:
+        self._scope: list[str] = []
+        self._loops: list[ast.stmt] = []
+        self._blocks = blocks
+        self.in_turns: frozenset[str] = frozenset()
+        """Variables that one statement of a loop or of a function binds."""
+
+    def visit_Module(self, node: ast.Module) -> ast.Module:
+        node.body = self._suite(node.body, 0, documented=True)
+        return node
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Statements with suites; an expression holds no statement and stays as it is."""
+        if isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
+            self._visit_suites(node)
+        return node
+
+    def _visit_suites(self, node: ast.AST) -> None:
+        if isinstance(node, _SCOPES):
+            self._scope.append(node.name)
+        # what is written behind the colon on the same line is a line of its own only where it runs at another time
+        head = node.lineno if isinstance(node, ast.stmt) and not isinstance(node, _SCOPES | _LOOPS) else 0
+        bound = list(self._bound_at_entry(node))
+        for field in ("body", "orelse", "finalbody"):
+            suite = getattr(node, field, None)
+            if isinstance(suite, list):
+                entry = bound if field == "body" else []
+                inside = isinstance(node, _LOOPS) and field == "body"
+                self._loops += [node] if inside else []  # type: ignore[list-item]
+                begins = isinstance(node, _FUNCTIONS)
+                setattr(node, field, entry + self._suite(suite, head, isinstance(node, _SCOPES), begins))
+                if inside:
+                    getattr(node, field).append(_call(self._loops.pop(), _HERE))
+        for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            self._visit_suites(part)
+        if isinstance(node, ast.While):
+            node.test = self._line_then(node.test, node.lineno)
+        if isinstance(node, _SCOPES):
+            self._scope.pop()
+            self._finally(node, _AWAY, _first_real(node.body, documented=True))
+        if isinstance(node, ast.With | ast.AsyncWith):
+            self._finally(node, _HERE, 0)
+
+    def _finally(
+        self,
+        node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.With | ast.AsyncWith,
+        what: str,
+        first: int,
+    ) -> None:
+        """``try: suite finally: call``."""
+        if self._blocks and node.body[first:]:
+            block = ast.Try(node.body[first:], [], [], [_call(node, what)])
+            node.body[first:] = [ast.copy_location(block, node)]
+
+    def _suite(self, suite: list[ast.stmt], line: int, documented: bool, begins: bool = False) -> list[ast.stmt]:
+        """The statements with their calls; ``line`` is one that has been reported already; ``begins``: they are all
+        of a function."""
+        first = _first_real(suite, documented)
+        result = suite[:first]
+        for statement in suite[first:]:
+            if _line_of(statement) != line:
+                line = _line_of(statement)
+                reports_itself = isinstance(statement, ast.While)  # its condition does, each time
+                if begins or not reports_itself:
+                    announced = ast.Constant(0 if reports_itself else line)
+                    result.append(_call(statement, _BEGIN if begins else _LINE, announced))
+                begins = False
+            if isinstance(statement, ast.Continue):
+                result.append(_call(self._loops[-1], _HERE))
+            self.visit(statement)
+            result.append(statement)
+            repeats = bool(self._scope or self._loops)
+            result += [self._bind(name, repeats) for target in _targets(statement) for name in _names(target)]
+            result += map(self._unbind, _deleted(statement))
+            result += map(self._items, _with_other_items(statement))
+        return result
+
+    def _bound_at_entry(self, node: ast.AST) -> Iterator[ast.stmt]:
+        """A loop's variables and what ``with`` names: bound when the suite begins, on the line of its head."""
+        targets: list[ast.expr | None] = []
+        if isinstance(node, ast.For | ast.AsyncFor):
+            targets = [node.target]
+        elif isinstance(node, ast.With | ast.AsyncWith):
+            targets = [item.optional_vars for item in node.items]
+        repeats = bool(self._scope or self._loops or isinstance(node, _LOOPS))
+        for target in targets:
+            yield from (self._bind(name, repeats) for name in _names(target))
+
+    def _bind(self, name: ast.Name, repeats: bool = False) -> ast.stmt:
+        return self._about(name, _TURN if repeats and name.id in self.in_turns else _NAME, _value_of(name))
+
+    def _unbind(self, name: ast.Name) -> ast.stmt:
+        return self._about(name, _NAME, ast.Constant(None))
+
+    def _items(self, name: ast.Name) -> ast.stmt:
+        return self._about(name, _ITEMS, _value_of(name))
+
+    def _about(self, name: ast.Name, what: str, value: ast.expr) -> ast.stmt:
+        return _call(name, what, ast.Constant(".".join(self._scope)), ast.Constant(name.id), value)
+
+    def _line_then(self, test: ast.expr, line: int) -> ast.expr:
+        """A loop's condition that reports its line each time: the call gives None, so ``or`` gives the condition."""
+        call = _call(test, _LINE, ast.Constant(line)).value
+        return ast.copy_location(ast.BoolOp(ast.Or(), [call, test]), test)
+
+
+class _Frames(ast.NodeTransformer):
+    """Frames that begin, wait or end within an expression, and variables that are bound in one. Annotations may be kept
+    as text: they stay as they are."""
+
+    def __init__(self) -> None:
+        self._scope: list[str] = []
+        self._inner = 0
+        """Lambdas and comprehensions around: what is bound in them is not looked at, since they have frames."""
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """All but annotations."""
+        annotations = [(name, getattr(node, name, None)) for name in ("annotation", "returns")]
+        for name, annotation in annotations:
+            if annotation is not None:
+                setattr(node, name, None)
+        self._visit_within(node)
+        for name, annotation in annotations:
+            if annotation is not None:
+                setattr(node, name, annotation)
+        return node
+
+    def _visit_within(self, node: ast.AST) -> None:
+        scope, inner = self._scope, self._inner
+        self._inner += isinstance(node, _INNER)
+        if isinstance(node, _SCOPES):
+            body, node.body = node.body, []
+            super().generic_visit(node)  # decorators and defaults belong to the scope around
+            self._scope = [*scope, node.name]
+            node.body = [self.visit(statement) for statement in body]
+        else:
+            super().generic_visit(node)
+        self._scope, self._inner = scope, inner
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
+        self.generic_visit(node)
+        if not self._inner:
+            name = ast.Constant(node.target.id)
+            node.value = _call(node, _BINDS, ast.Constant(".".join(self._scope)), name, node.value).value
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        self.generic_visit(node)
+        node.body = _entered_and_left(node.body)
+        return node
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        self.generic_visit(node)
+        node.elt = _entered_and_left(node.elt)
+        for part in node.generators:
+            part.ifs = [_entered_and_left(condition) for condition in part.ifs]
+        return node
+
+    def visit_Yield(self, node: ast.Yield) -> ast.AST:
+        self.generic_visit(node)
+        node.value = _call(node, _AWAY, *([node.value] if node.value else [])).value
+        return _call(node, _HERE, node).value
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
+        self.generic_visit(node)
+        return _call(node, _HERE, node).value
+
+    def visit_Await(self, node: ast.Await) -> ast.AST:
+        self.generic_visit(node)
+        return _call(node, _HERE, node).value
+
+
+def _entered_and_left(value: ast.expr) -> ast.expr:
+    """``within()(value)``."""
+    return ast.copy_location(ast.Call(_call(value, _WITHIN).value, [value], []), value)
+
+
+def _call(at: ast.stmt | ast.expr, what: str, *args: ast.expr) -> ast.Expr:
+    call = ast.Expr(ast.Call(ast.Constant(what), list(args), []))
+    for part in ast.walk(call):
+        if not hasattr(part, "lineno"):
+            ast.copy_location(part, at)
+    return call
+
+
+def _first_real(suite: list[ast.stmt], documented: bool) -> int:
+    """How many statements must stay first: the docstring and ``from __future__`` imports."""
+    at = 0
+    if documented and ast.get_docstring(ast.Module(suite, []), clean=False) is not None:
+        at = 1
+    while at < len(suite) and _is_future(suite[at]):
+        at += 1
+    return at
+
+
+def _is_future(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+
+
+def _line_of(statement: ast.stmt) -> int:
+    """A decorated definition begins at its first decorator."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _value_of(name: ast.Name) -> ast.expr:
+    return ast.copy_location(ast.Name(name.id, ast.Load()), name)
+
+
+def _deleted(statement: ast.stmt) -> Iterator[ast.Name]:
+    """The variables that a ``del`` deletes."""
+    if isinstance(statement, ast.Delete):
+        for target in statement.targets:
+            yield from _names(target)
+
+
+_CHANGING = frozenset(
+    ["append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault", "popitem"]
+)
+"""The methods of lists and dictionaries that change which items they have."""
+
+
+def _with_other_items(statement: ast.stmt) -> Iterator[ast.Name]:
+    """The variables whose items or attributes a statement changes: ``ws[0] = w``, ``ws.append(w)``, ``net.w = w``."""
+    targets = statement.targets if isinstance(statement, ast.Delete) else _targets(statement)
+    for target in targets:
+        if isinstance(target, ast.Subscript | ast.Attribute) and isinstance(target.value, ast.Name):
+            yield target.value
+    match statement:
+        case ast.Expr(value=called) | ast.Assign(value=called):
+            match called:
+                case ast.Call(func=ast.Attribute(value=ast.Name() as name, attr=method)) if method in _CHANGING:
+                    yield name
+                case ast.Call(func=ast.Name("setattr" | "delattr"), args=[ast.Name() as name, *_]):
+                    yield name
+
+
+def names_bound_in_turns(tree: ast.AST) -> frozenset[str]:
+    """The variables for which there is one statement, of all in loops and in functions, that binds them."""
+    counts = Counter(_bound_again_and_again(tree, False))
+    in_expressions = {node.target.id for node in ast.walk(tree) if isinstance(node, ast.NamedExpr)}
+    return frozenset(name for name, count in counts.items() if count == 1) - in_expressions
+
+
+def _bound_again_and_again(node: ast.AST, again: bool) -> Iterator[str]:
+    """The variables that statements within loops and functions bind, and those of the loops themselves."""
+    targets = _targets(node) if isinstance(node, ast.stmt) else []
+    if isinstance(node, ast.For | ast.AsyncFor):
+        again, targets = True, [node.target]
+    elif isinstance(node, ast.With | ast.AsyncWith):
+        targets = [item.optional_vars for item in node.items if item.optional_vars is not None]
+    if again:
+        yield from (name.id for target in targets for name in _names(target))
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            yield from _bound_again_and_again(child, again or isinstance(node, _LOOPS | _SCOPES))
+
+
+def _targets(statement: ast.stmt) -> list[ast.expr]:
+    match statement:
+        case ast.Assign(targets=targets):
+            return targets
+        case ast.AugAssign(target=target):
+            return [target]
+        case ast.AnnAssign(target=target, value=ast.expr()):
+            return [target]
+    return []
+
+
+def _names(target: ast.expr | None) -> Iterator[ast.Name]:
+    """The plain variables of an assignment's left side, in order."""
+    match target:
+        case ast.Name():
+            yield target
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            for part in parts:
+                yield from _names(part)
+        case ast.Starred(value=value):
+            yield from _names(value)

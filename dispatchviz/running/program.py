@@ -1,0 +1,292 @@
+"""Runs a user's script on the model and records it: the program cannot notice that it is not PyTorch that it imports,
+nor that its lines, its variables and its output are recorded.
+
+Not here: where it comes from (``program_source.py``), how lines are announced (``instrumented_source.py``), what
+``import torch`` means (``import_hook.py``), how a program's process ends, writes and forks (``process``), commands
+(``cli``).
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.machinery import BuiltinImporter, SourceFileLoader
+from types import CodeType, ModuleType
+from typing import Any, TextIO
+
+from dispatchviz.core.record.event_filter import Only
+from dispatchviz.core.record.recorders.recorder_base import NOTE_LENGTH
+from dispatchviz.core.seam import recorder
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.running.call_sites import count_as_users
+from dispatchviz.running.engines import MODEL, Engine
+from dispatchviz.running.import_hook import modules_forgotten
+from dispatchviz.running.instrumented_source import Changed, compile_instrumented
+from dispatchviz.running.process.children import Family, in_family
+from dispatchviz.running.process.early_end import Keeper, NoKeeper, default_signals_again, die_of, finished_first
+from dispatchviz.running.process.interpreter_state import put_back_afterwards
+from dispatchviz.running.process.main_module import run_module
+from dispatchviz.running.process.program_end import End, clear_main, run_to_its_end
+from dispatchviz.running.process.progress import LIMIT_HINT, progress_of
+from dispatchviz.running.process.standard_output import told_of_writes
+from dispatchviz.running.process.tracebacks import message_of, traceback_of
+from dispatchviz.running.process.warnings_shown import told_of_warnings
+from dispatchviz.running.process_state import clean_process_state
+from dispatchviz.running.program_recorder import ProgramRecorder
+from dispatchviz.running.program_source import (
+    STDIN,
+    STRING,
+    Script,
+    Source,
+    lines_in_tracebacks,
+    read_source,
+    working_folder,
+)
+from dispatchviz.running.recording import Recording
+from dispatchviz.trace import Trace
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a run: trace, exit status, error."""
+
+    trace: Trace
+    status: int
+    """As the program would have ended on its own: 0, what it gave to ``sys.exit``, 1 if it raised, 130 at Ctrl+C."""
+    error: BaseException | None = None
+    """What left the program, if anything did."""
+    location: tuple[str, int] = ("", 0)
+    """The user's file and line that it came from; line 0 if there is none."""
+    signal: int = 0
+    """The signal by which the program's process would have ended."""
+
+    @property
+    def error_message(self) -> str:
+        """The error in one line; empty if there is none."""
+        if self.error is None:
+            return ""
+        file, line = self.location
+        where = f"{file}, line {line}" if line else self.trace.header.program
+        if isinstance(self.error, KeyboardInterrupt):
+            return f"{where}: interrupted"
+        message = next(iter(message_of(self.error).splitlines()), "")
+        return f"{where}: {type(self.error).__name__}{message and ': '}{message}"
+
+
+Keeping = Callable[[Recording], Keeper]
+"""Makes what keeps a recording if the process ends early."""
+
+
+@dataclass(frozen=True)
+class _Program:
+    """A program before it runs."""
+
+    source: Source
+    argv: list[str]
+    code: CodeType | None
+    """None of a module that runs as it is."""
+    output: TextIO | None
+    """Where it writes to, if not to standard output."""
+    shows_errors: bool
+    engine: Engine
+
+    def begin(self, space: dict[str, Any]) -> None:
+        """Runs it in its namespace."""
+        if self.source.module:
+            run_module(self.source.module, self.source.path, self.code)
+        elif self.code is not None:
+            exec(self.code, space)
+
+
+def run(
+    script: Script,
+    args: Sequence[str] = (),
+    output: TextIO | None = None,
+    stdin_source: bytes = b"",
+    *,
+    shows_errors: bool = False,
+    keeping: Keeping | None = None,
+    only: Only | None = None,
+    hashes: bool = False,
+    values: int = 0,
+    rewritten: Callable[[str], str] = str,
+    changed: Changed = lambda tree: tree,
+    engine: Engine = MODEL,
+) -> Outcome:
+    """Runs a program as ``python script args`` would, ``-c`` and ``-m`` included, on the model, and records it.
+
+    What it prints goes to ``output`` (by default to where it would have gone) and into the trace. An exception that
+    leaves it, Ctrl+C included, ends the trace and is in the result; ``shows_errors`` prints it as Python would. ``-``
+    as the script means the program ``stdin_source``; ``only`` selects what is kept, ``hashes`` adds hashes of results,
+    ``values`` the numbers of tensors of so many elements at most; ``rewritten`` makes of the file's text the one that
+    runs, ``changed`` of its syntax tree, whose text stays in the trace.
+    A child that the program forks does not return from here: it ends.
+    Raises DispatchvizError if the file cannot be read or is not Python.
+    """
+    source = read_source(script, stdin_source)
+    if source.text is not None:
+        source = source._replace(text=rewritten(source.text))
+    watcher = engine.recorder()
+    watcher.hashes, watcher.numbers = hashes, values
+    watcher.base = id(sys._getframe()), sys._getframe().f_code
+    trace = Recording(source.shown, watcher, args, only, engine.header)
+    code = _compiled(source, watcher, changed)
+    engine.prepare()
+    keeper = keeping(trace) if keeping is not None else NoKeeper()
+    program = _Program(source, [source.argument, *args], code, output, shows_errors, engine)
+    try:
+        end, location = _run_recorded(program, watcher, trace, keeper)
+    finally:
+        recorder.stop(watcher)
+        with finished_first(keeper):
+            trace.finish()
+    error = end.error.with_traceback(None) if end.error is not None else None
+    return Outcome(trace, end.status, error, location, end.signal)
+
+
+def run_untraced(script: Script, args: Sequence[str] = (), stdin_source: bytes = b"") -> End:
+    """The same without a recording: nothing is compiled in, what the program prints is the same."""
+    source = read_source(script, stdin_source)
+    code = _compiled(source, None, lambda tree: tree)
+    MODEL.prepare()
+    family = Family(lambda: None, lambda number: None)
+    program = _Program(source, [source.argument, *args], code, None, True, MODEL)
+    with (
+        clean_process_state(),
+        put_back_afterwards(),
+        _as_main_program(program) as space,
+        in_family(family),
+        MODEL.children(),
+    ):
+        end = run_to_its_end(program.begin, space, shows_errors=True)
+        clear_main(space)
+    _end_child(family, end)
+    return end
+
+
+def _run_recorded(
+    program: _Program, watcher: ProgramRecorder, trace: Recording, keeper: Keeper
+) -> tuple[End, tuple[str, int]]:
+    """The end of a program, and where what left it came from."""
+    engine = program.engine
+    with engine.process_state(), put_back_afterwards(), _as_main_program(program) as space:
+        if program.output is not None:
+            sys.stdout = program.output
+        with told_of_writes(sys.stdout, watcher.wrote) as stop_telling, told_of_warnings(watcher.warning_shown):
+            family = _family(watcher, trace, keeper, stop_telling)
+            with (
+                in_family(family),
+                engine.children(),
+                finished_first(keeper),
+                progress_of(lambda: _count(watcher), _hint(watcher)),
+                engine.watching(watcher),
+                _recorded(watcher),
+            ):
+                end = run_to_its_end(lambda space: _begin(program, space, watcher), space, program.shows_errors)
+                location = ("", 0) if end.error is None else watcher.raised(end.error, traceback_of(end.error))
+        clear_main(space)
+    _end_child(family, end)
+    return end, location
+
+
+def _begin(program: _Program, space: dict[str, Any], watcher: ProgramRecorder) -> None:
+    """Begins it; what the traceback of its error keeps is freed when it is over, which is no part of it."""
+    try:
+        program.begin(space)
+    except BaseException:
+        watcher.end()
+        raise
+
+
+def _hint(watcher: ProgramRecorder) -> str:
+    """How the rest of a program that takes long runs at full speed, where that was not asked for."""
+    return LIMIT_HINT if watcher.stream is not None and not watcher.stream.limit.chosen else ""
+
+
+def _count(watcher: ProgramRecorder) -> int:
+    """About how many events are recorded, without reading a note."""
+    return len(watcher.builder.events) + len(watcher.notes) // NOTE_LENGTH
+
+
+def _family(watcher: ProgramRecorder, trace: Recording, keeper: Keeper, stop_telling: Callable[[], None]) -> Family:
+    def in_child() -> None:
+        recorder.stop(watcher)
+        keeper.give_up()
+        stop_telling()
+        default_signals_again()
+
+    return trace.family(in_child)
+
+
+def _end_child(family: Family, end: End) -> None:
+    """A forked child ends where its program does: what follows is the parent's."""
+    if family.is_child:
+        if end.signal:
+            die_of(end.signal)
+        raise SystemExit(end.status)
+
+
+def _compiled(source: Source, watcher: ProgramRecorder | None, changed: Changed) -> CodeType | None:
+    """The program's code, which tells the watcher where it is, if there is one; None where Python's own has to do."""
+    if source.text is None:
+        return None
+    code = _compile(source.text, source.path, source.shown, watcher, changed)
+    if watcher is not None:
+        watcher.announced[source.path] = source.shown
+        watcher.sources[source.shown] = source.text
+    count_as_users(code)
+    return code
+
+
+def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder | None, changed: Changed) -> CodeType:
+    try:
+        if watcher is None:
+            return compile(text, path, "exec", dont_inherit=True)
+        return compile_instrumented(text, path, watcher, changed)
+    except SyntaxError as error:
+        where = f"{shown}, line {error.lineno}" if error.lineno else f"{shown} is not a Python program"
+        raise DispatchvizError(f"{where}: {type(error).__name__}: {error.msg}") from None
+    except ValueError as error:  # older Pythons raise this for a NUL
+        raise DispatchvizError(f"{shown} is not a Python program: {error}") from None
+    except (RecursionError, MemoryError):  # the last one is what the parser calls its limits
+        raise DispatchvizError(f"{shown} is nested deeper than Python takes it") from None
+
+
+@contextmanager
+def _as_main_program(program: _Program) -> Iterator[dict[str, Any]]:
+    """The interpreter as under ``python path``; yields the script's namespace."""
+    source = program.source
+    module = ModuleType("__main__")
+    vars(module).update(__builtins__=builtins, __loader__=BuiltinImporter)
+    if sys.version_info < (3, 14):
+        vars(module).update(__annotations__={})
+    if not source.module and source.path not in (STDIN, STRING):
+        vars(module).update(__file__=source.path, __loader__=SourceFileLoader("__main__", source.path), __cached__=None)
+    before = sys.argv, sys.path[:], sys.modules["__main__"]
+    with (
+        modules_forgotten((source.folder or working_folder()) + os.sep),
+        program.engine.imports(),
+        lines_in_tracebacks(source),
+    ):
+        sys.argv, sys.path[0:1], sys.modules["__main__"] = program.argv, [source.folder], module
+        try:
+            yield vars(module)
+        finally:
+            sys.argv, sys.path[:], sys.modules["__main__"] = before
+
+
+@contextmanager
+def _recorded(watcher: ProgramRecorder) -> Iterator[None]:
+    """Inside the block the recorder is active."""
+    recorder.start(watcher)
+    try:
+        yield
+    finally:
+        watcher.all_written()
+        if recorder.listening is watcher:
+            watcher.settle()  # what is noted of a cell is true as long as the program's libraries are there
+        recorder.stop(watcher)  # what puts the machine back as it was is no part of the program

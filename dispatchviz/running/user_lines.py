@@ -1,0 +1,262 @@
+"""Which of the user's lines each step happens on, and from where the function that the line is in was called.
+
+A note says where Python stands: the user's frames, outermost first, each a code object and an instruction. A line that
+the program reaches is an event at once; one that it comes back to, after a return, becomes one before the next event,
+if there is one.
+
+Not here: who emits the notes (``program_recorder.py``), finding frames (``call_sites.py``).
+"""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.event_builder import EventBuilder
+from dispatchviz.running.call_sites import line_of, shown_file, source_of, statement_starts
+
+if TYPE_CHECKING:
+    from dispatchviz.core.bindings.binding import Binding, Plan
+    from dispatchviz.core.record.note_types import Arrival, CodeLocations
+
+_COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>")
+_PARTS_OF_STATEMENTS = (*_COMPREHENSIONS, "<genexpr>", "<lambda>")
+"""Run within the statement that they are written in they are no functions of their own."""
+
+
+class Location(NamedTuple):
+    """File, function and line of one of the user's frames."""
+
+    file: str
+    function: str
+    line: int
+
+
+class ProgramEventBuilder(EventBuilder):
+    """Puts the line that the program is on before what happens there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.announced: dict[str, str] = {}
+        """File name as in the code object, to the name that the trace shows; of scripts that announce their lines."""
+        self._stacks: dict[int, list[Location]] = {}
+        """Where each thread stands, outermost first."""
+        self._last_line: dict[int, int] = {}
+        """Of each open event the last SourceLine directly within it."""
+        self._last_lines: tuple[int | None, list[Location]] = None, []
+        """The last SourceLine that was appended, and the stack that it and those that it was called from are of."""
+        self._last_call: tuple[CodeType | None, int, int] = None, -1, 0
+        """Code, instruction and depth of the last frame that entered a binding and does not announce its lines."""
+        self._shallowest: dict[int, int] = {}
+        """Of each thread, over how many frames it stood at least since a line of its was appended last."""
+        self._begun: set[Location] = set()
+        """Lines that were announced."""
+        self._locations: dict[tuple[int, int], tuple[CodeType, Location]] = {}
+        self._last_read: tuple[CodeLocations, list[Location]] = (), []
+        """A line in a loop notes one object again and again."""
+
+    def needed(self) -> set[int]:
+        """Also the last line in each event that is open, and the lines that it was called from."""
+        found = super().needed()
+        for seq in tuple(found):
+            line: int | None = self._last_line.get(seq, seq)
+            while line is not None:
+                found.add(line)
+                event = self.events[line]
+                line = event.caller if isinstance(event, ev.SourceLine) else None
+        return found
+
+    def forget_written(self) -> set[int]:
+        """Forgets the last lines of events that are over, too."""
+        needed = super().forget_written()
+        self._last_line = {seq: line for seq, line in self._last_line.items() if seq in needed}
+        return needed
+
+    # -- notes --------------------------------------------------------------------------------------------------------
+
+    def line_reached(self, code: CodeType, line: int) -> None:
+        """The innermost frame begins a statement."""
+        if self.moved and self._shallowest.get(self.thread, 0) < len(self._stack):
+            self._line_events(again=False)  # the frame of a generator, which goes on where it waited
+        location = Location(self._file(code), _function(code), line)
+        self._begun.add(location)
+        self._stack[-1:] = [location]
+        self._line_events(again=True)
+
+    def frame_entered(self, locations: CodeLocations, line: int) -> None:
+        """Another frame than before begins a statement."""
+        self._statement_begins(locations, line, begins=False)
+
+    def call_begins(self, locations: CodeLocations, line: int) -> None:
+        """The frame of a function that was called begins its first statement."""
+        self._statement_begins(locations, line, begins=True)
+
+    def _statement_begins(self, locations: CodeLocations, line: int, begins: bool) -> None:
+        stack = self._stacks[self.thread] = self._read_locations(locations)
+        stack[-1] = stack[-1]._replace(line=line)
+        self._begun.add(stack[-1])
+        self._line_events(again=True, begins=begins)
+
+    def frame_resumed(self, locations: CodeLocations) -> None:
+        """Another frame resumes, or another part of a statement; an event if anything happens there."""
+        stack = self._stacks[self.thread] = self._read_locations(locations)
+        self._shallowest[self.thread] = min(len(stack), self._shallowest.get(self.thread, 0))
+        self.moved = True
+
+    def called_from_line(self, code: CodeType, instruction: int) -> None:
+        """A binding is about to be entered from the frame that announced its line last."""
+        location, stack = self._location(code, instruction), self._stack
+        if stack and (location.file, location.line) == (stack[-1].file, stack[-1].line):
+            return
+        stack[-1:] = [location]
+        self.moved = True
+
+    def called_from_frame(self, locations: CodeLocations) -> None:
+        """A binding is about to be entered from code that does not announce its lines: each turn of a loop counts."""
+        code, instruction = locations[-1]
+        last_code, last, depth = self._last_call
+        again = last_code is code and instruction <= last and len(locations) == depth
+        self._last_call = code, instruction, len(locations)
+        self._stacks[self.thread] = self._read_locations(locations)
+        self._line_events(again=again)
+
+    def binding_called_again(self, how: tuple[Arrival, Binding, Plan, tuple[Any, ...]]) -> None:
+        """Both in one: an instruction calls the same binding with the same tensors."""
+        (arrival, *where), binding, plan, arguments = how
+        getattr(self, arrival)(*where)
+        self.binding_called(binding, plan, arguments)
+
+    def wrote(self, text: str) -> None:
+        """What the line wrote that was left belongs to that line."""
+        if self.moved:
+            self.line_event()
+        super().wrote(text)
+
+    # -- lines --------------------------------------------------------------------------------------------------------
+
+    def line_event(self) -> None:
+        """Appends the line that the thread is on, unless it is the last one here."""
+        self._line_events(again=False)
+
+    def _line_events(self, again: bool, begins: bool = False) -> None:
+        """Appends the lines of the stack that are not there yet; ``again``: the innermost one is reached once more;
+        ``begins``: a call begins with it."""
+        self.moved = False
+        stack, here = self._stack, self._line_here()
+        self._shallowest[self.thread] = len(stack)
+        if here is not None and here == self._last_lines[0] and stack == self._last_lines[1]:  # as nearly always
+            if again:
+                seq = self._append_line(stack[-1], self._line(here).caller, begins=begins)
+                self._last_lines = seq, self._last_lines[1]
+            return
+        there = self._lines_to(here)
+        known = 0
+        for location, line in zip(stack, there, strict=False):
+            if not _is_at(line, location):
+                break
+            known += 1
+        if known == len(stack) == len(there) and not again:
+            return
+        first = min(known, len(stack) - 1)
+        caller = there[first - 1].seq if first > 0 else None
+        same = _common(stack, self._last_lines[1])
+        for depth in range(max(first, 0) + 1, len(stack) + 1):
+            reached = again and depth == len(stack)
+            resumed = not reached and self._is_begun(stack[depth - 1], depth <= same)
+            caller = self._append_line(stack[depth - 1], caller, resumed, begins and reached)
+        self._last_lines = caller, stack.copy()
+
+    def _is_begun(self, location: Location, same: bool) -> bool:
+        """Whether a frame has begun its statement before: announced lines are when they begin, of others it is known
+        if the frame and those that it was called from stood there when the last line was appended (``same``)."""
+        return location in self._begun if location.file in self.announced.values() else same
+
+    def _append_line(self, location: Location, caller: int | None, resumed: bool = False, begins: bool = False) -> int:
+        file, function, number = location
+        self.source_line(file, number, function, caller, resumed, begins)
+        line = self.events[len(self.events) - 1]
+        if line.parent is not None:
+            self._last_line[line.parent] = line.seq
+        return line.seq
+
+    def _lines_to(self, seq: int | None) -> list[ev.SourceLine]:
+        """A line and those that it was called from, outermost first."""
+        found = []
+        while seq is not None:
+            line = self._line(seq)
+            found.append(line)
+            seq = line.caller
+        return found[::-1]
+
+    def _line(self, seq: int) -> ev.SourceLine:
+        line = self.events[seq]
+        assert isinstance(line, ev.SourceLine)
+        return line
+
+    def _line_here(self) -> int | None:
+        seq = self.open
+        while seq is not None and seq not in self._last_line and type(self.events[seq]) is not ev.SourceLine:
+            seq = self.events[seq].parent
+        return None if seq is None else self._last_line.get(seq, seq)
+
+    # -- locations ----------------------------------------------------------------------------------------------------
+
+    @property
+    def _stack(self) -> list[Location]:
+        return self._stacks.setdefault(self.thread, [])
+
+    def _read_locations(self, locations: CodeLocations) -> list[Location]:
+        known, stack = self._last_read
+        if known is not locations:
+            stack = self._stack_of(locations)
+            self._last_read = locations, stack
+        return stack.copy()
+
+    def _stack_of(self, locations: CodeLocations) -> list[Location]:
+        stack: list[Location] = []
+        for code, instruction in locations:
+            location = self._location(code, instruction)
+            if code.co_name in _PARTS_OF_STATEMENTS and stack and _same_line(stack[-1], location):
+                continue
+            stack.append(location)
+        return stack
+
+    def _location(self, code: CodeType, instruction: int) -> Location:
+        known = self._locations.get((id(code), instruction))
+        if known is None:
+            known = self._locations[id(code), instruction] = code, self._find(code, line_of(code, instruction))
+        return known[1]
+
+    def _find(self, code: CodeType, line: int) -> Location:
+        file = self._file(code)
+        return Location(file, _function(code), statement_starts(self.sources[file]).get(line, line))
+
+    def _file(self, code: CodeType) -> str:
+        shown = self.announced.get(code.co_filename)
+        if shown is None:
+            shown = shown_file(code.co_filename)
+            self.sources.setdefault(shown, source_of(code.co_filename))
+        return shown
+
+
+def _same_line(one: Location, other: Location) -> bool:
+    return one.file == other.file and one.line == other.line
+
+
+def _common(stack: list[Location], other: list[Location]) -> int:
+    """How many frames of two stacks, from the outermost on, stand on the same lines."""
+    return next(
+        (at for at, (a, b) in enumerate(zip(stack, other, strict=False)) if a != b), min(len(stack), len(other))
+    )
+
+
+def _is_at(line: ev.SourceLine, location: Location) -> bool:
+    file, function, number = location
+    return line.line == number and line.function == function and line.file == file
+
+
+def _function(code: CodeType) -> str:
+    """``co_qualname`` without the enclosing functions and without comprehensions."""
+    parts = [part for part in code.co_qualname.split(".<locals>.") if part not in _COMPREHENSIONS]
+    return "" if not parts or parts[-1] == "<module>" else parts[-1]

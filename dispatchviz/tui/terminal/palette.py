@@ -1,0 +1,103 @@
+"""What the roles of text look like: role name to style, by the theme that the reader chose.
+
+A state never shows by its colour alone: signs and weights come with it, so NO_COLOR loses nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+from rich.color import Color as RichColor
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.filter import LineFilter, NoColor
+from textual.strip import Strip
+
+from dispatchviz.tui.terminal.contrast import muted, readable
+from dispatchviz.views.text.line_fitting import fit
+from dispatchviz.views.text.roles import ROLES
+from dispatchviz.views.text.styled_line import Line
+
+
+class Palette:
+    """The roles' styles under one theme. ``contrast``: nothing is dim, so that a projector shows it."""
+
+    def __init__(self, theme: Mapping[str, str], no_color: bool = False, contrast: bool = False) -> None:
+        looks = {role: (color, weight.replace("dim", "").strip() if contrast else weight)
+                 for role, (color, weight) in ROLES.items()}  # fmt: skip
+        self._styles = {role: _style(theme, *look) for role, look in looks.items()}
+        foreground = _color(theme["foreground"])
+        self.base = Style(color=foreground, bgcolor=_color(theme["background"]))
+        """The style under all text of the panes."""
+        self.bar = Style(color=foreground, bgcolor=_color(theme["panel"]))
+        """The style under all text of header and footer."""
+        self.shade = Style() if no_color else Style(bgcolor=_color(theme["primary-muted"]))
+        """Laid over the rows of other panes that are about the same."""
+        self.highlight = Style(bold=True, reverse=True if no_color else None) + self.shade
+        """Laid over the row of the cursor."""
+        bold = Style(bold=True, dim=False)
+        self._styles |= {f"new:{role}": style + bold for role, style in self._styles.items()}
+        self._over: dict[Style, Mapping[str, Style]] = {}
+
+    def strip(self, row: Line, width: int, base: Style) -> Strip:
+        """The row as a strip of exactly that width, over the style ``base``."""
+        return Strip(self.segments(row, width, base), width)
+
+    def segments(self, row: Line, width: int, base: Style) -> list[Segment]:
+        """The row as segments that fill exactly that width, over the style ``base``."""
+        row = fit(row, width)
+        styles = self._over.get(base) or self._laid_over(base)
+        segments = [Segment(text, styles[role]) for text, role in row.spans]
+        if blanks := width - row.width:
+            segments.append(Segment(" " * blanks, base))
+        return segments
+
+    def _laid_over(self, base: Style) -> Mapping[str, Style]:
+        """All roles' styles over another one: added up once, not for each text."""
+        styles = self._over[base] = {role: base + style for role, style in self._styles.items()}
+        return styles
+
+
+class Uncoloured(LineFilter):
+    """NO_COLOR: no colour at all. What Textual shows by its background alone, a selected row, is reversed instead."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        return [Segment(text, style and _uncoloured(style), control) for text, style, control in segments]
+
+
+@functools.lru_cache(1024)
+def _uncoloured(style: Style) -> Style:
+    background = style.bgcolor
+    stands_out = background is not None and Color.from_rich_color(background).brightness > BRIGHT
+    return style + NoColor.DEFAULT_COLORS + Style(reverse=True if stands_out else None)
+
+
+class Readable(LineFilter):
+    """All text has enough contrast, whatever the theme says; dim text is weaker, alike in every terminal."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        return [Segment(text, style and _readable(style), control) for text, style, control in segments]
+
+
+@functools.lru_cache(4096)
+def _readable(style: Style) -> Style:
+    """The style with enough contrast, as far as its colours are known."""
+    if style.color is None or style.bgcolor is None or not (style.color.triplet and style.bgcolor.triplet):
+        return style
+    colour = (muted if style.dim else readable)(style.color.triplet, style.bgcolor.triplet)
+    return style + Style(color=RichColor.from_triplet(colour), dim=False)
+
+
+BRIGHT = 0.25
+"""Brightness from which a background is a selection, not a surface of the dark theme."""
+
+
+def _style(theme: Mapping[str, str], color: str, weight: str) -> Style:
+    return Style.parse(weight or "none") + Style(color=_color(theme[color]) if color else None)
+
+
+def _color(name: str) -> RichColor:
+    """A colour of a theme, which may be one that the terminal defines (``ansi_blue 50%``: without its opacity then)."""
+    return Color.parse(name.split()[0]).rich_color

@@ -1,0 +1,316 @@
+"""The difference of two snapshots as text: a summary, then what changed, the same change of many operators once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+from dispatchviz.foundation.english import counted, listed
+from dispatchviz.live.registration import Registration
+from dispatchviz.live.snapshot import Operator, Snapshot
+from dispatchviz.live.snapshot_difference import (
+    Difference,
+    KernelChange,
+    KeysDifference,
+    OperatorDifference,
+    SchemaChange,
+)
+from dispatchviz.views.text.console import Console
+
+SHOWN = 12
+"""So many rows of a part are shown unless all are asked for."""
+
+NAMED = 3
+"""So many operators of a group are named."""
+
+BASES = 8
+"""So many operators of a namespace that are new or gone."""
+
+Change = TypeVar("Change", bound=Hashable)
+
+
+def difference_lines(found: Difference, console: Console, every: bool = False) -> Iterator[str]:
+    """The whole; ``every``: all rows and all names."""
+    yield console.heading(f"{found.before} → {found.after}")
+    if found.same:
+        yield from console.wrapped("Both register the same.", 0)
+    else:
+        yield from console.columns(_summary(found))
+    yield from _not_compared(found, console)
+    for title, rows in _parts(found, every):
+        yield from _part(title, rows, console, every)
+
+
+# -- the summary ------------------------------------------------------------------------------------------------------
+
+
+def _summary(found: Difference) -> Iterator[tuple[str, str]]:
+    operators = found.operators.values()
+    first, second = (f"{count:,}" for count in found.counts)
+    yield "keys", _keys_counted(found.keys)
+    yield "fallbacks", _kernels_counted(found.fallbacks)
+    yield "operators", f"{first} → {second}: {len(found.added)} new, {len(found.removed)} gone"
+    yield "of those in both", f"{len(found.operators)} differ"
+    yield "schemas", _said(Counter({"differ": sum(one.schema is not None for one in operators)}))
+    yield "registrations", _kernels_counted([change for one in operators for change in one.kernels])
+    yield "cells", _said(Counter(f"on {change.key}" for one in operators for change in one.cells))
+
+
+def _keys_counted(keys: KeysDifference) -> str:
+    words = {"new": keys.added, "gone": keys.removed, "renamed": keys.renamed, "moved in the order": keys.moved}
+    aliases = len(keys.aliases)
+    return _said(Counter({word: len(which) for word, which in words.items()})) + (
+        f"; {counted(aliases, 'alias has', 'aliases have')} other members" if aliases else ""
+    )
+
+
+def _kernels_counted(changes: Iterable[KernelChange]) -> str:
+    words = {"moved": "moved to another file", "other kind": "of another kind"}
+    return _said(Counter(words.get(change.what, change.what) for change in changes))
+
+
+def _said(counts: Counter[str]) -> str:
+    """``12 new, 3 gone``"""
+    return ", ".join(f"{count:,} {word}" for word, count in counts.most_common() if count) or "the same"
+
+
+def _not_compared(found: Difference, console: Console) -> Iterator[str]:
+    if found.left_out:
+        keys = [key for key in found.left_out if not key.startswith("Autograd")]
+        yield from console.wrapped(
+            f"Not compared are kernels under {listed(keys)}, which only one of the two builds has, and the cells that "
+            "depend on them: --all compares them.",
+            0,
+        )
+    if found.unsaid:
+        yield from console.wrapped(
+            f"Of {counted(found.unsaid, 'kernel')} that Python registers one of the two does not say the file: "
+            "it is not compared.",
+            0,
+        )
+
+
+# -- parts ------------------------------------------------------------------------------------------------------------
+
+
+class Row(NamedTuple):
+    """A change, and how many operators have it."""
+
+    many: str
+    text: str
+
+
+def _parts(found: Difference, every: bool) -> Iterator[tuple[str, list[Row]]]:
+    yield "Dispatch keys", [Row("", text) for text in _key_texts(found.keys)]
+    yield "Backend fallbacks", [Row("", text) for text in _fallback_texts(found.fallbacks)]
+    yield "New operators", list(_operator_rows(found.added, every))
+    yield "Operators that are gone", list(_operator_rows(found.removed, every))
+    yield "Schemas", _grouped(_schemas(found.operators), _schema_text, every)
+    for title, whats in _KERNEL_PARTS:
+        yield title, _grouped(_kernels(found.operators, whats), _under_keys, every)
+    yield "Cells, computed by the rules of either release", _grouped(_cells(found.operators), _under_keys, every)
+
+
+_KERNEL_PARTS = (
+    ("New registrations", ("new",)),
+    ("Registrations that are gone", ("gone",)),
+    ("Registrations in another file", ("moved",)),
+    ("Registrations of another kind, or replaced", ("other kind", "replaced")),
+)
+
+
+def _part(title: str, rows: list[Row], console: Console, every: bool) -> Iterator[str]:
+    if not rows:
+        return
+    yield ""
+    yield console.heading(title)
+    shown = rows if every or len(rows) <= SHOWN + 1 else rows[:SHOWN]
+    width = max(len(row.many) for row in shown)
+    for row in shown:
+        yield from console.wrapped(f"{row.many:>{width}}  {row.text}" if width else row.text, 2, 4 + width)
+    if len(shown) < len(rows):
+        yield console.styled(f"  and {len(rows) - len(shown)} more changes: --all shows them", "dim")
+
+
+def _key_texts(keys: KeysDifference) -> Iterator[str]:
+    yield from (f"new: {', '.join(found)}" for found in [keys.added] if found)
+    yield from (f"gone: {', '.join(found)}" for found in [keys.removed] if found)
+    yield from (f"{old} is called {new}" for old, new in keys.renamed)
+    for move in keys.moved:
+        yield f"{move.key} was right above {move.before or 'no key'} and is right above {move.after or 'no key'}"
+    for change in keys.aliases:
+        texts = [
+            f"{word} {listed(found)}"
+            for word, found in (("no longer has", change.gone), ("now has", change.new))
+            if found
+        ]
+        yield f"{change.alias} {' and '.join(texts)}"
+
+
+def _fallback_texts(changes: Iterable[KernelChange]) -> Iterator[str]:
+    return (f"{change.what}: {_under_keys(((change.key,), change.before, change.after))}" for change in changes)
+
+
+def _operator_rows(names: Sequence[str], every: bool) -> Iterator[Row]:
+    """By namespace; overloads of one name are one."""
+    spaces: dict[str, Counter[str]] = {}
+    for name in names:
+        space, _, rest = name.rpartition("::")
+        spaces.setdefault(space, Counter())[rest.partition(".")[0]] += 1
+    for space, bases in sorted(spaces.items(), key=lambda pair: -pair[1].total()):
+        texts = [f"{base} ({count} overloads)" if count > 1 else base for base, count in sorted(bases.items())]
+        yield Row(str(bases.total()), f"{space}: {_some(texts, BASES, every)}")
+
+
+def _some(names: Collection[str], most: int, every: bool) -> str:
+    if every or len(names) <= most + 1:
+        return ", ".join(names)
+    return f"{', '.join([*names][:most])}, and {len(names) - most} more"
+
+
+# -- the same change of many operators --------------------------------------------------------------------------------
+
+
+UnderKeys = tuple[tuple[str, ...], str, str]
+"""What changes in the same way under some keys: the keys, before, after."""
+
+
+def _grouped(changes: Iterable[tuple[Change, str]], text: Callable[[Change], str], every: bool) -> list[Row]:
+    """Change -> its operators, most of them first."""
+    groups: dict[Change, list[str]] = {}
+    for change, name in changes:
+        groups.setdefault(change, []).append(name)
+    by_size = sorted(groups.items(), key=lambda pair: -len(pair[1]))
+    return [Row(str(len(names)), f"{text(change)}: {_some(names, NAMED, every)}") for change, names in by_size]
+
+
+def _schemas(operators: dict[str, OperatorDifference]) -> Iterator[tuple[SchemaChange, str]]:
+    return ((one.schema, name) for name, one in operators.items() if one.schema is not None)
+
+
+def _kernels(operators: dict[str, OperatorDifference], whats: Collection[str]) -> Iterator[tuple[UnderKeys, str]]:
+    for name, one in operators.items():
+        changes = [change for change in one.kernels if change.what in whats]
+        for change in _folded((change.key, *_sides(change)) for change in changes):
+            yield change, name
+
+
+def _sides(change: KernelChange) -> tuple[str, str]:
+    """Of another kind: the two kinds. Else what tells kernels apart: whether one takes ``SymInt`` its schema says."""
+    before, after = _short(change.before), _short(change.after)
+    if change.what == "other kind":
+        return before.partition(" ")[0], after.partition(" ")[0]
+    return (before, after) if before and after else (before.removeprefix("sym_"), after.removeprefix("sym_"))
+
+
+def _cells(operators: dict[str, OperatorDifference]) -> Iterator[tuple[UnderKeys, str]]:
+    return (
+        (change, name)
+        for name, one in operators.items()
+        for change in _folded((c.key, c.before, c.after) for c in one.cells)
+    )
+
+
+def _folded(changes: Iterable[tuple[str, str, str]]) -> Iterator[UnderKeys]:
+    """The keys of one operator with the same change."""
+    keys: dict[tuple[str, str], list[str]] = {}
+    for key, before, after in changes:
+        keys.setdefault((before, after), []).append(key)
+    return ((tuple(found), *change) for change, found in keys.items())
+
+
+GENERATED = ("build/aten/src/ATen/", "torch/csrc/autograd/generated/")
+"""Folders whose files' names say enough."""
+
+
+def _short(kernel: str) -> str:
+    """``unboxed RegisterCPU.cpp``"""
+    kind, _, file = kernel.partition(" ")
+    folder = next((folder for folder in GENERATED if file.startswith(folder)), "")
+    return f"{kind} {file.removeprefix(folder)}".strip()
+
+
+def _schema_text(change: SchemaChange) -> str:
+    before, after = (", ".join(parts) for parts in (change.before, change.after))
+    if not before or not after:
+        return f"+ {after}" if after else f"- {before}" if before else "arguments in another order"
+    return f"{before} → {after}"
+
+
+def _under_keys(change: UnderKeys) -> str:
+    """``CPU, Meta  math kernel → kernel``; of a kernel in another file its kind is not said."""
+    keys, before, after = change
+    (kind, _, file), (new_kind, _, new_file) = before.partition(" "), after.partition(" ")
+    if not before or not after:
+        text = before or after
+    elif "." in file and kind == new_kind:
+        text = f"{file} → {new_file}"
+    else:
+        text = f"{before} → {after}"
+    return f"{', '.join(keys)}  {text}"
+
+
+# -- one operator -----------------------------------------------------------------------------------------------------
+
+
+def operator_lines(
+    names: Iterable[str], before: Snapshot, after: Snapshot, found: Difference, console: Console
+) -> Iterator[str]:
+    """All of some operators: what both have, what only one has (- and +), the cells that differ."""
+    yield console.heading(f"{found.before} → {found.after}")
+    yield from _not_compared(found, console)
+    for name in names:
+        yield ""
+        yield from _operator_lines(name, before, after, found, console)
+
+
+def _operator_lines(name: str, before: Snapshot, after: Snapshot, found: Difference, console: Console) -> Iterator[str]:
+    first, second = before.by_name.get(name), after.by_name.get(name)
+    difference = found.operators.get(name, OperatorDifference())
+    yield console.heading(name)
+    if first is None or second is None:
+        yield from console.wrapped(f"Only {found.before if first else found.after} has it.")
+    yield from _sided(
+        [*_schema_sides(first, second), *_kernel_sides(first, second, difference, found.left_out)], console
+    )
+    if cells := [f"{change.key}: {change.before} → {change.after}" for change in difference.cells]:
+        yield from console.wrapped(f"cells: {'; '.join(cells)}", 2, 4)
+
+
+Side = tuple[str, str, str]
+"""Where it is (``-`` in the first, ``+`` in the second, a space in both), a key, a kernel."""
+
+
+def _schema_sides(first: Operator | None, second: Operator | None) -> Iterator[Side]:
+    before, after = (operator.schema if operator else "" for operator in (first, second))
+    if before == after:
+        yield " ", "schema", before
+        return
+    yield from ((sign, "schema", schema) for sign, schema in (("-", before), ("+", after)) if schema)
+
+
+def _kernel_sides(
+    first: Operator | None, second: Operator | None, difference: OperatorDifference, left_out: Collection[str]
+) -> Iterator[Side]:
+    before, after = (operator.kernels if operator else () for operator in (first, second))
+    for key in dict.fromkeys(row.key for row in (*before, *after)):
+        old, new = ([*_texts(rows, key)] for rows in (before, after))
+        changes = [change for change in difference.kernels if change.key == key]
+        if first and second and not changes:  # a line or a file that is not compared may differ
+            yield from ((" ", key, text + " (not compared)" * (key in left_out)) for text in new or old)
+            continue
+        yield from (("-", key, text) for text in old if text not in new)
+        yield from ((" " if text in old else "+", key, text) for text in new)
+
+
+def _texts(rows: Iterable[Registration], key: str) -> Iterator[str]:
+    for position, row in enumerate(row for row in rows if row.key == key):
+        yield f"{row.kind} {row.file}{' (inactive)' * bool(position)}"
+
+
+def _sided(rows: Sequence[Side], console: Console) -> Iterator[str]:
+    width = max(len(key) for _, key, _ in rows)
+    for sign, key, text in rows:
+        line = f"{sign} {key:<{width}}  {text}"
+        yield console.styled(line, "red" if sign == "-" else "green") if sign != " " else line

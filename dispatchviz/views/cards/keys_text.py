@@ -1,0 +1,115 @@
+"""``keys`` as text: the order of all keys, one key, a raw set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dispatchviz.explain.keys.key_order import alias_rows, backend_rows, key_rows
+from dispatchviz.views.text.console import Console
+
+if TYPE_CHECKING:
+    from dispatchviz.explain.keys.key_cards import KeyCard
+    from dispatchviz.explain.keys.raw_key_sets import RawSetCard, Reading
+
+
+def order_lines(console: Console) -> Iterator[str]:
+    """All keys."""
+    yield console.heading("Functionalities, highest priority first")
+    yield from console.wrapped(
+        "A call runs the kernel of the highest key in its set. value: PyTorch's number; bit: of a raw key set; cells: "
+        "of every operator's table."
+    )
+    yield ""
+    rows = key_rows()
+    name = max(len(row.name) for row in rows)
+    yield console.styled(f"  value  bit  cells    {'key':<{name}}  what its kernels do", "dim")
+    for row in rows:
+        first = f"  {row.value:>5}  {row.bit:>3}  {row.cells:<7}  {row.name:<{name}}"
+        meaning = console.wrapped(row.meaning, len(first) + 2)
+        yield f"{first}  {meaning[0].lstrip()}"
+        yield from meaning[1:]
+    yield ""
+    yield console.heading("Backends, lowest priority first (bits of the set; cells in this order)")
+    yield from console.wrapped(", ".join(f"{bit} {name}" for bit, name in backend_rows()), 2, 2)
+    yield ""
+    yield console.heading("Aliases (names to register under; no bits)")
+    yield from console.columns((f"{name} ({many})", meaning) for name, many, meaning in alias_rows())
+    yield ""
+    yield "dispatchviz keys NAME describes one, dispatchviz keys INTEGER takes a raw set apart."
+
+
+def key_lines(card: KeyCard, console: Console, operators: bool) -> Iterator[str]:
+    """One key; ``operators``: with all that register for it."""
+    yield console.heading(card.name) + f"  ({card.kind}, value {card.value})"
+    yield from console.columns(_facts(card))
+    for sentence in card.sentences:
+        yield from console.wrapped(sentence)
+    if operators and card.registered:
+        yield ""
+        yield from console.wrapped(", ".join(card.registered), 2)
+
+
+def _facts(card: KeyCard) -> Iterator[tuple[str, str]]:
+    if card.kind == "alias":
+        yield "represents", f"{card.raw:#x}"
+    else:
+        yield "raw", f"{card.raw:#x} ({card.raw})"
+    if card.cells:
+        yield "cells" if len(card.cells) > 1 else "cell", _spans(card.cells)
+    if card.kind != "alias":
+        yield "aliases", ", ".join(card.aliases) or "none includes it"
+    if card.fallback:
+        yield "fallback", card.fallback
+
+
+def _spans(cells: tuple[int, ...]) -> str:
+    """``1-35, 95-112``"""
+    spans: list[list[int]] = []
+    for cell in cells:
+        if spans and cell == spans[-1][1] + 1:
+            spans[-1][1] = cell
+        else:
+            spans.append([cell, cell])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
+
+
+def raw_lines(card: RawSetCard, console: Console) -> Iterator[str]:
+    """A raw set."""
+    yield console.heading(card.hex) + f"  ({card.raw}), as PyTorch 2.13 reads it"
+    if card.known:
+        yield from console.wrapped(f"This is {card.known}.")
+    sign = console.styled("✗", "red") + " " if not card.sensible else ""
+    keys = ", ".join(card.members) or "none"
+    rows = [("keys, highest first", keys)]
+    if card.cell is not None:
+        rows.append(("picks", f"{card.highest}, cell {card.cell}" + _other_cell(card)))
+    backends = ", ".join(f"{bit.bit} {bit.name}" for bit in card.bits if bit.kind == "backend")
+    functionalities = ", ".join(f"{bit.bit} {bit.name}" for bit in card.bits if bit.kind == "functionality")
+    rows += [("backend bits", backends or "none"), ("functionality bits", functionalities or "none")]
+    yield from console.columns(rows)
+    for note in card.notes:
+        yield from console.wrapped(note)
+    if not card.sensible:
+        yield f"  {sign}This is hardly a key set of PyTorch 2.13."
+    yield from _elsewhere(card, console)
+
+
+def _other_cell(card: RawSetCard) -> str:
+    return "" if card.highest == card.cell_key else f" ({card.cell_key})"
+
+
+def _elsewhere(card: RawSetCard, console: Console) -> Iterator[str]:
+    if not card.elsewhere:
+        if not card.sensible:
+            yield from console.wrapped("Nor does it make sense in the layout of any release since 1.5.")
+        return
+    yield ""
+    yield console.heading("In the layouts of other releases")
+    yield from console.columns((reading.releases, _reading(reading)) for reading in card.elsewhere)
+
+
+def _reading(reading: Reading) -> str:
+    bits = ", ".join(f"{bit.bit} {bit.name}" for bit in reading.bits)
+    doubt = f"; hardly: {reading.objection}" if reading.objection else ""
+    return f"{', '.join(reading.members) or 'no keys'} (bits {bits}){doubt}"

@@ -1,0 +1,47 @@
+"""The history of an operator's table in short, a line for each registration: ``table OP --history --short``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.explain.cells.key_groups import grouped_keys_text
+from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory
+from dispatchviz.explain.cells.registration.registration_steps import RegistrationStep
+from dispatchviz.foundation.english import counted
+from dispatchviz.views.text.console import Console
+
+LEGEND = "● cells change   ↷ calls skip keys from here on, or no longer"
+
+
+def overview_lines(history: RegistrationHistory, console: Console) -> Iterator[str]:
+    """All of them, in order; fallbacks that follow each other are one."""
+    build = f"  (build {history.build})" if history.build else ""
+    yield console.heading(history.operator) + f": how its table is filled{build}"
+    yield from console.columns(map(_row, _runs(history)), 2)
+    yield ""
+    yield from console.wrapped(f"{LEGEND}. Without --short: each block, which cells change and why, the mask.", 0)
+
+
+def _runs(history: RegistrationHistory) -> Iterator[Sequence[RegistrationStep]]:
+    for is_fallback, run in groupby(history.steps, key=lambda step: step.kind == "fallback"):
+        steps = list(run)
+        yield from [steps] if is_fallback else ([step] for step in steps)
+
+
+def _row(steps: Sequence[RegistrationStep]) -> tuple[str, str]:
+    first, last = steps[0], steps[-1]
+    sign = ("●" if any(step.changes for step in steps) else " ") + ("↷" if any(step.calls for step in steps) else " ")
+    if len(steps) == 1:
+        return f"{first.number:>5} {sign} {first.kind}", _one(first)
+    keys = grouped_keys_text([DispatchKey[step.key] for step in steps])
+    return f"{f'{first.number}-{last.number}':>5} {sign} {len(steps)} fallbacks", keys
+
+
+def _one(step: RegistrationStep) -> str:
+    made = "; the entry is made" if step.makes_operator else ""
+    if step.kind == "definition":
+        return f"the schema{made}"
+    cells = sum(len(changed.keys) for changed in step.changes)
+    return f"{step.key}: {step.kernel}, {counted(cells, 'cell') if cells else 'no cell changes'}{made}"

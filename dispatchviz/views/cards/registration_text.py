@@ -1,0 +1,129 @@
+"""The history of an operator's table as text: ``table OP --history``, to be read from top to bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.explain.cells.cell_claims import TAGS
+from dispatchviz.explain.cells.key_groups import grouped_keys_text
+from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory, table_after
+from dispatchviz.explain.cells.registration.registration_steps import RegistrationStep
+from dispatchviz.views.cards.registration_step_text import SIGNS, block_lines, call_lines, step_lines
+from dispatchviz.views.text.console import Console
+
+ABOUT = (
+    "A kernel comes to the front of the list of its key (kernels_ of the operator's OperatorEntry). Then the cells "
+    "that the key covers are computed again (updateDispatchTable_), each from the best that is registered for it by "
+    "now, and setOperatorHasFallthroughForKey tells the operator's mask (nonFallthroughKeys_) for each of them whether "
+    "calls skip the key. So an alias is resolved here, when something is registered, and never when the operator is "
+    "called."
+)
+"""What happens at each step."""
+
+NOT_YET = (
+    "Fallbacks are for all operators. The dispatcher keeps them (backendFallbackKernels_): this operator has no entry "
+    "yet, and takes them when it gets one."
+)
+ALREADY = "Fallbacks are for all operators: each of them computes its cell of the key again."
+"""What is said of fallbacks that follow each other, as the operator has no entry or has one."""
+
+FEW = 2
+"""From so many fallbacks on that follow each other, each has one line."""
+
+
+def history_lines(
+    history: RegistrationHistory, keys: Sequence[DispatchKey], everything: bool, console: Console
+) -> Iterator[str]:
+    """The steps. ``keys``: the cells that were asked for; ``everything``: nothing is folded."""
+    yield from _head(history, console)
+    said: set[str] | None = None if everything else set()
+    for folds, run in groupby(history.steps, key=lambda step: step.kind == "fallback" and not (everything or keys)):
+        steps = list(run)
+        if folds and len(steps) >= FEW:
+            yield ""
+            yield from _fallbacks(steps, console)
+        else:
+            for step in steps:
+                yield ""
+                yield from step_lines(step, console, said, why=bool(keys), single=everything)
+    yield from _end(history, keys, console)
+
+
+def _head(history: RegistrationHistory, console: Console) -> Iterator[str]:
+    build = f"  (build {history.build})" if history.build else ""
+    yield console.heading(history.operator) + f": how its table is filled{build}"
+    yield from console.wrapped(history.schema, 2, 6)
+    yield ""
+    yield console.heading("The order")
+    yield from console.wrapped(history.order)
+    yield ""
+    yield console.heading("What a registration does")
+    yield from console.wrapped(ABOUT)
+
+
+# -- fallbacks that follow each other ---------------------------------------------------------------------------------
+
+
+def _fallbacks(steps: Sequence[RegistrationStep], console: Console) -> Iterator[str]:
+    """Each on a line: they are for all operators alike."""
+    numbers = f"{steps[0].number}-{steps[-1].number}"
+    yield f"{console.styled(numbers, 'bold')}  {console.styled(f'{len(steps)} fallbacks', 'bold')}"
+    for block in dict.fromkeys(step.block.replace(f"(_, {step.key},", "(_, KEY,") for step in steps):
+        yield from block_lines(block, console)
+    yield from console.wrapped(ALREADY if steps[-1].exists else NOT_YET, 4)
+    keys, kernels = max(len(step.key) for step in steps), max(len(step.kernel) for step in steps)
+    if 11 + keys + kernels + 2 + max(len(_file(step)) for step in steps) > console.width:
+        kernels = 0
+    for step in steps:
+        yield from _fallback(step, keys, kernels, console)
+    yield from _masked(steps, console)
+
+
+def _fallback(step: RegistrationStep, keys: int, kernels: int, console: Console) -> Iterator[str]:
+    sign = "↷" if step.calls else "●" if step.changes else "–" if step.exists else " "
+    painted = console.styled(sign, SIGNS[sign]) if sign in SIGNS else sign
+    row = f"    {step.number:>2} {sign} {step.key:<{keys}}  {step.kernel:<{kernels}}"
+    notes = [_file(step), *(["the cell keeps what it has"] if sign == "–" else [])]
+    apart = [note for note in notes if len(row) + 2 + len(note) > console.width]
+    beside = [note for note in notes if note not in apart][:1]
+    yield row.replace(f" {sign} ", f" {painted} ", 1) + "".join("  " + console.styled(note, "dim") for note in beside)
+    for note in [note for note in notes if note not in beside]:
+        yield " " * 9 + console.styled(note, "dim")
+
+
+def _file(step: RegistrationStep) -> str:
+    return step.place.rpartition("/")[2]
+
+
+def _masked(steps: Sequence[RegistrationStep], console: Console) -> Iterator[str]:
+    """What the fallthroughs among them did to the mask."""
+    calls = [call.key for step in steps for call in step.calls]
+    if not calls:
+        return
+    before, after = steps[0].masks_before.single, steps[-1].masks.single
+    yield from call_lines(calls, True, console)
+    yield from console.wrapped(f"nonFallthroughKeys_ {before:#x} → {after:#x}", 6)
+
+
+# -- the end ----------------------------------------------------------------------------------------------------------
+
+
+def _end(history: RegistrationHistory, keys: Sequence[DispatchKey], console: Console) -> Iterator[str]:
+    table = table_after(history.steps)
+    yield ""
+    if keys:
+        changed = {key for step in history.steps for changed in step.changes for key in changed.keys}
+        never = [key for key in keys if str(key) not in changed]
+        if never:
+            yield from console.wrapped(f"Empty from first to last: {grouped_keys_text(never)}.", 0, 0)
+    else:
+        valid = sum(bool(what.kernel) for what in table.values())
+        text = f"In the end {valid} of 137 cells hold a kernel, and nonFallthroughKeys_ is "
+        of_pytorch = history.steps[-1].step < 0
+        shown = f": dispatchviz table {history.operator} shows them" if of_pytorch else ""
+        yield from console.wrapped(f"{text}{history.steps[-1].masks.single:#x}{shown}.", 0, 0)
+        yield ""
+    reasons = [changed.after.reason for step in history.steps for changed in step.changes if changed.after.kernel]
+    yield from console.columns([(f"[{reason}]", TAGS[reason]) for reason in dict.fromkeys(reasons)], 0)

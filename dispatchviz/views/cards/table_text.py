@@ -1,0 +1,110 @@
+"""``table OP`` as text: folded to what a reader takes in at once, or cell by cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.table.precedence import FALLBACK
+from dispatchviz.explain.cells.computed_table import (
+    HERE,
+    MISSING,
+    PYTORCH,
+    RAISES,
+    SKIPPED,
+    Fold,
+    Row,
+    TableCard,
+    folded,
+)
+from dispatchviz.explain.cells.key_groups import grouped_keys_text
+from dispatchviz.explain.codegen.generated_files import placed
+from dispatchviz.views.text.console import Console
+
+SIGNS = {
+    HERE: ("●", "green", "dispatchviz runs it"),
+    PYTORCH: ("○", "", "only PyTorch has the kernel"),
+    SKIPPED: ("↷", "cyan", "fallthrough: calls skip it"),
+    RAISES: ("!", "red", "the kernel only raises"),
+    MISSING: ("✗", "red", "no kernel: calls fail"),
+}
+"""Of each state: its sign, its colour, what it means."""
+
+WIDE = 110
+"""From this width on a cell has one line."""
+
+
+def table_lines(card: TableCard, everything: bool, console: Console) -> Iterator[str]:
+    """Header, cells, the empty ones in a sentence, signs. ``everything``: no folding, empty cells in order."""
+    yield from _header(card, console)
+    yield ""
+    if everything:
+        yield from _cells([Fold(str(row.cell), row.key, row) for row in card.rows], console)
+    else:
+        yield from _cells(list(folded(row for row in card.rows if row.reason != FALLBACK)), console)
+        yield from _rest(card, console)
+    yield ""
+    yield from console.wrapped(_legend({row.state for row in card.rows}), 0, 0)
+
+
+def _rest(card: TableCard, console: Console) -> Iterator[str]:
+    """What most operators have alike, in a sentence each."""
+    fallbacks = [row for row in card.rows if row.reason == FALLBACK]
+    groups = (
+        ("↷", "cyan", "skipped, the keys' own fallbacks", [row for row in fallbacks if row.state == SKIPPED]),
+        ("○", "", "the keys' own fallbacks", [row for row in fallbacks if row.state == PYTORCH]),
+        ("●", "green", "the keys' own fallbacks", [row for row in fallbacks if row.state == HERE]),
+        ("✗", "red", "empty", [row for row in card.rows if row.state == MISSING]),
+    )
+    for sign, colour, label, rows in groups:
+        if rows:
+            keys = grouped_keys_text([DispatchKey[row.key] for row in rows])
+            lines = console.wrapped(f"{sign} {len(rows)} {label}: {keys}", 0, 2)
+            yield console.styled(sign, *([colour] if colour else [])) + lines[0].removeprefix(sign)
+            yield from lines[1:]
+
+
+def _header(card: TableCard, console: Console) -> Iterator[str]:
+    yield console.heading(card.operator) + f"  (build {card.build})"
+    yield from console.wrapped(card.schema, 2, 6)
+    yield from console.wrapped(f"defined: {card.defined}", 2, 6)
+    valid = f"{card.valid} of 137 cells hold a kernel"
+    yield from console.wrapped(f"{valid}; mask of its calls {card.mask:#x}", 2, 6)
+
+
+def _cells(folds: list[Fold], console: Console) -> Iterator[str]:
+    cells = max((len(fold.cells) for fold in folds), default=0)
+    keys = min(max((len(fold.keys) for fold in folds), default=0), 32)
+    reasons = max((len(fold.row.reason) for fold in folds), default=0)
+    for fold in folds:
+        sign, colour, _ = SIGNS[fold.row.state]
+        first = f"{fold.cells:>{cells}} {console.styled(sign, colour) if colour else sign} {fold.keys:<{keys}}"
+        first += f"  {fold.row.reason:<{reasons}}"
+        if console.width >= WIDE and len(fold.keys) <= keys:
+            yield f"{first}  {_kernel(fold.row, console)}".rstrip()
+        else:
+            yield first.rstrip()
+            yield from (f"{'':{cells}}   {line}" for line in _lines(fold.row, cells + 3, console))
+
+
+def _kernel(row: Row, console: Console) -> str:
+    """``VariableType::add_Tensor  VariableType_2.cpp:10455``"""
+    return f"{row.kernel}  {console.styled(_place(row), 'dim')}"
+
+
+def _place(row: Row) -> str:
+    return placed(row.registered).rpartition("/")[2]
+
+
+def _lines(row: Row, indent: int, console: Console) -> list[str]:
+    """The same on two lines where one is too narrow."""
+    if not row.kernel:
+        return []
+    if indent + len(row.kernel) + 2 + len(_place(row)) <= console.width:
+        return [_kernel(row, console)]
+    return [row.kernel, console.styled(_place(row), "dim")]
+
+
+def _legend(states: set[str]) -> str:
+    used = [f"{sign} {meaning}" for state, (sign, _, meaning) in SIGNS.items() if state in states]
+    return "   ".join(used)

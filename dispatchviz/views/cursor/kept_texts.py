@@ -1,0 +1,77 @@
+"""Texts of steps, kept in a file beside the trace: ``forum.jsonl.gz.marks.json``.
+
+What is in such a file and is not ours stays there: steps that this trace does not have, as after another run of the
+program, what another stepper has written meanwhile. A file that cannot be read as ours is never written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dispatchviz.core.record.file_replacement import write_whole
+from dispatchviz.views.cursor.typed_text import is_whole_number, whole_number
+
+
+class KeptTexts:
+    """The file of one kind of texts; without a file of the trace nothing is kept."""
+
+    def __init__(self, file: str, name: str) -> None:
+        """``name``: what they are, ``marks``."""
+        self._path, self._name = Path(f"{file}.{name}.json") if file else None, name
+
+    def read(self) -> dict[int, str]:
+        """The texts by their steps, in order."""
+        if self._path is None:
+            return {}
+        try:
+            found = self._content(self._path)[self._name]
+        except (OSError, ValueError):
+            return {}
+        return dict(sorted((whole_number(key), text) for key, text in found.items() if _is_ours(key, text)))
+
+    def change(self, texts: Mapping[int, str | None]) -> str:
+        """Keeps texts, or where there is None no longer; returns what is wrong if that cannot be written."""
+        if self._path is None:
+            return ""
+        try:
+            content = self._content(self._path)
+            kept = {key: text for key, text in content[self._name].items() if not _is_about(key, text, texts)}
+            kept |= {str(step): text for step, text in texts.items() if text is not None}
+            written = content | {self._name: dict(sorted(kept.items(), key=_in_order))}
+            write_whole(self._path, f"{json.dumps(written, indent=2)}\n".encode())
+        except OSError as error:
+            return f"{self._path} cannot be written: {error.strerror or error}"
+        except ValueError:
+            return f"{self._path} is no file of {self._name}: it stays as it is, and nothing is kept"
+        return ""
+
+    def _content(self, path: Path) -> dict[str, Any]:
+        """All that is in the file; ValueError if it is not ours."""
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            text = ""
+        try:
+            content = json.loads(text) if text.strip() else {self._name: {}}
+        except RecursionError:
+            content = None
+        if not isinstance(content, dict) or not isinstance(content.get(self._name), dict):
+            raise ValueError(path)
+        return content
+
+
+def _is_ours(key: str, text: object) -> bool:
+    return is_whole_number(key) and isinstance(text, str)
+
+
+def _is_about(key: str, text: object, steps: Mapping[int, object]) -> bool:
+    return _is_ours(key, text) and whole_number(key) in steps
+
+
+def _in_order(item: tuple[str, object]) -> tuple[bool, int, str]:
+    """Steps by their numbers, others behind them."""
+    key = item[0]
+    return (False, whole_number(key), key) if is_whole_number(key) else (True, 0, key)

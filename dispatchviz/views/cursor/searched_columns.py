@@ -1,0 +1,60 @@
+"""The hits of a search that the columns of a trace tell, without a label: by names of kinds, variables, operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.trace_index.display_names import plain_node
+from dispatchviz.views.cursor.near_steps import neighbour
+
+
+class StepsByName:
+    """Steps that have all words of a query in names: each run of steps is in order, and no step is in two."""
+
+    def __init__(self, *runs: Sequence[int]) -> None:
+        self._runs = runs
+
+    def next(self, at: int, forward: bool = True) -> int | None:
+        """The nearest one on one side of a step; None if there is none."""
+        found = (neighbour(run, at, forward) for run in self._runs)
+        return (min if forward else max)((step for step in found if step is not None), default=None)
+
+    def __contains__(self, step: int) -> bool:
+        return self.next(step - 1) == step
+
+    def __len__(self) -> int:
+        return sum(map(len, self._runs))
+
+
+def steps_by_name(trace: Trace, words: Sequence[str]) -> StepsByName:
+    """The steps whose kind has every word in its name, and those that name a tensor or a Node so; if there are no such
+    kinds, calls that have them in kind, operator and key."""
+    columns = trace.columns
+    kinds = [name for name in columns.kind_names if _has_all(name.casefold(), words)]
+    codes = map(columns.kind_names.index, kinds)
+    found = [columns.of_kind[code] for code in codes if code in columns.of_kind]
+    calls = () if found else _calls(trace, words)
+    naming = () if NAMING.intersection(kinds) else _naming(trace, words)
+    return StepsByName(*found, *naming, *calls)
+
+
+NAMING = {"NameBound", "NodeCreated"}
+"""The kinds that have a name in the columns."""
+
+
+def _naming(trace: Trace, words: Sequence[str]) -> Iterator[Sequence[int]]:
+    columns = trace.columns
+    for number, name in enumerate(columns.name_texts):
+        if _has_all(plain_node(name).casefold(), words):
+            yield columns.of_name.get(number, ())
+
+
+def _calls(trace: Trace, words: Sequence[str]) -> Iterator[Sequence[int]]:
+    for operator, key, steps in trace.columns.calls():
+        if _has_all(f"{operator} → {key} dispatched".casefold(), words):
+            yield steps
+
+
+def _has_all(text: str, words: Sequence[str]) -> bool:
+    return all(word in text for word in words)

@@ -1,0 +1,297 @@
+"""Search: the steps that have all terms of a query (``search_query.py``), upper and lower case alike.
+
+What columns tell, fields, is there at once. Words are looked for in the label and the kind of a step; if no step has
+them there, in all that the screen says of it: sentence, rule, PyTorch's file. ``forum.py:6`` is the place of a line.
+
+A search goes over the trace in slices, a few milliseconds each, so that keys are answered all the while: first over
+names of kinds (which need no label), then over the texts, from where the reader stands to the end and round it. What
+is found at any moment is a hit; only between ``certain`` steps there are no others.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate, islice
+
+from dispatchviz.core.record.events import AnyEvent, SourceLine
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.rules.event_rules import rule
+from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.views.cursor.near_steps import neighbour
+from dispatchviz.views.cursor.search_fields import candidates
+from dispatchviz.views.cursor.search_query import PLACE, Query, query_of
+from dispatchviz.views.cursor.searched_columns import StepsByName, steps_by_name
+
+STRETCH = 128
+"""Steps that are searched as one. A stored trace decodes about as many at once."""
+
+SLICE = 2
+"""Stretches between two looks at the keys: some milliseconds."""
+
+SLICE_OF_ALL = 1
+"""The same where all texts of a step are made."""
+
+
+class Search:
+    """The hits of one query in one trace."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._stretches = -(-len(trace) // STRETCH)
+        self.query = ""
+        self._asked = _Asked(trace, Query())
+        self._named = StepsByName()
+        """Hits that names alone tell."""
+        self._hits: dict[int, array[int]] = {}
+        """Stretch to its hits, where it has some; as far as it was searched."""
+        self._done = bytearray()
+        """Of each stretch whether it was searched."""
+        self._order: Iterator[int] = iter(())
+        """The stretches to search next."""
+        self._left = 0
+        self._near = 0
+        """The stretch from which the search goes on."""
+        self._begin = 0
+        self.is_stopped = False
+        """The reader wants no more of it."""
+        self.found = 0
+        """How many hits are known."""
+        self._sums: list[int] | None = None
+        """How many are known before each stretch; None until somebody asks."""
+
+    def find(self, query: str, begin: int = 0) -> None:
+        """Begins to look for a query; what is near after ``begin`` comes first. An empty one has no hits."""
+        before, done, hits, in_labels = self._asked, self._done, self._hits, not self._asked.deep
+        self.query, self._asked = query, _Asked(self._trace, query_of(query))
+        self._begin, self.is_stopped = begin, False
+        self._start_over()
+        if before.query and in_labels and self._asked.query.narrows(before.query):
+            for at in range(self._stretches):
+                if done[at] and at not in hits and not self._done[at]:
+                    self._done[at] = True
+                    self._left -= 1
+        plain = self._asked.query.texts and not self._asked.query.fields
+        self._named = steps_by_name(self._trace, self._asked.query.texts) if plain else StepsByName()
+        if not self._asked.tests and not self._asked.query.texts:
+            self._take_all()
+        self.look_from(begin)
+
+    def _start_over(self) -> None:
+        """Nothing is searched, but where there is nothing to search."""
+        self._hits, self.found, self._sums = {}, 0, None
+        self._done = bytearray(self._asked.without_candidates(self._stretches))
+        self._left = self._done.count(0) if self._asked.query else 0
+
+    def _take_all(self) -> None:
+        """What columns tell is all that was asked for."""
+        self._hits = dict(self._asked.by_stretch)
+        self._sums = None
+        self.found, self._left = len(self._asked.candidates or ()), 0
+
+    def look_from(self, step: int, forward: bool = True) -> None:
+        """Goes on with what is near before or after a step."""
+        here = self._near = min(step // STRETCH, max(self._stretches - 1, 0))
+        ahead, behind = range(here, self._stretches), range(here)
+        self._order = iter((*ahead, *behind) if forward else (*reversed((*behind, here)), *reversed(ahead)))
+        self.is_stopped = False
+
+    def look_near(self, step: int) -> None:
+        """Goes on with what is near a step, unless that comes next anyway."""
+        if step // STRETCH != self._near:
+            self.look_from(step)
+
+    def go_on(self) -> bool:
+        """Searches a slice; returns whether there is more to search."""
+        unsearched = (at for at in self._order if not self._done[at])
+        for stretch in islice(unsearched, min(SLICE_OF_ALL if self._asked.deep else SLICE, self._left)):
+            self._search(stretch)
+        if not self._left and not self.found and self._asked.can_go_deeper:
+            self._asked.deep = True
+            self._start_over()
+            self.look_from(self._begin)
+        return self._left > 0
+
+    def stop(self) -> None:
+        """Searches no more by itself."""
+        self.is_stopped = True
+
+    @property
+    def in_sentences(self) -> bool:
+        """Whether no label has what is asked for, so that all texts of a step are searched."""
+        return self._asked.deep
+
+    def _search(self, stretch: int) -> None:
+        steps = self._asked.among(range(stretch * STRETCH, min((stretch + 1) * STRETCH, len(self._trace))))
+        found = array("i", (step for step in steps if self._asked.has(step)))
+        if found:
+            self._hits[stretch] = found
+            self.found += len(found)
+            self._sums = None
+        self._done[stretch] = True
+        self._left -= 1
+
+    @property
+    def complete(self) -> bool:
+        """Whether all hits are known."""
+        return self._left == 0
+
+    @property
+    def percent(self) -> int:
+        """How much of the trace was searched."""
+        return 100 if self.complete else 100 * (self._stretches - self._left) // self._stretches
+
+    def hits(self) -> array[int]:
+        """The hits that are known, in order."""
+        found = array("i")
+        for stretch in sorted(self._hits):
+            found.extend(self._hits[stretch])
+        return found
+
+    def matches(self, at: int) -> bool:
+        """Whether a step is known to be a hit."""
+        return _has(self._hits.get(at // STRETCH, ()), at) or at in self._named
+
+    def between(self, begin: int, end: int) -> int:
+        """How many known hits there are among some steps."""
+        return self._before(end + 1) - self._before(begin)
+
+    def _before(self, step: int) -> int:
+        """How many known hits come before a step."""
+        if self._sums is None:
+            self._sums = [0, *accumulate(len(self._hits.get(at, ())) for at in range(self._stretches))]
+        stretch = max(min(step // STRETCH, self._stretches), 0)
+        return self._sums[stretch] + bisect_left(self._hits.get(stretch, ()), step)
+
+    def next(self, at: int, forward: bool = True) -> int | None:
+        """The next known hit after or before a step, round the end if need be; itself if it is the only one."""
+        found = (self._beyond(at, forward), self._beyond(-1 if forward else len(self._trace), forward))
+        return next((hit for hit in found if hit is not None), None)
+
+    def certain(self, at: int, hit: int | None, forward: bool = True) -> bool:
+        """Whether no hit is nearer than ``hit``, which ``next`` found from ``at``."""
+        if self.complete:
+            return True
+        if hit is None:
+            return False
+        first, last = (at, hit) if forward else (hit, at)
+        first, last = first // STRETCH, last // STRETCH
+        if first <= last and (hit > at) == forward:
+            return all(self._done[first : last + 1])
+        return all(self._done[first:]) and all(self._done[: last + 1])
+
+    def position(self, at: int) -> tuple[int, int]:
+        """The number of a hit, counted from 1, and how many are known; of a step that is none, of the next hit."""
+        return self._before(at) + 1, max(self.found, 0 if self.complete else len(self._named))
+
+    def _beyond(self, at: int, forward: bool) -> int | None:
+        """The next known hit on that side."""
+        named = self._named.next(at, forward)
+        here, last = at // STRETCH, self._stretches
+        ahead = range(max(here, 0), last) if forward else range(min(here, last - 1), -1, -1)
+        of_labels = (neighbour(self._hits[number], at, forward) for number in ahead if number in self._hits)
+        labelled = next((hit for hit in of_labels if hit is not None), None)
+        known = [hit for hit in (named, labelled) if hit is not None]
+        return (min if forward else max)(known) if known else None
+
+
+class _Asked:
+    """What a step must have."""
+
+    def __init__(self, trace: Trace, query: Query, deep: bool = False) -> None:
+        self._trace, self.query, self.deep = trace, query, deep
+        self.candidates, self.tests = candidates(trace, query)
+        """The steps to look at, all for None; and what is left to be tested of fields."""
+
+    @property
+    def can_go_deeper(self) -> bool:
+        """Whether there are texts of a step that were not searched."""
+        return bool(self.query.texts) and not self.deep
+
+    def among(self, steps: range) -> Sequence[int]:
+        """Those of some steps that are to be looked at."""
+        if self.candidates is None:
+            return steps
+        return self.candidates[bisect_left(self.candidates, steps.start) : bisect_left(self.candidates, steps.stop)]
+
+    def without_candidates(self, stretches: int) -> bytes:
+        """Of each stretch whether there is nothing to look at."""
+        if self.candidates is None:
+            return bytes(stretches)
+        done = bytearray(b"\x01" * stretches)
+        for stretch in self.by_stretch:
+            done[stretch] = False
+        return bytes(done)
+
+    @cached_property
+    def by_stretch(self) -> dict[int, array[int]]:
+        """The steps to look at, of each stretch that has some."""
+        found: dict[int, array[int]] = {}
+        steps, begin = self.candidates or array("i"), 0
+        while begin < len(steps):
+            stretch = steps[begin] // STRETCH
+            end = bisect_left(steps, (stretch + 1) * STRETCH, begin, min(begin + STRETCH, len(steps)))
+            found[stretch], begin = steps[begin:end], end
+        return found
+
+    def has(self, step: int) -> bool:
+        """Whether a step has all that columns do not tell."""
+        return all(test(self._trace, step) for test in self.tests) and self._has_texts(step)
+
+    def _has_texts(self, step: int) -> bool:
+        if not self.query.texts:
+            return True
+        text, place = text_of(self._trace, step, self.deep), place_of(self._trace, step)
+        return all(each in text or (each in place and PLACE.search(each)) for each in self.query.texts)
+
+
+def text_of(trace: Trace, step: int, deep: bool) -> str:
+    """What words are looked for in: label and kind; ``deep``: and all else that the screen says.
+
+    The name of a line's file is left out, or a word that is in it would be found in every line of that file.
+    """
+    event = trace[step]
+    text = f"{_label(trace, event)} {type(event).__name__}"
+    if deep:
+        behind = rule(event)
+        text = f"{text} {why_here(trace, step)} {behind.function} {behind.file}"
+    return " ".join(text.split()).casefold()
+
+
+def _label(trace: Trace, event: AnyEvent) -> str:
+    text = label(trace, event.seq)
+    return text.removeprefix(f"{event.file}, ") if isinstance(event, SourceLine) else text
+
+
+def place_of(trace: Trace, step: int) -> str:
+    """The place of a line; empty of other steps."""
+    event = trace[step]
+    return f"{event.file}:{event.line}".casefold() if isinstance(event, SourceLine) else ""
+
+
+def all_hits(trace: Trace, query: str) -> Sequence[int]:
+    """All steps that have what is asked for, at once."""
+    search = Search(trace)
+    search.find(query)
+    while search.go_on():
+        pass
+    return search.hits()
+
+
+def still_hits(trace: Trace, query: str, shown: Sequence[int], begin: int) -> list[int]:
+    """The hits in a trace of which those before ``begin`` were found when it ended there."""
+    asked = _Asked(trace, query_of(query))
+    asked.deep = bool(shown) and not asked.has(shown[0])
+    before = shown if asked.candidates is None else sorted(set(shown).intersection(asked.candidates))
+    if not asked.query.texts and not asked.tests:
+        return list(asked.candidates or ())
+    return [*before, *(step for step in asked.among(range(begin, len(trace))) if asked.has(step))]
+
+
+def _has(steps: Sequence[int], step: int) -> bool:
+    """Whether a step is among sorted ones."""
+    index = bisect_left(steps, step)
+    return index < len(steps) and steps[index] == step

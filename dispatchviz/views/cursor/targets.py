@@ -1,0 +1,76 @@
+"""Where a reader wants to go: the nearest Node, redispatch, guard, error, turn ... on one side of the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.outline.line_rows import LineRows, RowKind
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.cursor.near_steps import neighbour, next_of_kinds
+
+Find = Callable[[Cursor, bool], int | None]
+"""The nearest step after the cursor, or before it."""
+
+
+def _of(*kinds: type[ev.Event]) -> Find:
+    return lambda cursor, forward: next_of_kinds(cursor.trace, kinds, cursor.at, forward)
+
+
+def _new_node(cursor: Cursor, forward: bool) -> int | None:
+    return _first(cursor, ev.NodeCreated, forward, _is_new)
+
+
+def _redispatch(cursor: Cursor, forward: bool) -> int | None:
+    return _first(cursor, ev.Dispatched, forward, _is_redispatch)
+
+
+def _first(cursor: Cursor, kind: type[ev.Event], forward: bool, chosen: Callable[[Trace, int], bool]) -> int | None:
+    step = cursor.at
+    while (found := next_of_kinds(cursor.trace, (kind,), step, forward)) is not None:
+        if chosen(cursor.trace, found):
+            return found
+        step = found
+    return None
+
+
+def _is_new(trace: Trace, step: int) -> bool:
+    event = trace[step]
+    return isinstance(event, ev.NodeCreated) and not event.known
+
+
+def _is_redispatch(trace: Trace, step: int) -> bool:
+    """A call's next event is its key set: most need not be read."""
+    columns = trace.columns
+    if step + 1 < len(trace) and columns.kinds[step + 1] == columns.code(ev.KeySetComputed):
+        return False
+    event = trace[step]
+    return isinstance(event, ev.Dispatched) and event.how.startswith("redispatch")
+
+
+def _of_rows(kind: RowKind) -> Find:
+    def find(cursor: Cursor, forward: bool) -> int | None:
+        return None if cursor.outline is None else neighbour(_begins(cursor.outline.lines, kind), cursor.at, forward)
+
+    return find
+
+
+@lru_cache(maxsize=8)
+def _begins(lines: LineRows, kind: RowKind) -> Sequence[int]:
+    return [begin for begin, each in zip(lines.begins, lines.kinds, strict=True) if each == kind]
+
+
+TARGETS: Mapping[str, Find] = {
+    "Node": _new_node,
+    "backward Node": _of(ev.NodeStarted),
+    "redispatch": _redispatch,
+    "guard": _of(ev.GuardEntered),
+    "accumulation": _of(ev.GradientAccumulated),
+    "error or warning": _of(ev.ErrorRaised, ev.ProgramRaised, ev.Warned),
+    "line": _of_rows(RowKind.STATEMENT),
+    "turn": _of_rows(RowKind.TURN),
+    "call of a function of yours": _of_rows(RowKind.CALL),
+}
+"""By the name that the keymap gives them."""

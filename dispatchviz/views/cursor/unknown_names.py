@@ -1,0 +1,57 @@
+"""Why a search finds nothing where a field names what the trace has not: what there is instead, the nearest first."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.views.cursor import named_steps
+from dispatchviz.views.cursor.search_fields import meant, operators_meant, tensors_meant
+from dispatchviz.views.cursor.search_query import query_of
+from dispatchviz.views.cursor.typed_text import repeated
+
+TOLD = 5
+"""So many names are told."""
+
+LIKE = 0.4
+"""How alike a name must be to come first: parts of names are typed here."""
+
+
+def _operators(trace: Trace) -> list[str]:
+    return list(dict.fromkeys(named_steps.base(name).removeprefix("aten::") for name in named_steps.operators(trace)))
+
+
+NAMES: Mapping[str, Callable[[Trace], list[str]]] = {
+    "key": named_steps.keys,
+    "op": _operators,
+    "node": named_steps.nodes,
+    "tensor": named_steps.variables,
+    "event": named_steps.kinds,
+}
+"""What a field may name."""
+
+
+def unknown_name(trace: Trace, query: str) -> str:
+    """``node is one of AddBackward0, SumBackward0``; empty if every field names something."""
+    for field, value in query_of(query).fields:
+        if field in NAMES and not _is_known(trace, field, value):
+            names = NAMES[field](trace)
+            return f"{field} is one of {_told(value, names)}" if names else f"no step has any {field}"
+    return ""
+
+
+def _is_known(trace: Trace, field: str, value: str) -> bool:
+    if field == "tensor":
+        return bool(tensors_meant(trace, value))
+    if field == "op":
+        return bool(operators_meant(value, trace.columns.operator_names))
+    own_number = field == "node" and value[:1] == "n" and value[1:].isdigit()
+    return own_number or bool(meant(value, NAMES[field](trace)))
+
+
+def _told(value: str, names: list[str]) -> str:
+    by_text = {name.casefold(): name for name in names}
+    near = [by_text[text] for text in difflib.get_close_matches(value.casefold(), by_text, TOLD, LIKE)]
+    told = list(dict.fromkeys((*near, *names)))
+    return f"{', '.join(map(repeated, told[:TOLD]))}{', ...' if len(told) > TOLD else ''}"

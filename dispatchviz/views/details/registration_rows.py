@@ -1,0 +1,95 @@
+"""How an operator's table is filled, as lines: one step with the table after it, and the whole history for a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record.events import KernelRegistered
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.cells.key_groups import grouped_keys_text
+from dispatchviz.explain.cells.registration.lit_table import LitTable, lit_table
+from dispatchviz.explain.cells.registration.program_registrations import history_here, operator_here
+from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory
+from dispatchviz.explain.cells.registration.registration_steps import ALIAS, ChangedCells, RegistrationStep
+from dispatchviz.explain.sentences.rules.knowledge import is_live
+from dispatchviz.views.cards.registration_step_text import held, step_lines
+from dispatchviz.views.cards.registration_text import history_lines
+from dispatchviz.views.text.marked_console import MarkedConsole, spans
+from dispatchviz.views.text.styled_line import Line, line
+
+
+def refusal(trace: Trace, at: int) -> str:
+    """Why there is no history at a step: no operator, or one that the trace knows no registration of."""
+    event, operator = trace[at], operator_here(trace, at)
+    if isinstance(event, KernelRegistered) and not event.operator:
+        return "A fallback is for all operators: the history of each has it, at a call of one"
+    if not operator:
+        return "No operator runs at this step"
+    return f"{operator} is not PyTorch's, and the trace has no registration of it up to this step"
+
+
+def history_rows(trace: Trace, at: int, width: int) -> Iterator[Line]:
+    """All of it, of the operator at a step."""
+    history = history_here(trace, at)
+    if history is None:
+        yield line(f"{refusal(trace, at)}.")
+        return
+    if is_live(trace.header):
+        said = "as released; what the installed build registers is in the steps of this trace"
+        yield line((f"Registrations of PyTorch 2.13.0, {history.build} build, {said}.", "dim"))
+    for text in history_lines(history, (), False, MarkedConsole(width)):
+        yield line(*spans(text), indent=8)
+
+
+def step_rows(history: RegistrationHistory, number: int, width: int) -> Iterator[Line]:
+    """One step, and the whole table after it, in which the changed cells are lit."""
+    step = history.steps[number - 1]
+    for text in step_lines(step, MarkedConsole(width), changes=False):
+        yield line(*spans(text), indent=8)
+    yield from _table(lit_table(history, number), step)
+
+
+def _table(table: LitTable, step: RegistrationStep) -> Iterator[Line]:
+    yield line()
+    if not step.exists:
+        yield line(("The operator has no table yet.", "dim"))
+        return
+    if not table.changed:
+        yield line(("No cell changes.", "title"))
+    for place, changed in enumerate(table.changed):
+        if place == 0:
+            yield line(("Changed now", "title"))
+        yield _changed(changed)
+        if place == 0 and step.kind != ALIAS:  # whose own sentences have said it
+            yield line("      ", (changed.why, "dim"), indent=6)
+    yield line()
+    yield from _kept(table)
+
+
+def _changed(changed: ChangedCells) -> Line:
+    number = f"{len(changed.keys)} cells, " if len(changed.keys) > 1 else ""
+    keys = grouped_keys_text([DispatchKey[key] for key in changed.keys])
+    after = (changed.after.kernel, "winner") if changed.after.kernel else ("no kernel", "error")
+    return line(
+        ("  ● ", "good"),
+        (f"{number}{keys}", "lit"),
+        ": ",
+        after,
+        (f" [{changed.after.reason}]", "dim"),
+        (f"  was {held(changed.before)}", "was"),
+        indent=6,
+        shaded=True,
+    )
+
+
+def _kept(table: LitTable) -> Iterator[Line]:
+    """The rest of the table."""
+    if table.kept or table.fallbacks:
+        yield line(("As before", "title"))
+    for keys, what in table.kept:
+        yield line("    ", (keys, "key"), f": {what.kernel}", (f" [{what.reason}]", "dim"), indent=6)
+    if table.fallbacks:
+        yield line("    ", (table.fallbacks, "key"), ": their own fallbacks", indent=6)
+    if table.empty:
+        yield line(("Empty", "title"), ("  ", ""), (table.empty, "dim"), indent=4)

@@ -1,0 +1,176 @@
+"""The rows of statements and reasons, those first that a step is about; each begins with a row that has its ident."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby, zip_longest
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from dispatchviz.core.record.events import SourceLine
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Reason, Source, Verdict
+from dispatchviz.explain.sentences.then_and_now.placing import Entry, Place, Placed, placed
+from dispatchviz.explain.sentences.then_and_now.reasons.all_reasons import REASONS
+from dispatchviz.explain.sentences.then_and_now.statements.past_statements import STATEMENTS
+from dispatchviz.views.text.line_fitting import wrap
+from dispatchviz.views.text.styled_line import Line, line
+
+LOOKS: dict[Verdict, tuple[str, str]] = {
+    "still so": ("=", "good"),
+    "so with a change": ("≈", "removed"),
+    "no longer so": ("≠", "error"),
+    "never came true": ("–", "error"),
+    "never so": ("✗", "error"),
+}
+"""Sign and role of each verdict."""
+
+TEXTS = (
+    "2020    the dispatcher walkthrough in PyTorch's wiki",
+    "later   its later version, on code generation and structured kernels, and Node's header of that time",
+    "forum   the question whose program is examples/forum.py",
+)
+"""What the statements are from."""
+
+HEADINGS = {
+    Place.HERE: "At this step",
+    Place.AROUND: "Around this step",
+    Place.WITHIN: "Within this step",
+    Place.ELSEWHERE: "Elsewhere in this run",
+    Place.NOT_MET: "Not near this step",
+}
+"""Where what stands below them is to be seen."""
+
+ON_LINE = "On this line"
+"""Within the step of a line of the program."""
+
+INDENT, GAP = 4, 3
+"""Cells before a text, and between two that stand side by side."""
+
+NARROW = 66
+"""Cells below which what was said and what is so stand one below the other."""
+
+
+def statement_rows(trace: Trace, at: int, width: int) -> list[Line]:
+    """What many have read beside what is so today."""
+    rows = _groups(trace, at, placed(trace, at, STATEMENTS), width, _statement)
+    return [*rows, *(part for text in TEXTS for part in wrap(line((text, "dim"), indent=8), width))]
+
+
+def reason_rows(trace: Trace, at: int, width: int) -> list[Line]:
+    """Why it is so."""
+    return list(_groups(trace, at, placed(trace, at, REASONS), width, _reason))
+
+
+class Block(NamedTuple):
+    """A statement or a reason as it stands in the list, for who breaks lines and makes the list."""
+
+    heading: str
+    ident: str
+    step: int | None
+    """Where it is to be seen; None: the last of its rows says what shows it."""
+
+
+def blocks_at(trace: Trace, at: int) -> tuple[list[Block], list[Block]]:
+    """The statements at a step, and the reasons."""
+    said, why = placed(trace, at, STATEMENTS), placed(trace, at, REASONS)
+    return [_block(trace, at, each) for each in said], [_block(trace, at, each) for each in why]
+
+
+def _block(trace: Trace, at: int, each: Placed[PastStatement] | Placed[Reason]) -> Block:
+    return Block(_heading(trace, at, each.place), each.entry.ident, each.step)
+
+
+def block_rows() -> dict[str, list[Line]]:
+    """A row for each paragraph of each of them, by ident."""
+    said = {each.ident: _told(Placed(each, Place.NOT_MET, None)) for each in STATEMENTS}
+    why = {each.ident: _reason(Placed(each, Place.NOT_MET, None), UNBROKEN) for each in REASONS}
+    return {ident: [*map(_unbroken, rows)] for ident, rows in (*said.items(), *why.items())}
+
+
+UNBROKEN = 1 << 20
+"""A width that no text has."""
+
+
+def _unbroken(row: Line) -> Line:
+    return replace(row, cut=False, indent=INDENT if row.plain.startswith(" " * INDENT) else 0)
+
+
+def _told(each: Placed[PastStatement]) -> Iterator[Line]:
+    """What was said above what is so."""
+    said = each.entry
+    yield _verdict(each)
+    yield from _indented(line((f"{said.version}: ", "dim"), said.said), UNBROKEN)
+    yield from _indented(line(("2.13: ", "dim"), said.today), UNBROKEN)
+    yield from _where(said.source, said.shown_by, None, UNBROKEN)
+
+
+def _groups(
+    trace: Trace,
+    at: int,
+    found: Sequence[Placed[Entry]],
+    width: int,
+    rows: Callable[[Placed[Entry], int], Iterator[Line]],
+) -> Iterator[Line]:
+    for place, group in groupby(found, key=lambda each: each.place):
+        yield line((_heading(trace, at, place), "title"), cut=True)
+        for each in group:
+            yield from rows(each, width)
+            yield line()
+
+
+def _heading(trace: Trace, at: int, place: Place) -> str:
+    on_line = place is Place.WITHIN and isinstance(trace[at], SourceLine)
+    return ON_LINE if on_line else HEADINGS[place]
+
+
+def _statement(each: Placed[PastStatement], width: int) -> Iterator[Line]:
+    said = each.entry
+    yield _verdict(each)
+    then, now = line((f"{said.version}: ", "dim"), said.said), line(("2.13: ", "dim"), said.today)
+    if width < NARROW:
+        yield from (*_indented(then, width), *_indented(now, width))
+    else:
+        yield from _beside(then, now, width - INDENT)
+    yield from _where(said.source, said.shown_by, each.step, width)
+
+
+def _verdict(each: Placed[PastStatement]) -> Line:
+    sign, role = LOOKS[each.entry.verdict]
+    return _first_row(each, f"{sign} {each.entry.subject}", (f"  {each.entry.verdict}", role))
+
+
+def _beside(then: Line, now: Line, width: int) -> Iterator[Line]:
+    left = (width - GAP) * 9 // 20
+    rows = zip_longest(wrap(then, left), wrap(now, width - GAP - left), fillvalue=Line())
+    for before, after in rows:
+        yield line(" " * INDENT, *before.spans, " " * (left - before.width + GAP), *after.spans, cut=True)
+
+
+def _reason(each: Placed[Reason], width: int) -> Iterator[Line]:
+    reason = each.entry
+    yield _first_row(each, reason.question, ("", ""))
+    yield from _indented(line(reason.answer), width)
+    yield from _indented(line(("look at: ", "dim"), reason.look), width)
+    yield from _where(reason.source, reason.shown_by, each.step, width)
+
+
+def _first_row(each: Placed[Entry], title: str, verdict: tuple[str, str]) -> Line:
+    step = "" if each.step is None else f"  step {each.step}"
+    return line((title, "bold"), verdict, (step, "dim"), key=each.entry.ident, goto=each.step, cut=True)
+
+
+def _where(source: Source, shown_by: str, step: int | None, width: int) -> Iterator[Line]:
+    """PyTorch's file with a name in it; where no step shows it, what would."""
+    yield from _indented(line((f"in PyTorch: {source.file}, {source.name}", "dim")), width)
+    if step is None:
+        yield from _indented(line(("shown by: ", "dim"), (f"dispatchviz run {shown_by}", "name")), width)
+
+
+def _indented(text: Line, width: int) -> Iterator[Line]:
+    for row in wrap(text, max(width - INDENT, 1)):
+        yield line(" " * INDENT, *row.spans, cut=True)
+
+
+THEN_AND_NOW, WHY = "Then and now", "Why it is so"

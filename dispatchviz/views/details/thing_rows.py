@@ -1,0 +1,61 @@
+"""The rows of the questions of a thing: each question, and its answers with step, line and the text of the line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.things.answer import Answer, Question
+from dispatchviz.explain.things.questions import title
+from dispatchviz.explain.things.thing import NodeThing, TensorThing
+from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
+from dispatchviz.foundation.english import shortened
+from dispatchviz.foundation.shown_text import shown
+from dispatchviz.views.text.styled_line import Line, line
+
+LONGEST = 60
+"""Cells that the longest answer takes before where it happened is shown behind it, not in a column."""
+
+
+def question_rows(trace: Trace, questions: Sequence[Question], width: int) -> list[Line]:
+    """Each question under its heading."""
+    answers = [cell_len(shown(answer.text)) for question in questions for answer in question.answers]
+    column = min(max(answers, default=0), LONGEST, max(width, 0) * 3 // 5)
+    return [row for question in questions for row in _question(trace, question, column)]
+
+
+def _question(trace: Trace, question: Question, column: int) -> Iterator[Line]:
+    more = f"  and {question.more:,} more, further from this step" if question.more else ""
+    none = "" if question.answers else f"  {question.none}"
+    yield line((question.asked, "title"), (f"{none}{more}", "dim"), cut=True)
+    for answer in question.answers:
+        yield _answer(trace, answer, column)
+
+
+def _answer(trace: Trace, answer: Answer, column: int) -> Line:
+    at = () if answer.seq is None else ((f"  step {answer.seq:<{len(str(len(trace)))}}", "dim"),)
+    blanks = " " * max(column - cell_len(shown(answer.text)), 0)
+    return line(
+        f"  {answer.text}{blanks}",
+        *at,
+        (_place(trace, answer.seq), "name"),
+        goto=answer.seq,
+        about=answer.thing,
+        cut=True,
+    )
+
+
+def _place(trace: Trace, seq: int | None) -> str:
+    """``line 6  z = torch.add(x, y)``; empty if no line is known."""
+    found = None if seq is None else source_line(trace, seq)
+    return "" if found is None else f"  line {found.line}  {shortened(source_text(trace, found), LONGEST)}"
+
+
+def other_rows(trace: Trace, things: Sequence[TensorThing | NodeThing], at: int) -> list[Line]:
+    """What else there is to ask about at a step."""
+    if not things:
+        return []
+    asked = [line(f"  {title(trace, thing, at)}", about=thing, cut=True) for thing in things]
+    return [line(("What else is here?", "title"), cut=True), *asked]

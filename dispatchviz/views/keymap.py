@@ -1,0 +1,308 @@
+"""Every key of the stepper, once: bindings, help, footer, palette and the hints in texts are made from this table.
+
+Shift plays the same step backwards. Keys that some terminals never deliver are never the only ones of an action.
+
+A ``Keymap`` is this table with other keys for some actions. One is in force in a process, chosen as the stepper opens:
+hints are made by pure functions everywhere, which would all have to be handed it.
+
+Not here: what the actions do (``actions.py``), the keymaps beside the default one (``terminal/keymaps.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dispatchviz.foundation.reader_rights import permits
+
+FOOTER_KEYS = 7
+"""A footer with more keys than this is not read."""
+
+
+class Key(Struct, frozen=True):
+    """An action and the keys that start it."""
+
+    action: str
+    """Name and arguments: ``move('into')``. Those that are not in ``actions.py`` are Textual actions of the stepper's
+    screen, or with ``app.`` of the application."""
+    keys: tuple[str, ...]
+    """In Textual's names, the one to teach first."""
+    group: str
+    help: str
+    """What it does, for the help and the palette."""
+    footer: str = ""
+    """One word or two for the footer; empty: not there."""
+
+    @property
+    def shown(self) -> str:
+        """The keys as a person reads them: ``s →``."""
+        return " ".join(map(shown_key, self.keys))
+
+    @property
+    def first(self) -> str:
+        """The key to teach."""
+        return shown_key(self.keys[0])
+
+
+class Leaving(NamedTuple):
+    """Where the key leads that closes the stepper: who opened it is there again."""
+
+    footer: str
+    help: str
+    said: str
+    """The same behind the key's name."""
+
+
+QUITS = Leaving("quit", "quit, without confirmation", "quits")
+GOES_HOME = Leaving("home", "back to the home screen", "goes back to the home screen")
+GOES_BACK = Leaving("back", "back to the two runs", "goes back to the two runs")
+
+QUIT = "app.quit"
+
+
+NEXT, PREVIOUS = "right_square_bracket", "left_square_bracket"
+"""Begin a sequence of two keys; the second says what to go to."""
+
+TARGETS = {
+    "n": "Node",
+    "b": "backward Node",
+    "r": "redispatch",
+    "g": "guard",
+    "a": "accumulation",
+    "e": "error or warning",
+    "l": "line",
+    "t": "turn",
+    "u": "call of a function of yours",
+}
+"""The second key to what it leads to (``cursor/targets.py``)."""
+
+SHOWN = {
+    NEXT: "]",
+    PREVIOUS: "[",
+    "right": "→",
+    "left": "←",
+    "down": "↓",
+    "up": "↑",
+    "home": "Home",
+    "end": "End",
+    "plus": "+",
+    "minus": "-",
+    "colon": ":",
+    "slash": "/",
+    "full_stop": ".",
+    "comma": ",",
+    "greater_than_sign": ">",
+    "less_than_sign": "<",
+    "question_mark": "?",
+    "apostrophe": "'",
+    "f1": "F1",
+    "tab": "Tab",
+    "shift+tab": "Shift+Tab",
+    "enter": "Enter",
+    "escape": "Esc",
+    "space": "Space",
+    "backspace": "Backspace",
+    "pagedown": "PgDn",
+    "pageup": "PgUp",
+    "semicolon": ";",
+    "asterisk": "*",
+    "delete": "Del",
+}
+
+STEP = "Step"
+"""The group of the steps, each followed by the same step backwards."""
+
+TEACH = "Teach"
+"""The group of what a classroom needs."""
+
+
+def shown_key(key: str) -> str:
+    """A key, or a sequence of keys, as a person reads it: ``→``, ``]n``, ``Ctrl+P``."""
+    return "".join(_shown(part) for part in key.split())
+
+
+def _shown(key: str) -> str:
+    head, plus, last = key.rpartition("ctrl+")
+    return SHOWN.get(key) or (f"{head}Ctrl+{last.upper()}" if plus else key)
+
+
+KEYMAP = (
+    Key("move('into')", ("s",), STEP, "next step, into what this one starts", "step"),
+    Key("move('into_back')", ("S",), STEP, "the step before", "back"),
+    Key("move('over')", ("n",), STEP, "over: past everything that happens within this step"),
+    Key("move('over_back')", ("N",), STEP, "back over, to the step before on this level"),
+    Key("move('out')", ("r",), STEP, "out: to what follows the call around this step"),
+    Key("move('out_back')", ("R",), STEP, "back out, to where the call around this step begins"),
+    Key(
+        "move('resume')",
+        ("c",),
+        STEP,
+        "continue to the next line, mark or error; with breakpoints, to these",
+        "next line",
+    ),
+    Key("move('resume_back')", ("C",), STEP, "continue backwards to the last of these"),
+    Key("move('unfold')", ("right",), "Rows", "unfold this row and go in", "unfold"),
+    Key("move('fold')", ("left",), "Rows", "fold this row; if it is folded, back to the row around it"),
+    Key("app.row(1)", ("down",), "Rows", "the row below; in another pane the next that leads somewhere"),
+    Key("app.row(-1)", ("up",), "Rows", "the row above; in another pane the last that leads somewhere"),
+    Key("detail(1)", ("plus",), "Rows", "more detail: key sets, cells, kernels, guards; then every step"),
+    Key("detail(-1)", ("minus",), "Rows", "less detail: calls and Nodes; then lines of the program alone"),
+    Key("jump('first')", ("g", "home"), "Go to", "first step"),
+    Key("jump('last')", ("G", "end"), "Go to", "last step"),
+    Key("ask_step", ("colon",), "Go to", "a step by its number, +10, 50%, line 6, turn 500"),
+    Key("jump('caller')", ("u",), "Go to", "caller: the call around this step"),
+    Key("jump('callee')", ("d",), "Go to", "callee: back to where caller came from"),
+    Key("jump('undo')", ("backspace",), "Go to", "undo: back to where the last jump began"),
+    Key("jump('redo')", ("e",), "Go to", "forward again, to where undo came from"),
+    Key("places", ("h",), "Go to", "history: list the places you have been to and go to one"),
+    Key("cross", ("x",), "Go to", "from backward to the Node's forward call; from a call to its Node's run"),
+    Key(
+        "app.ask_thing",
+        ("i",),
+        "Go to",
+        "ask who made, saved, changed, uses a tensor or Node, here or in a row",
+    ),
+    *(Key(f"target({name!r}, True)", (f"{NEXT} {key}",), "Next", f"the next {name}") for key, name in TARGETS.items()),
+    *(
+        Key(f"target({name!r}, False)", (f"{PREVIOUS} {key}",), "Previous", f"the previous {name}")
+        for key, name in TARGETS.items()
+    ),
+    Key("toggle_mark", ("m",), "Go to", "set a mark here and name it, or remove it; continue stops at marks"),
+    Key("marks", ("apostrophe",), "Go to", "list the marks and go to one"),
+    Key("ask_breakpoint", ("b",), "Go to", "breakpoint: continue stops at a line, a variable, a Node, an operator ..."),
+    Key("breakpoints", ("B",), "Go to", "list the breakpoints: their stops, and which to remove"),
+    Key("ask_search", ("slash",), "Search", "search the steps", "search"),
+    Key("search(True)", ("full_stop",), "Search", "next hit"),
+    Key("search(False)", ("comma",), "Search", "previous hit"),
+    Key("ask_filter", ("f",), "Search", "filter: show only the steps that have these words"),
+    Key("pane(1)", ("1",), "Panes", "the steps; hidden panes follow the step again"),
+    Key("pane(2)", ("2",), "Panes", "the key set, and who won"),
+    Key("pane(3)", ("3",), "Panes", "the table cell, and why it holds that kernel"),
+    Key("pane(4)", ("4",), "Panes", "the call stack in PyTorch's names"),
+    Key("pane(5)", ("5",), "Panes", "the source: your line, and the Python that runs"),
+    Key("pane(6)", ("6",), "Panes", "the backward graph"),
+    Key("pane(7)", ("7",), "Panes", "the thread's state: guards, grad and inference mode, autocast, modes"),
+    Key("pane(8)", ("8",), "Panes", "the tensors: shape, keys, version, memory, who saved them"),
+    Key("pane(9)", ("9",), "Panes", "the engine: ready queue, counts, input buffers"),
+    Key("pane(10)", ("0",), "Panes", "what the program has printed"),
+    Key("pane(11)", ("K",), "Panes", "the structured kernel: meta, set_output, impl"),
+    Key("frames", ("A",), "Panes", "the whole call stack: folded by role; all of it; short again"),
+    Key("engine", ("E",), "Panes", "the engine: all sections unfolded; again those alone that the step is about"),
+    Key("pane(12)", ("T",), "Panes", "the whole table of the operator"),
+    Key("pane(13)", ("O",), "Panes", "the Node, whole: numbers, edges, inputs, saved, hooks, anomaly, threads"),
+    Key("sideways(1)", ("greater_than_sign",), "Panes", "scroll this pane to the right, where rows are cut"),
+    Key("sideways(-1)", ("less_than_sign",), "Panes", "scroll this pane to the left"),
+    Key("keep_panes", ("L",), "Panes", "keep the chosen panes for steps of this kind; with none chosen, forget them"),
+    Key("whole", ("w",), "Panes", "the whole text of this step: what happens, an error's message, the rule"),
+    Key("traceback", ("t",), "Panes", "an error as Python tells it: the traceback, PyTorch's whole message"),
+    Key("codegen", ("v",), "Panes", "the generated code of this step's operator"),
+    Key("then_and_now", ("Y",), "Panes", "then and now: what many have read of this, what is so; Tab: why it is so"),
+    Key("registration", ("H",), "Panes", "the history of this step's operator: its table, filled block by block"),
+    Key("app.focus_next", ("tab",), "Panes", "next pane"),
+    Key("app.focus_previous", ("shift+tab",), "Panes", "previous pane"),
+    Key(
+        "app.enter",
+        ("enter",),
+        "Panes",
+        "unfold and go in; in another pane: where the chosen row leads, or it alone",
+    ),
+    Key("zoom", ("z",), "Panes", "this pane alone on the screen, and back"),
+    Key("app.page(1)", ("pagedown",), "Panes", "scroll this pane down; in the steps, go down a page"),
+    Key("app.page(-1)", ("pageup",), "Panes", "scroll this pane up; in the steps, go up a page"),
+    Key("zoom(False)", ("escape",), "Panes", "give up a pane's chosen row; all panes again"),
+    Key("predict", ("p",), TEACH, "predict: be asked before it is shown; again: the guesses"),
+    Key("present", ("P",), TEACH, "presenter: two panes, large gaps, PgDn and PgUp step; again or Esc ends it"),
+    Key("app.autoplay", ("space",), TEACH, "play: a row every four seconds; + faster, - slower, any other key stops"),
+    Key("what_if", ("W",), "Compare", "what if: run again with this line changed, and compare"),
+    Key("copy_link", ("y",), "Share", "copy a command line that opens the stepper at this step"),
+    Key("open_picture", ("o",), "Share", "the backward graph of this step as a picture in the browser"),
+    Key("help", ("question_mark", "f1"), "Help", "this help, and what the pane shows", "help"),
+    Key("app.command_palette", ("ctrl+p",), "Help", "search all actions by name"),
+    Key("app.suspend_process", ("ctrl+z",), "Help", "back to the shell; its fg comes back here"),
+    Key(QUIT, ("q",), "Help", QUITS.help, QUITS.footer),
+)
+
+
+class Keymap:
+    """The table with other keys for some actions: ``changes`` has all keys of each.
+
+    A key that it takes from another action, of which no key is left, is typed behind the key ``behind`` for that one:
+    so every action has a key, those too that the table gets later.
+    """
+
+    def __init__(self, name: str, changes: Mapping[str, tuple[str, ...]], behind: str = "") -> None:
+        self.name, self.changes, self.behind = name, changes, behind
+        taken = {part for keys in changes.values() for key in keys for part in (key, key.partition(" ")[0])}
+        self.entries = tuple(_rekeyed(entry, changes, taken, behind) for entry in KEYMAP)
+        """The table as this keymap has it."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    @cached_property
+    def prefixes(self) -> frozenset[str]:
+        """Keys that wait for a second one."""
+        return prefixes({key for entry in self.entries for key in entry.keys})
+
+    @cached_property
+    def by_action(self) -> Mapping[str, Key]:
+        """The entry of each action."""
+        return {entry.action: entry for entry in self.entries}
+
+
+def _rekeyed(entry: Key, changes: Mapping[str, tuple[str, ...]], taken: set[str], behind: str) -> Key:
+    if entry.action in changes:
+        return replace(entry, keys=changes[entry.action])
+    left = tuple(key for key in entry.keys if key not in taken)
+    return replace(entry, keys=left or (f"{behind} {entry.keys[0]}",))
+
+
+def prefixes(keys: set[str]) -> frozenset[str]:
+    """Those first keys of sequences that wait for a second one."""
+    return frozenset(key.partition(" ")[0] for key in keys if " " in key)
+
+
+DEFAULT = Keymap("default", {})
+
+
+class _Chosen:
+    keymap: Keymap | None = None
+
+
+def use(keymap: Keymap | None) -> None:
+    """Puts a keymap in force; None: the default one, as long as nobody chooses another."""
+    _Chosen.keymap = keymap
+
+
+def is_chosen() -> bool:
+    """Whether somebody has chosen a keymap."""
+    return _Chosen.keymap is not None
+
+
+def in_force() -> Keymap:
+    """The keymap that keys are answered by, and that hints tell."""
+    return _Chosen.keymap or DEFAULT
+
+
+def entries(leaving: Leaving = QUITS) -> tuple[Key, ...]:
+    """The table in force, of a stepper that leads there when it is closed, as far as its reader may use it."""
+    told = {QUIT: {"help": leaving.help, "footer": leaving.footer}}
+    allowed = (entry for entry in in_force().entries if permits(entry.action))
+    return tuple(replace(entry, **told.get(entry.action, {})) for entry in allowed)
+
+
+GROUPS = tuple(dict.fromkeys(key.group for key in KEYMAP))
+
+
+def pane_key(number: int) -> str:
+    """The key that brings up a pane; empty of a list that has no number."""
+    return key_of(f"pane({number})").first if number else ""
+
+
+def key_of(action: str) -> Key:
+    """The entry of an action in the keymap in force. KeyError if there is none."""
+    return in_force().by_action[action]

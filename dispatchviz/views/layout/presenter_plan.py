@@ -1,0 +1,59 @@
+"""The screen in front of an audience: the sentence alone at the top, below it two panes with large gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.views.bars.header_bar import engine_spans
+from dispatchviz.views.layout.pane_layout import STACKED_BELOW, STEPS, Box
+from dispatchviz.views.text.line_fitting import fit, path_end
+from dispatchviz.views.text.styled_line import Line, line
+
+MARGIN, GAP = 3, 5
+"""Cells on both sides, and between two panes."""
+
+LONGEST = 100
+"""Cells of a row of the sentence: longer ones are hard to read from the last bench."""
+
+STEPS_PART = 2 / 5
+"""Of the width, where there are two columns."""
+
+
+def text_width(width: int) -> int:
+    """Cells for the sentence."""
+    return min(width - 2 * MARGIN, LONGEST)
+
+
+def second_pane(order: Sequence[int], says_nothing: Callable[[int], bool]) -> int:
+    """The pane beside the steps: the first one that has something to say."""
+    return next((pane for pane in order if not says_nothing(pane)), order[0])
+
+
+def presenter_header(trace: Trace, position: str, width: int) -> Line:
+    """Which program, on what it runs, which step."""
+    engine = engine_spans(trace)
+    end = line(*engine, "  " if engine else "", f" {position}")
+    name = path_end(PurePath(trace.header.program).name, max(width - 2 * MARGIN - end.width - 3, 8))
+    return fit(line(" " * MARGIN, (name, "bold"), "   ", *end.spans), width)
+
+
+def presenter_boxes(width: int, height: int, header: int, sentence: int, panes: Sequence[int]) -> dict[int, Box]:
+    """The boxes of one pane or two, under so many rows of header and sentence with an empty row around each."""
+    top = header + sentence + 2
+    body = Box(MARGIN, top, width - 2 * MARGIN, max(height - top - 1, 0))
+    if len(panes) == 1:
+        return {panes[0]: body}
+    if width < STACKED_BELOW:
+        first = (body.height - 1) // 2
+        below = Box(body.x, body.y + first + 1, body.width, body.height - first - 1)
+        return {STEPS: body._replace(height=first), panes[1]: below}
+    left = int((body.width - GAP) * STEPS_PART)
+    right = Box(body.x + left + GAP, body.y, body.width - left - GAP, body.height)
+    return {STEPS: body._replace(width=left), panes[1]: right}
+
+
+def sentence_box(width: int, header: int, rows: int) -> Box:
+    """Where the sentence is."""
+    return Box(MARGIN, header + 1, text_width(width), rows)

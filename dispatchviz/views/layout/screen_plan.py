@@ -1,0 +1,163 @@
+"""The plan of a screen: the rows of its bars and the box of every widget, from what it shows and its size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dispatchviz.core.record.events import SourceLine
+from dispatchviz.explain.predictions.prediction import Prediction
+from dispatchviz.views.bars.footer_bar import footer_row
+from dispatchviz.views.bars.header_bar import header_rows, position
+from dispatchviz.views.bars.why_bar import first_notes, needed_rows, why_rows
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.keymap import QUITS, Leaving
+from dispatchviz.views.layout.lesson_text import Said
+from dispatchviz.views.layout.needed_panes import Shown, chosen, order
+from dispatchviz.views.layout.pane_choice import NO_CHOICE, PaneChoice
+from dispatchviz.views.layout.pane_layout import SMALLEST, STEPS, Box, Frame, arrange, why_height
+from dispatchviz.views.layout.presenter_plan import (
+    presenter_boxes,
+    presenter_header,
+    second_pane,
+    sentence_box,
+    text_width,
+)
+from dispatchviz.views.layout.question_plan import question_frame, question_note
+from dispatchviz.views.panes.nothing_said import nothing
+from dispatchviz.views.text.line_fitting import wrap
+from dispatchviz.views.text.styled_line import Line, line
+
+NOTHING_SAID = Said()
+
+
+@dataclass(frozen=True)
+class ScreenPlan:
+    """What is on a screen of one size, and where."""
+
+    bars: Mapping[str, Sequence[Line]]
+    """``header``, ``why`` and ``footer``, those that are shown."""
+    panes: Mapping[int, Box]
+    """By number, those that are shown."""
+    boxes: Mapping[str, Box]
+    """Of all widgets by id, the bars and the ``prompt`` included."""
+    presenting: bool = False
+    """For an audience: names are short."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What the screen shows, whatever its size."""
+
+    cursor: Cursor
+    opened_at: int
+    """The step at which the stepper opened: there the bar explains the stepper as long as there is no note."""
+    note: Line | None = None
+    choice: PaneChoice = NO_CHOICE
+    asks: Prediction | None = None
+    """The open question on what comes next, which is over the footer."""
+    label: str = ""
+    """Of the question on the bottom line, shown instead of the footer; empty without one."""
+    leaving: Leaving = QUITS
+    """Where the key leads that closes the stepper."""
+    lesson: Said = NOTHING_SAID
+    """What a lesson says at this step."""
+    _plans: dict[tuple[int, int], ScreenPlan] = field(init=False, default_factory=dict, repr=False, compare=False)
+
+    def plan(self, width: int, height: int) -> ScreenPlan:
+        """The plan for a size, made once."""
+        if (width, height) not in self._plans:
+            self._plans[width, height] = self._make(width, height)
+        return self._plans[width, height]
+
+    def _make(self, width: int, height: int) -> ScreenPlan:
+        if width < SMALLEST[0] or height < SMALLEST[1]:
+            return ScreenPlan({"header": too_small(width, height)}, {}, {"header": Box(0, 0, width, height)})
+        if self.asks is not None:
+            return self._asking(self.asks, width, height)
+        if self.choice.presenting:
+            return self._presenting(width, height)
+        cursor, header = self.cursor, header_rows(self.cursor, width)
+        needed = needed_rows(cursor, self._notes(), width, self._goes_without_saying)
+        frame = Frame(header=len(header), why=why_height(height, len(needed)))
+        shown = self._chosen(width, height, frame)
+        panes = arrange(width, height, shown.panes, frame, self.choice.zoomed, shown.shrunk)
+        keys = footer_row(width, bool(cursor.breakpoints or self.lesson.rows), self.leaving, bool(cursor.playing))
+        footer = line((self.label, "keycap")) if self.label else keys
+        bars = {"header": header, "why": why_rows(cursor, needed, width, frame.why), "footer": [footer]}
+        around = _boxes_around(width, height, frame, len(self.label))
+        return ScreenPlan(bars, panes, {f"pane{number}": box for number, box in panes.items()} | around)
+
+    def _asking(self, asked: Prediction, width: int, height: int) -> ScreenPlan:
+        """The steps alone above an open question."""
+        header = header_rows(self.cursor, width)
+        frame = question_frame(asked, width, height, len(header))
+        panes = arrange(width, height, (), frame, STEPS)
+        bars = {"header": header, "why": [question_note()], "footer": [line()]}
+        boxes = {f"pane{number}": box for number, box in panes.items()}
+        return ScreenPlan(bars, panes, boxes | _boxes_around(width, height, frame, 0))
+
+    def _presenting(self, width: int, height: int) -> ScreenPlan:
+        """The sentence and two panes, for an audience."""
+        cursor = self.cursor
+        header = [presenter_header(cursor.trace, position(cursor), width)]
+        room = text_width(width)
+        notes = [*self.lesson.rows, *([] if self.note is None else [self.note])]
+        sentence = needed_rows(cursor, notes, room, self.lesson.alone)[: max(height // 3, 1)]
+        panes = [self.choice.zoomed] if self.choice.zoomed else [STEPS, self._second]
+        placed = presenter_boxes(width, height, len(header), len(sentence), panes)
+        boxes = {f"pane{number}": box for number, box in placed.items()}
+        boxes |= {"header": Box(0, 0, width, 1), "why": sentence_box(width, 1, len(sentence))}
+        boxes["prompt"] = Box(len(self.label), height - 1, width - len(self.label), 1)
+        bars = {"header": header, "why": sentence}
+        if self.label:
+            bars["footer"], boxes["footer"] = [line((self.label, "keycap"))], Box(0, height - 1, len(self.label), 1)
+        return ScreenPlan(bars, placed, boxes, presenting=True)
+
+    @property
+    def _second(self) -> int:
+        trace, at = self.cursor.trace, self.cursor.at
+        return second_pane(
+            order(trace[at], self.choice.own(trace[at])), lambda pane: nothing(pane, trace, at) is not None
+        )
+
+    def _chosen(self, width: int, height: int, frame: Frame) -> Shown:
+        """The panes that the step needs and the reader wants, as far as there is room."""
+        trace, at = self.cursor.trace, self.cursor.at
+        own = self.choice.own(trace[at])
+        wanted = order(trace[at], own)
+        return chosen(wanted, width, height, frame, lambda pane: nothing(pane, trace, at) is not None, own)
+
+    @property
+    def _is_opening(self) -> bool:
+        """Whether nothing has been done yet, or all of it was taken back."""
+        return self.note is None and self.cursor.at == self.opened_at
+
+    @property
+    def _goes_without_saying(self) -> bool:
+        """Whether the sentence of the step is left out: that a line is reached, or where a lesson is about no step."""
+        return self.lesson.alone or (self._is_opening and isinstance(self.cursor.trace[self.cursor.at], SourceLine))
+
+    def _notes(self) -> list[Line]:
+        if self.lesson.rows:
+            return [*([] if self.note is None else [self.note]), *self.lesson.rows]
+        if self._is_opening and self.cursor.ahead is None:
+            return first_notes(self.cursor.trace, self.cursor.at)
+        return [] if self.note is None else [self.note]
+
+
+def _boxes_around(width: int, height: int, frame: Frame, label: int) -> dict[str, Box]:
+    """The boxes of the bars; a label of so many cells leaves the rest of its row to the prompt."""
+    bottom = height - frame.footer
+    return {
+        "header": Box(0, 0, width, frame.header),
+        "why": Box(0, frame.header, width, frame.why),
+        "footer": Box(0, bottom, label or width, frame.footer),
+        "prompt": Box(label, bottom, width - label, frame.footer),
+    }
+
+
+def too_small(width: int, height: int) -> list[Line]:
+    """What a terminal shows in which the stepper has no room."""
+    text = f"The terminal is {width}x{height}, the stepper needs {SMALLEST[0]}x{SMALLEST[1]}"
+    return wrap(line((text, "warning")), max(width, 1))

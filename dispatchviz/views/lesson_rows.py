@@ -1,0 +1,70 @@
+"""A lesson's passage as rows, for the stepper and the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.keymap import key_of
+from dispatchviz.views.layout.lesson_text import Said
+from dispatchviz.views.session import Session
+from dispatchviz.views.text.styled_line import Line, Span, line
+
+if TYPE_CHECKING:
+    from dispatchviz.lessons.guide import Guide
+
+NEXT, BACK = "move('resume')", "move('resume_back')"
+
+
+_CODE = re.compile(r"(`[^`]+`)")
+
+
+def page_end(guide: Guide, score: str) -> str:
+    """The same for who reads the lesson as a page, and may have neither the next one nor a terminal."""
+    back = f"{key_of(BACK).first} goes back through it; every step is open: {key_of(INTO).first} takes the next one."
+    if not guide.after:
+        return f" That was the lesson.{score} {back}"
+    after = (
+        f"The next one is {guide.after}: ask whoever gave you this page, or make it with dispatchviz, in a terminal:"
+    )
+    return f" That was the lesson.{score} {back} {after} dispatchviz lesson {guide.after} -o {guide.after}.html"
+
+
+INTO = "move('into')"
+
+
+def said(session: Session, cursor: Cursor) -> Said:
+    """What the lesson says where the reader is; while the reader looks elsewhere how to come back."""
+    guide = session.guide
+    if guide is None:
+        return Said()
+    if cursor.at != guide.place.step:
+        return Said((line((f" {key_of(NEXT).first}", "keycap"), (" goes on with the lesson", "dim")),))
+    return Said(tuple(_said(guide)), alone=guide.is_aside)
+
+
+def _said(guide: Guide) -> Iterator[Line]:
+    passage = guide.place.passage
+    head = " · ".join(filter(None, (passage.phase, f"{guide.at + 1} of {len(guide.places)}")))
+    more = (f"  {key_of(NEXT).first} goes on", "dim") if guide.at + 1 < len(guide.places) else ("", "")
+    title = f"{guide.lesson.title}  " if guide.at == 0 else ""
+    yield line((f" {title}", "bold"), (head, "hint"), more)
+    for paragraph in passage.text.split("\n\n"):
+        yield from _paragraph(paragraph)
+
+
+def _paragraph(text: str) -> Iterator[Line]:
+    """Its lines as one, unless they are a list or code."""
+    lines = text.split("\n")
+    if any(each.startswith(("- ", "    ", "* ")) for each in lines):
+        yield from (line(" ", *_spans(each), indent=3) for each in lines)
+    elif text:
+        yield line(" ", *_spans(" ".join(lines)), indent=1)
+
+
+def _spans(text: str) -> Iterator[Span]:
+    """Code in a colour of its own, without its backticks."""
+    for part in _CODE.split(text):
+        yield (part[1:-1], "keycap") if part.startswith("`") and len(part) > 1 else (part, "")

@@ -1,0 +1,128 @@
+"""The call stack at a step: the user's own frames on top, then PyTorch's by its names; the running function last.
+
+The short one leaves out what is the same in every call. The whole one has all functions, each with its file and whether
+it is generated, or folds what is the same; below the running function stands what that is known to call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.call_roles import YOURS
+from dispatchviz.explain.calls.call_stack import Frame, call_stack
+from dispatchviz.explain.calls.folded_frames import folded
+from dispatchviz.explain.calls.whole_stack import called_below, whole_stack
+from dispatchviz.views.cursor.cursor_state import ShownStack
+from dispatchviz.views.text.styled_line import PATH, Line, line
+
+WIDE = 60
+"""From this width on a frame's role stands beside it."""
+
+LONGEST_ROLE = 20
+
+TITLES: Mapping[ShownStack, str] = {
+    "short": "",
+    "folded": "whole stack, folded by role",
+    "whole": "whole stack",
+}
+"""What the pane is called besides, in the order in which one key goes through them."""
+
+
+def rows(trace: Trace, at: int, width: int) -> list[Line]:
+    """A row per frame; a click goes to the step that entered it."""
+    return frame_rows(call_stack(trace, at), width)
+
+
+def rows_as(how: ShownStack, trace: Trace, at: int, width: int) -> list[Line]:
+    """The short stack, or the whole one."""
+    return rows(trace, at, width) if how == "short" else whole_rows(trace, at, width, how == "folded", exact=False)
+
+
+def whole_rows(trace: Trace, at: int, width: int, fold: bool = False, exact: bool = True) -> list[Line]:
+    """Every function, with what each does besides, and what the last is known to call.
+
+    ``exact``: files with all their folders, on a line of their own where there is no room beside the function; else
+    folders are cut first.
+    """
+    frames = whole_stack(trace, at)
+    below = called_below(trace, at, frames)
+    return listed_rows(folded(frames) if fold else frames, below, width, exact)
+
+
+def listed_rows(shown: Sequence[Frame], below: Sequence[Frame], width: int, exact: bool = True) -> list[Line]:
+    """The same of any stack; frames that know their library stand below its name, where that changes."""
+    if not shown:
+        return [NOTHING]
+    roles = _roles((*shown, *below), width)
+    found, library = list[Line](), ""
+    for depth, frame in enumerate((*shown, *below)):
+        sign = HERE if depth == len(shown) - 1 else BELOW if depth >= len(shown) else AROUND
+        if frame.library and frame.library != library:
+            library = frame.library
+            found.append(line((f"in {library}", "dim")))
+        row = _frame(frame, roles, sign, True)
+        found += [*_with_file(frame, row, _column(roles), width, exact), *_notes(frame, roles)]
+    return found
+
+
+def _with_file(frame: Frame, row: Line, column: int, width: int, exact: bool) -> list[Line]:
+    """The file is on a line of its own where its name would be cut, or, if it is to be exact, its folders."""
+    if not frame.file:
+        return [replace(row, cut=False, indent=column)]
+    least = frame.file if exact else f"…/{frame.file.rpartition('/')[2]}"
+    if row.width <= width or row.width - len(frame.file) + len(least) <= width:
+        return [row]
+    key = f"{frame.seq} {frame.title} file"
+    below = line(" " * column, (frame.file, PATH), key=key, indent=column, cut=not exact)
+    return [replace(row, spans=row.spans[:-2], cut=not exact, indent=column), below]
+
+
+def _column(roles: int) -> int:
+    """Where what stands below a frame begins."""
+    return roles + 4 if roles else 4
+
+
+HERE, BELOW, AROUND = "▶ ", "↓ ", "  "
+"""The running function; what it is known to call; what is around it."""
+
+NOTHING = line(("No call is running at this step.", "dim"))
+
+
+def frame_rows(frames: Sequence[Frame], width: int) -> list[Line]:
+    """The same of any stack."""
+    if not frames:
+        return [NOTHING]
+    roles = _roles(frames, width)
+    return [_frame(frame, roles, HERE if frame is frames[-1] else AROUND) for frame in frames]
+
+
+def _roles(frames: Sequence[Frame], width: int) -> int:
+    """The width of the column of roles."""
+    return min(max(len(frame.role) for frame in frames), LONGEST_ROLE) if width >= WIDE else 0
+
+
+def _notes(frame: Frame, roles: int) -> list[Line]:
+    if not frame.note:
+        return []
+    column = _column(roles)
+    return [line(" " * column, (frame.note, "dim"), indent=column, key=f"{frame.seq} {frame.title} note")]
+
+
+def _frame(frame: Frame, roles: int, sign: str, says_written: bool = False) -> Line:
+    here = sign == HERE
+    weight = "bold" if here else "program" if frame.role == YOURS else "dim" if sign == BELOW else ""
+    return line(
+        (sign, "focus"),
+        (f"{frame.role:<{roles}.{roles}}  " if roles else "", "dim"),
+        (frame.title, weight),
+        (f"  {frame.written}" if says_written and frame.written else "", "dim"),
+        "  " if frame.file else "",
+        (frame.file, PATH),
+        key=f"{frame.seq} {frame.title}",
+        goto=frame.seq,
+        here=here,
+        cut=True,
+    )

@@ -1,0 +1,91 @@
+"""The graph task, member by member, and ``exec_info_``: which Nodes run, and what decided that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.engine.exec_info import ExecInfo, ExecInfoTable, Verdict, exec_info_at
+from dispatchviz.explain.graph.engine.graph_task import GRAPH_TASK, TaskMember, graph_task_card
+from dispatchviz.explain.things.thing import NodeThing
+from dispatchviz.explain.trace_index.display_names import node_title
+from dispatchviz.views.panes.engine.section import FEW, MANY, Section, more
+from dispatchviz.views.text.styled_line import Line, line
+
+GROUPS: dict[Verdict, tuple[str, str]] = {
+    "requested": ("requested: needed_ is set", "name"),
+    "captured": ("captured: their gradients are requested", "name"),
+    "topological_nr": ("not run: below min_topo_nr", "removed"),
+    "should_execute": ("not run: no path leads on to what is requested", "removed"),
+    "leads on": ("needed_: an edge leads on to one that should execute", "name"),
+}
+"""What became of a Node, and the role of its name."""
+
+
+def graph_task_section(trace: Trace, at: int, is_open: bool) -> Section:
+    """What PyTorch's struct holds."""
+    members = graph_task_card(trace, at)
+    known = {member.name: member for member in members}
+    said = f"outstanding_tasks_ {known['outstanding_tasks_'].value}, keep_graph_ {known['keep_graph_'].value}"
+    return Section("Graph task", ((said, ""),), lambda: _members(members), is_open, known["keep_graph_"].goto)
+
+
+def _members(members: list[TaskMember]) -> Iterator[Line]:
+    yield line((f"  {GRAPH_TASK}", "dim"))
+    yield from (_member(member) for member in members if member.value)
+    yield line(("  no event tells of:", "dim"))
+    yield from (_member(member) for member in members if not member.value)
+
+
+def _member(member: TaskMember) -> Line:
+    value = ((f"  {member.value}", ""),) if member.value else ()
+    return line("  ", (member.name, "name"), *value, (f"  {member.purpose}", "dim"), goto=member.goto, indent=4)
+
+
+def exec_info_section(trace: Trace, at: int, is_open: bool) -> Section | None:
+    """None where every Node that is reached runs."""
+    table = exec_info_at(trace, at)
+    if table is None:
+        return None
+    away = len(table.nodes["topological_nr"]) + len(table.nodes["should_execute"]) + table.unvisited
+    said = f"{_count(table)} run, {len(table.nodes['captured'])} captured, {away} not run"
+    return Section("exec_info_", ((said, ""),), lambda: _table(trace, table, at), is_open, table.seq)
+
+
+def _count(table: ExecInfoTable) -> int:
+    return len(table.nodes["requested"]) + len(table.nodes["leads on"])
+
+
+def _table(trace: Trace, table: ExecInfoTable, at: int) -> Iterator[Line]:
+    yield from _minimum(table)
+    for verdict, (said, role) in GROUPS.items():
+        nodes = table.nodes[verdict]
+        if nodes:
+            shown = FEW if verdict == "leads on" else MANY
+            yield line((f"  {said}", "dim"))
+            for entry in table.entries(trace, verdict, shown):
+                yield _entry(trace, table, entry, role, at)
+            yield from more(len(nodes) - shown)
+
+
+def _minimum(table: ExecInfoTable) -> Iterator[Line]:
+    """What one comparison leaves out."""
+    said = "the smallest topological_nr requested: from a Node below it no path leads there"
+    yield line(("  min_topo_nr", "name"), f"  {table.min_topo_nr}", (f"  {said}", "dim"), indent=4)
+    if table.unvisited:
+        behind = f"{table.unvisited:,} more behind what is below it: left out by one comparison, nobody walks there"
+        yield line((f"  {behind}", "dim"), indent=4)
+
+
+def _entry(trace: Trace, table: ExecInfoTable, entry: ExecInfo, role: str, at: int) -> Line:
+    number = f"topological_nr {entry.topological_nr}"
+    if entry.topological_nr < table.min_topo_nr and not entry.should_execute:
+        number += f" < {table.min_topo_nr}"
+    where = "" if entry.reached else ", not in this graph"
+    return line("    ", (node_title(trace, entry.node, at), role), (f"  {number}{_taken(entry)}{where}", "dim"),
+                goto=table.seq, about=NodeThing(entry.node), cut=True)  # fmt: skip
+
+
+def _taken(entry: ExecInfo) -> str:
+    """Which result of ``grad`` each capture becomes."""
+    return "".join(f", input {input_nr} is result {position}" for input_nr, position in entry.captures)

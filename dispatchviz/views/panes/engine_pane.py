@@ -1,0 +1,129 @@
+"""The engine: the Node that runs, the ready queues in order, who waits for how many gradients, what does not run.
+
+Sections that the step is not about are folded to a line; the plain view has all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.engine_state import EngineState, engine_state
+from dispatchviz.explain.graph.graph_history import history
+from dispatchviz.explain.sentences.rules.knowledge import is_live, unseen
+from dispatchviz.views.panes.engine.buffer_rows import leaf_rows, waiting_rows
+from dispatchviz.views.panes.engine.nested_rows import callbacks_section, nested_section, streams_section
+from dispatchviz.views.panes.engine.queue_rows import queue_rows
+from dispatchviz.views.panes.engine.running_rows import running_rows
+from dispatchviz.views.panes.engine.section import Section, in_view, section_lines
+from dispatchviz.views.panes.engine.task_rows import exec_info_section, graph_task_section
+from dispatchviz.views.panes.next_event import not_yet
+from dispatchviz.views.text.styled_line import Line, line
+
+NESTED, RUNS, LEAF, QUEUES, BUFFERS = "nested", "runs", "leaf", "queues", "buffers"
+EXEC_INFO, CALLBACKS, STREAMS, TASK = "exec_info", "callbacks", "streams", "task"
+
+SUBJECTS: dict[type[ev.Event], str] = {
+    ev.BackwardStarted: TASK,
+    ev.DependenciesCounted: BUFFERS,
+    ev.ExecInfoPopulated: EXEC_INFO,
+    ev.NodeQueued: QUEUES,
+    ev.NodeStarted: RUNS,
+    ev.FormulaSkipped: RUNS,
+    ev.NodeFinished: RUNS,
+    ev.DependencyMet: BUFFERS,
+    ev.GradientBuffered: BUFFERS,
+    ev.GradientAccumulated: LEAF,
+    ev.GradientCaptured: EXEC_INFO,
+    ev.NodeSkipped: EXEC_INFO,
+    ev.FinalCallbackQueued: CALLBACKS,
+    ev.FinalCallbackCalled: CALLBACKS,
+    ev.StreamChanged: STREAMS,
+    ev.StreamEventRecorded: STREAMS,
+    ev.StreamWaited: STREAMS,
+    ev.MemoryUsedOnStream: STREAMS,
+    ev.BackwardFinished: TASK,
+}
+"""The section that a step is about."""
+
+
+def rows(trace: Trace, at: int, width: int) -> list[Line]:
+    """The engine within the backward pass around a step, every section unfolded; or when there will be one."""
+    return rows_as(trace, at, whole=True)
+
+
+def rows_as(trace: Trace, at: int, whole: bool) -> list[Line]:
+    """All sections unfolded; or those alone that the step is about, which come first then."""
+    state = engine_state(trace, at)
+    if state is None:
+        return [not_yet(trace, at, ev.BackwardStarted, "No backward pass runs here")]
+    if is_live(trace.header):
+        return [
+            _live_head(state),
+            *running_rows(trace, state.running, at, False),
+            *leaf_rows(trace, at),
+            *unseen_rows(),
+        ]
+    subject = subject_of(trace, at)
+    parts = list(_parts(trace, state, at, subject, whole))
+    if not whole:
+        parts.sort(key=lambda part: (RUNS, subject).index(part[0]) if part[0] in (RUNS, subject) else 2)
+    return [_head(state), *(row for name, part in parts for row in in_view(part, name == subject))]
+
+
+def subject_of(trace: Trace, at: int) -> str:
+    """The section that a step is about; of the first step of a pass within another one that there are two."""
+    event = trace[at]
+    if isinstance(event, ev.BackwardStarted) and event.depth:
+        return NESTED
+    return SUBJECTS.get(type(event), "")
+
+
+def _parts(
+    trace: Trace, state: EngineState, at: int, subject: str, whole: bool
+) -> Iterator[tuple[str, Iterable[Line]]]:
+    """The sections from top to bottom."""
+
+    def full(name: str) -> bool:
+        return whole or name == subject
+
+    backward, node = history(trace).backwards[state.started.seq], state.running
+    yield NESTED, _lines(nested_section(trace, at, full(NESTED)))
+    yield RUNS, running_rows(trace, node, at, full(RUNS))
+    yield LEAF, leaf_rows(trace, at)
+    yield QUEUES, queue_rows(trace, at, full(QUEUES))
+    yield BUFFERS, waiting_rows(trace, state, at, full(BUFFERS))
+    yield EXEC_INFO, _lines(exec_info_section(trace, at, full(EXEC_INFO)))
+    yield CALLBACKS, _lines(callbacks_section(trace, backward, at, full(CALLBACKS)))
+    yield STREAMS, _lines(streams_section(trace, backward, node, at, full(STREAMS)))
+    yield TASK, section_lines(graph_task_section(trace, at, full(TASK)))
+
+
+def _lines(section: Section | None) -> Iterable[Line]:
+    return () if section is None else section_lines(section)
+
+
+def _live_head(state: EngineState) -> Line:
+    """Of an installed PyTorch: how many Nodes there are to run is not seen."""
+    started = state.started
+    kind = "backward" if started.accumulate else "grad"
+    depth = f", depth {started.depth}" if started.depth else ""
+    keeps = "keeps the graph" if started.keep_graph else "frees the graph"
+    ran = f"{state.ran} Node{'' if state.ran == 1 else 's'} started"
+    return line((kind, "bold"), (f"{depth}  {ran}  {keeps}", "dim"), key="ran", value=ran, goto=started.seq, cut=True)
+
+
+def unseen_rows() -> list[Line]:
+    """What the model has here, and an installed PyTorch does not show."""
+    kinds = (ev.NodeQueued, ev.GradientBuffered, ev.FormulaSkipped, ev.NodeFinished)
+    return [line((unseen(kind), "dim")) for kind in kinds]
+
+
+def _head(state: EngineState) -> Line:
+    started = state.started
+    kind = "backward" if started.accumulate else "grad"
+    depth = f", depth {started.depth}" if started.depth else ""
+    keeps = "keeps the graph" if started.keep_graph else "frees the graph"
+    ran = f"{state.ran} of {state.reached} Nodes started" if state.reached else "nothing has been counted yet"
+    return line((kind, "bold"), (f"{depth}  {ran}  {keeps}", "dim"), key="ran", value=ran, goto=started.seq, cut=True)

@@ -1,0 +1,121 @@
+"""The table of the key-set card, laid out to a width: whatever the arguments are called and however many there are, the
+sets that decide and the winner's sign are in it.
+
+The winner's row comes first, then the other keys, highest first. Arguments with the same keys share a column; where the
+table does not fit, columns move closer, and long names lose their middles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from dispatchviz.explain.calls.key_set_card import KeySetCard, Row, State
+from dispatchviz.views.text.line_fitting import shorter
+from dispatchviz.views.text.styled_line import Line, Span, line
+
+SIGNS: dict[str, Span] = {
+    "lit": ("■", "lit"),
+    "dark": ("·", "dark"),
+    "masked": ("×", "removed"),
+    "won": ("■", "winner"),
+}
+"""How the state of a key in a set is drawn."""
+
+HEADS = {"included": "incl", "excluded": "excl", "effective": "left", "passed on": "left"}
+"""Sets' names, short enough for the head of a column; the full ones are below the table."""
+
+LONGEST_HEAD = 9
+
+
+class Layout(NamedTuple):
+    """A way to lay the table out."""
+
+    gap: int
+    """Cells between columns."""
+    wins: str
+    """The end of the winner's row."""
+
+
+LAYOUTS = (Layout(2, "◀ wins"), Layout(1, "◀ wins"), Layout(1, "◀"))
+"""The ways, best first."""
+
+
+class _Set(NamedTuple):
+    """A column."""
+
+    head: str
+    cells: tuple[State, ...]
+
+
+def table(card: KeySetCard, width: int) -> list[Line]:
+    """Heads and keys."""
+    names, sets = [column.name for column in card.columns], _sets(card)
+    for layout in LAYOUTS:
+        room = width - _width(sets, layout)
+        if room >= max(map(len, names), default=0):
+            break
+    name_width = max(min(max(map(len, names), default=0), room), 1)
+    margin = " " * (name_width + layout.gap)
+    heads = (" " * layout.gap).join(each.head for each in sets)
+    order = sorted(range(len(names)), key=lambda at: not _wins(card, at))
+    return [line((margin + heads, "dim"), cut=True), *(_row(card, at, sets, layout, name_width) for at in order)]
+
+
+def _wins(card: KeySetCard, at: int) -> bool:
+    """Whether a column of the card is the key that wins."""
+    return card.rows[-1].cells[at] == "won" and not card.columns[at].backend
+
+
+def _width(sets: Sequence[_Set], layout: Layout) -> int:
+    """Cells that the table takes besides the names of its keys."""
+    return sum(len(each.head) + layout.gap for each in sets) + layout.gap + len(layout.wins)
+
+
+def _sets(card: KeySetCard) -> list[_Set]:
+    """The columns, without the last row of the card, which is the winner."""
+    arguments, rest = card.rows[: card.arguments], card.rows[card.arguments : -1]
+    return [*_folded(arguments), *(_Set(_head(row.title), row.cells) for row in rest)]
+
+
+def _folded(arguments: Sequence[Row]) -> Iterator[_Set]:
+    """A column for all arguments with the same keys."""
+    groups: dict[tuple[State, ...], list[str]] = {}
+    for row in arguments:
+        groups.setdefault(row.cells, []).append(_name(row.title))
+    for cells, names in groups.items():
+        listed = ", ".join(dict.fromkeys(names))
+        yield _Set(listed if len(listed) <= LONGEST_HEAD else _many(names), cells)
+
+
+def _many(names: Sequence[str]) -> str:
+    return _head(names[0]) if len(names) == 1 else f"{len(names)} tensors"
+
+
+def _row(card: KeySetCard, at: int, sets: Sequence[_Set], layout: Layout, name_width: int) -> Line:
+    column, won = card.columns[at], card.rows[-1].cells[at] == "won"
+    signs: list[Span] = []
+    for each in sets:
+        sign, role = SIGNS["won" if won and each.cells[at] == "lit" else each.cells[at]]
+        signs.append((f"{sign:<{len(each.head) + layout.gap}}", role))
+    role = "winner" if won else "dim" if column.backend else "key" if sets[-1].cells[at] == "lit" else "dark"
+    name = f"{shorter(column.name, name_width):<{name_width}}{' ' * layout.gap}"
+    *before, (last, role_of_last) = signs
+    wins = _wins(card, at)
+    end = (layout.wins if wins else "", "winner")
+    last = last.rstrip() + " " * layout.gap
+    return line((name, role), *before, (last, role_of_last), end, key=column.name, here=wins, cut=True)
+
+
+def _name(title: str) -> str:
+    """An argument's name, without the parameter's."""
+    return title.rpartition(" = ")[2]
+
+
+def _head(title: str) -> str:
+    """A set's name, short enough for the head of a column."""
+    if title.startswith("received by "):
+        return "received"
+    if title.startswith("& "):
+        return "mask"
+    return HEADS.get(title, shorter(_name(title), LONGEST_HEAD))

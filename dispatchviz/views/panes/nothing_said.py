@@ -1,0 +1,108 @@
+"""Which panes have nothing to say at a step, and when they will: what stands in the title of a pane that shrinks to it.
+
+Asked for every pane at every step before one is laid out, so each answer is a bisection or a walk outwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.structured_call import structured_call
+from dispatchviz.explain.moment.thread_state import thread_state
+from dispatchviz.explain.sentences.rules.knowledge import is_unseen
+from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
+from dispatchviz.views.layout.pane_layout import (
+    CELL,
+    ENGINE,
+    GRAPH,
+    KEYS,
+    NODE,
+    OUTPUT,
+    STRUCTURED,
+    TABLE,
+    TENSORS,
+    THREAD,
+)
+from dispatchviz.views.panes.next_event import next_step
+from dispatchviz.views.text.styled_line import Line, line
+
+
+def nothing(pane: int, trace: Trace, at: int) -> Line | None:
+    """What the title says instead; None if the pane has something to show."""
+    asked = EMPTY.get(pane)
+    return None if asked is None else asked(trace, at)
+
+
+def _no_dispatch(trace: Trace, at: int) -> Line | None:
+    if at_or_around(trace, at, ev.Dispatched) is not None:
+        return None
+    return _next(trace, at, ev.Dispatched, "no dispatch here")
+
+
+def _no_graph(trace: Trace, at: int) -> Line | None:
+    return None if _happened(trace, at, ev.NodeCreated) else _next(trace, at, ev.NodeCreated, "none yet")
+
+
+def _no_node(trace: Trace, at: int) -> Line | None:
+    from dispatchviz.explain.graph.node.node_of_step import node_of_step  # with the pane, not for the first paint
+
+    return None if node_of_step(trace, at) is not None else _next(trace, at, ev.NodeCreated, "no Node here")
+
+
+def _no_backward(trace: Trace, at: int) -> Line | None:
+    if at_or_around(trace, at, ev.BackwardStarted) is not None:
+        return None
+    return _next(trace, at, ev.BackwardStarted, "no backward here")
+
+
+def _no_output(trace: Trace, at: int) -> Line | None:
+    return None if _happened(trace, at, ev.Printed) else _next(trace, at, ev.Printed, "nothing printed yet")
+
+
+def _no_tensor(trace: Trace, at: int) -> Line | None:
+    return None if _happened(trace, at, ev.TensorCreated) else _next(trace, at, ev.TensorCreated, "none yet")
+
+
+def _not_structured(trace: Trace, at: int) -> Line | None:
+    if is_unseen(trace.header, ev.MetaEntered):
+        return line(("not seen in a release build", "dim"))
+    if structured_call(trace, at) is not None:
+        return None
+    return _next(trace, at, ev.MetaEntered, "no structured kernel here")
+
+
+def _plain_thread(trace: Trace, at: int) -> Line | None:
+    if not thread_state(trace, at).is_plain:
+        return None
+    if is_unseen(trace.header, ev.GradModeChanged):
+        return line(("no guard was derived; switches are not seen", "dim"))
+    return line(("grad mode on, no guards, no modes", "dim"))
+
+
+def _happened(trace: Trace, at: int, kind: type[ev.Event]) -> bool:
+    steps = trace.steps_of(kind)
+    return len(steps) > 0 and steps[0] <= at
+
+
+def _next(trace: Trace, at: int, kind: type[ev.Event], what: str) -> Line:
+    step = next_step(trace, at, kind)
+    if step is None:
+        return line((f"{what}, none follows", "dim"))
+    return line((f"{what}, next at step ", "dim"), (str(step), "keycap"), goto=step)
+
+
+EMPTY: dict[int, Callable[[Trace, int], Line | None]] = {
+    KEYS: _no_dispatch,
+    CELL: _no_dispatch,
+    TABLE: _no_dispatch,
+    GRAPH: _no_graph,
+    NODE: _no_node,
+    ENGINE: _no_backward,
+    OUTPUT: _no_output,
+    TENSORS: _no_tensor,
+    STRUCTURED: _not_structured,
+    THREAD: _plain_thread,
+}
+"""Panes that may have nothing to say; the others always have."""

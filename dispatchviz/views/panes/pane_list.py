@@ -1,0 +1,55 @@
+"""The panes beside the steps, by number: the title of each, and the module whose ``rows`` makes its lines.
+
+The modules are loaded when the first screen has been painted: the reader sees it that much sooner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.views.layout.pane_layout import (
+    CALLS,
+    CELL,
+    ENGINE,
+    GRAPH,
+    KEYS,
+    NODE,
+    OUTPUT,
+    SOURCE,
+    STRUCTURED,
+    TABLE,
+    TENSORS,
+    THREAD,
+)
+from dispatchviz.views.text.styled_line import Line
+
+Rows = Callable[[Trace, int, int], list[Line]]
+"""The lines of a pane: of a trace, as of a step, for so many cells. Lines that are longer are wrapped or cut later."""
+
+PANES = {
+    KEYS: ("Key set", "key_set_pane"),
+    CELL: ("Table cell", "cell_pane"),
+    CALLS: ("Calls", "calls_pane"),
+    SOURCE: ("Source", "source_pane"),
+    GRAPH: ("Backward graph", "graph_pane"),
+    THREAD: ("Thread state", "thread_pane"),
+    TENSORS: ("Tensors", "tensors_pane"),
+    ENGINE: ("Engine", "engine_pane"),
+    OUTPUT: ("Output", "output_pane"),
+    STRUCTURED: ("Structured kernel", "structured_pane"),
+    TABLE: ("Operator table", "table_pane"),
+    NODE: ("Node", "node_pane"),
+}
+"""Number to title and module of this folder."""
+
+
+def rows_of(module: str) -> Rows:
+    """The function that makes a pane's rows; loads its module when it is first called."""
+
+    def rows(trace: Trace, at: int, width: int) -> list[Line]:
+        made: list[Line] = import_module(f"dispatchviz.views.panes.{module}").rows(trace, at, width)
+        return made
+
+    return rows

@@ -1,0 +1,109 @@
+"""The source at a step: the program with the line that runs, the Python that runs below it, the operator in yaml."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.codegen.codegen_card import Entry, entries_of
+from dispatchviz.explain.codegen.operator_at_step import running_operator
+from dispatchviz.explain.locations.source_view import SourceView, source_at
+from dispatchviz.views.text.code_colours import highlighted
+from dispatchviz.views.text.long_text import cut_text
+from dispatchviz.views.text.styled_line import Line, Span, line
+
+AROUND = 2
+"""Lines of the program above and below the one that runs, when the code below it needs the room."""
+
+FAR = 100
+"""The same when there is no such code: of a long program nobody needs all at each step."""
+
+
+def rows(trace: Trace, at: int, width: int) -> list[Line]:
+    """Both sources; the line to look at is the innermost one that is known."""
+    return view_rows(source_at(trace, at), running_operator(trace, at))
+
+
+def view_rows(view: SourceView, operator: str) -> list[Line]:
+    """The same of a view, with the operator whose entries stand below it."""
+    below = _running(view)
+    program = _program(view, narrow=bool(below))
+    return [*program, *_callers(view), *below, *_entries(operator)] or [
+        line(("The trace has no source text for this step.", "dim"))
+    ]
+
+
+def _program(view: SourceView, narrow: bool) -> list[Line]:
+    if not view.lines:
+        return [_head(view.file, view.line)] if view.file else []
+    around = AROUND if narrow else FAR
+    first, last = max(1, view.line - around), min(len(view.lines), view.line + around)
+    code = highlighted(_cut(view.lines))[first - 1 : last]
+    return [_head(view.file, view.line), *_numbered(code, first, view.line, 0 if narrow else view.line)]
+
+
+@lru_cache(maxsize=16)
+def _cut(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Lines as far as they are coloured; a table of numbers in one line takes half a second."""
+    return tuple(map(cut_text, lines))
+
+
+def _callers(view: SourceView) -> list[Line]:
+    """From where the function was called; a click goes there."""
+    return [
+        line(
+            ("called from ", "dim"),
+            (_location(caller), "name"),
+            (f"  line {caller.line}", "dim"),
+            goto=caller.seq,
+            cut=True,
+        )
+        for caller in view.called_from
+    ]
+
+
+def _location(caller: ev.SourceLine) -> str:
+    return f"{caller.function} in {caller.file}" if caller.function else caller.file
+
+
+def _running(view: SourceView) -> list[Line]:
+    if not view.running_lines:
+        return []
+    code = highlighted(_cut(view.running_lines))
+    here = view.running_line or view.running_first
+    head = _head(view.running, view.running_line, view.kernel)
+    return [head, *_numbered(code, view.running_first, view.running_line, here)]
+
+
+def _entries(operator: str) -> list[Line]:
+    """What the code generators read about an operator: where its kernels are named, and its derivative."""
+    if not operator.startswith("aten::"):
+        return []
+    return [row for entry in entries_of(operator.removeprefix("aten::")) for row in _entry(entry)]
+
+
+def _entry(entry: Entry) -> list[Line]:
+    head = line((entry.here.file, "name"), (f"  line {entry.here.line}  {entry.role}", "dim"), cut=True)
+    return [head, *(line("  ", (cut_text(text), ""), indent=6) for text in entry.here.text.splitlines())]
+
+
+def load() -> None:
+    """Reads the yaml files, which takes longer than a step may."""
+    _entries("aten::add.Tensor")
+
+
+def _head(file: str, number: int, kernel: str = "") -> Line:
+    return line((file, "name"), (f"  line {number}" if number else "", "dim"), (f"  {kernel}", "dim"))
+
+
+def _numbered(code: list[tuple[Span, ...]], first: int, current: int, here: int) -> list[Line]:
+    """Lines with their numbers: ``current`` runs, ``here`` must be in view."""
+    width = len(str(first + len(code) - 1))
+    return [_code(spans, number, width, number == current, number == here) for number, spans in enumerate(code, first)]
+
+
+def _code(spans: tuple[Span, ...], number: int, width: int, current: bool, here: bool) -> Line:
+    margin = ("▶ " if current else "  ", "focus"), (f"{number:>{width}} ", "" if current else "dim")
+    text = tuple((part, f"new:{role}" if current else role) for part, role in spans)
+    return line(*margin, *text, indent=width + 7, here=here, shaded=current)

@@ -1,0 +1,193 @@
+"""The rows of the step list: lines of the program, turns, calls and what is in them, as a tree; hits as a list.
+
+Not here: the texts of a row (``explain/outline/row_texts.py``), the list that scrolls (``widgets/step_list.py``).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from rich.cells import cell_len
+
+from dispatchviz.core.record.events import SourceLine
+from dispatchviz.explain.outline.levels import ALL
+from dispatchviz.explain.outline.line_rows import RowKind
+from dispatchviz.explain.outline.outline import Outline
+from dispatchviz.explain.outline.row_texts import Texts, heading, row_texts
+from dispatchviz.explain.outline.visible_rows import Row
+from dispatchviz.explain.sentences.event_groups import group, sign
+from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.foundation.english import shortened
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.text.styled_line import Line, Span, line
+
+HIDDEN: Span = ("?", "hint")
+"""What the reader is asked for first (``predictions``)."""
+
+WIDE = 64
+"""From this width on a level is indented by two cells instead of one, and what happened stands in a column."""
+
+COLUMN = 48
+"""Where that column begins at most."""
+
+GAP = "   "
+
+SHORTEST = 12
+"""Cells that the text of a row always keeps; the rest of its half is for what happened in it."""
+
+
+def step_row(cursor: Cursor, number: int, width: int, short: bool = False) -> Line:
+    """A row of the list: signs, its place in the tree, what it is, what happened in it (``short``: less kernels)."""
+    at, row = cursor.rows[number], cursor.row_at(number)
+    hits = hits_in(cursor, row)
+    signs: tuple[Span, ...] = (("▶", "focus") if at == cursor.at else _hit(hits), _mark(cursor, row))
+    if cursor.tree is None:
+        return line(*signs, *_listed(cursor, at, width))
+    number_of_step = (_step_number(cursor, at),) if cursor.tree.level == ALL else ()
+    return line(
+        *signs,
+        *number_of_step,
+        *_indent(cursor, row.depth, width),
+        *_in_tree(cursor, cursor.tree, row, at, width, _Extent(hits, short)),
+    )
+
+
+class _Extent(NamedTuple):
+    """What a row tells besides its text."""
+
+    hits: int
+    short: bool
+    """Less of kernels."""
+
+
+HIT = "*"
+"""The sign of a hit of the search."""
+
+
+def hits_in(cursor: Cursor, row: Row) -> int:
+    """How many hits of the search a row stands for: those in it if it is folded."""
+    search, tree = cursor.search, cursor.tree
+    if search is None or not search.query:
+        return 0
+    begin = row.item if tree is None else tree.begin(row.item)
+    if tree is None or row.unfolded:
+        return int(search.matches(begin))
+    return search.between(begin, tree.end(row.item)) or int(search.matches(begin))
+
+
+def _hit(hits: int) -> Span:
+    return (HIT, "hit") if hits else (" ", "")
+
+
+def _in_tree(cursor: Cursor, tree: Outline, row: Row, at: int, width: int, extent: _Extent) -> list[Span]:
+    """A row of the tree behind its indentation."""
+    if cursor.hides(at) and row.item >= 0:
+        return [HIDDEN]
+    (text, role), _ = _texts(tree, row.item)
+    happened = _told(cursor, tree, row, extent)
+    before = _before_text(cursor, tree, row, at, role)
+    begin = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in before)
+    if happened and happened != [HIDDEN] and not extent.short and row.item < 0:
+        text = _half(text, begin, width)
+    weight = "bold" if at == cursor.at else WEIGHT.get(role, "")
+    return [*before, (text, weight), *_happened(happened, begin + cell_len(text), width)]
+
+
+def _told(cursor: Cursor, tree: Outline, row: Row, extent: _Extent) -> list[Span]:
+    """What happened in a row, as far as it may be told; of one that is folded how many hits are in it."""
+    if cursor.hides(tree.end(row.item)):
+        return [HIDDEN]
+    _, found = _texts(tree, row.item)
+    happened = [each for each in found if not extent.short or each[1] != "dim"]
+    if extent.hits and not row.unfolded and tree.has_children(row.item):
+        return [(f"{extent.hits:,} {'hit' if extent.hits == 1 else 'hits'}", "hit"), *happened]
+    return happened
+
+
+def _before_text(cursor: Cursor, tree: Outline, row: Row, at: int, role: str) -> list[Span]:
+    """The sign of a fold, the turns that begin here, the number of a line, the sign of an event."""
+    fold = "▾ " if row.unfolded else "▸ " if tree.has_children(row.item) else "  "
+    heads = [(f"{heading(tree, item)} · ", "dim") for item in _merged(tree, row)]
+    number = f"{_line_number(cursor, at):>2}  " if tree.kind(row.item) is RowKind.STATEMENT else ""
+    mark = f"{sign(cursor.trace[at])} " if row.item >= 0 else ""
+    return [(fold, "dim"), *heads, (number, "dim"), (mark, role)]
+
+
+def _half(text: str, begin: int, width: int) -> str:
+    """A line of the program, which leaves half of the width to what happened in it."""
+    blanks = text[: len(text) - len(text.lstrip())]
+    return blanks + shortened(text, max(width // 2 - begin - len(blanks), SHORTEST))
+
+
+def _happened(happened: list[Span], used: int, width: int) -> list[Span]:
+    """What happened in a row, behind its text: in a column where there is room for one."""
+    if not happened:
+        return []
+    column = min(width * 2 // 5, COLUMN) if width >= WIDE else 0
+    blanks = (" " * max(column - used, len(GAP)), "")
+    return [blanks, *(span for fact in happened for span in (fact, (GAP, "")))]
+
+
+def _merged(tree: Outline, row: Row) -> list[int]:
+    """Turns and calls that are unfolded and whose first row this is."""
+    same = tree.at(tree.begin(row.item))
+    return list(same[: same.index(row.item)]) if row.item in same else []
+
+
+def _line_number(cursor: Cursor, at: int) -> str:
+    event = cursor.trace[at]
+    return str(event.line) if isinstance(event, SourceLine) else "?"
+
+
+@lru_cache(maxsize=2048)
+def _texts(tree: Outline, item: int) -> Texts:
+    return row_texts(tree, item)
+
+
+def _listed(cursor: Cursor, at: int, width: int) -> list[Span]:
+    """A hit of a filter: its number, its depth, its label."""
+    if cursor.hides(at):
+        return [_step_number(cursor, at), HIDDEN]
+    event, here = cursor.trace[at], at == cursor.at
+    role = group(event)
+    return [
+        _step_number(cursor, at),
+        *_indent(cursor, cursor.trace.depths[at], width),
+        (f"{sign(event)} ", role),
+        (label(cursor.trace, at), "bold" if here else WEIGHT.get(role, "")),
+    ]
+
+
+def _step_number(cursor: Cursor, at: int) -> Span:
+    return f"{at:>{len(str(cursor.last_step))}} ", "" if at == cursor.at else "dim"
+
+
+def _mark(cursor: Cursor, row: Row) -> Span:
+    """The sign of a mark in what a row stands for, or of a breakpoint, if one stops there."""
+    tree = cursor.tree
+    begin = row.item if tree is None else tree.begin(row.item)
+    end = begin if tree is None or row.unfolded else tree.end(row.item)
+    marked = any(begin <= step <= end for step in cursor.marks)
+    stops = not marked and any(each.stops_between(cursor.trace, begin, end) for each in cursor.breakpoints)
+    return ("●", "warning") if marked else ("◉", "error") if stops else (" ", "")
+
+
+WEIGHT = {"program": "bold", "error": "error"}
+"""Roles of the label of an event, by its group."""
+
+
+def _indent(cursor: Cursor, depth: int, width: int) -> tuple[Span, Span]:
+    """Blanks for the depth. In the depths of a narrow list the levels that the cursor is far below are cut off."""
+    cut = cells_cut(cursor, width)
+    left = depth * _level(width) - cut
+    return ("‹" if cut else "", "dim"), (" " * (left - bool(cut)), "")
+
+
+def cells_cut(cursor: Cursor, width: int) -> int:
+    """How many cells of indentation are not shown."""
+    return max(0, cursor.row.depth * _level(width) - width // 3)
+
+
+def _level(width: int) -> int:
+    return 2 if width >= WIDE else 1

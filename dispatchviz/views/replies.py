@@ -1,0 +1,79 @@
+"""Short replies to a key, which the stepper and the page both give."""
+
+from __future__ import annotations
+
+from dispatchviz.views.keymap import key_of, pane_key
+from dispatchviz.views.layout.pane_layout import CALLS, ENGINE
+
+NEXT_ERROR = "target('error or warning', True)"
+
+
+def stack_shown(title: str) -> str:
+    """How much of the call stack is shown now."""
+    return f" The Calls pane ({pane_key(CALLS)}) shows the {title or 'short stack'}"
+
+
+def engine_shown(unfolds: bool) -> str:
+    """How much of the engine is."""
+    shown = "all sections" if unfolds else "the sections that the step is about"
+    return f" The Engine pane ({pane_key(ENGINE)}) unfolds {shown}"
+
+
+def no_marks() -> str:
+    """Why there is no list of marks."""
+    return f" No marks yet: {key_of('toggle_mark').first} sets one here"
+
+
+def no_breakpoints() -> str:
+    """Why there is no list of breakpoints."""
+    return f" No breakpoints yet: {key_of('ask_breakpoint').first} sets one"
+
+
+def no_traceback(handled: bool) -> str:
+    """Why there is none; ``handled``: there were errors that were."""
+    caught = f"; {key_of(NEXT_ERROR).first} goes to one that was handled" if handled else ""
+    return f" No error here, and none ended this program{caught}"
+
+
+NO_JUMP = " No jump yet: this is where you began"
+
+
+NO_THING = " This step names no tensor and no Node"
+
+
+def marked() -> str:
+    """What is said when a mark was set."""
+    stops = " and ".join(key_of(f"move('{move}')").first for move in ("resume", "resume_back"))
+    return f" Marked: {stops} stop at this step, {key_of('marks').first} lists all marks"
+
+
+UNMARKED = " No longer marked"
+
+
+ALL_STEPS, ALL_STAY = " All steps", "all steps stay"
+
+
+def filtered(steps: str, query: str) -> str:
+    """How many steps a filter lets through: ``3 of 326 steps``."""
+    return f" {steps} with {query}; {key_of('ask_filter').first} and Enter show all again"
+
+
+def breakpoint_set(place: str, stops: str, first: str) -> str:
+    """What is said when a breakpoint was set; ``first`` is the first step at which it stops, empty if there is none."""
+    return f" Breakpoint at {place}: {stops}{f', the first at step {first}' if first else ' so far'}"
+
+
+def breakpoints_key() -> str:
+    """Which key lists them."""
+    return f"{key_of('breakpoints').first} lists all"
+
+
+def no_longer_stops(place: str) -> str:
+    """What is said when one was removed."""
+    return f" No longer stops at {place}"
+
+
+NO_BREAKPOINTS = " No breakpoints"
+
+
+NO_MORE = " No question follows this step: what is left has been asked, or tells nothing new"

@@ -1,0 +1,53 @@
+"""Code in colours, by Pygments: spans of text with the name of a role, for whoever shows them.
+
+Not here: what colour a role has (``tui/terminal/palette.py``, ``cards/codegen_text.py``).
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+Span = tuple[str, str]
+"""Text and the name of its role; an empty role is normal text."""
+
+ROLES = (
+    ("Token.Comment", "code.comment"),
+    ("Token.Literal.String", "code.string"),
+    ("Token.Literal.Number", "code.number"),
+    ("Token.Keyword", "code.keyword"),
+    ("Token.Name.Function", "code.name"),
+    ("Token.Name.Class", "code.name"),
+    ("Token.Name.Decorator", "code.name"),
+    ("Token.Name.Tag", "code.keyword"),
+    ("Token.Operator.Word", "code.keyword"),
+)
+"""Pygments' kinds of tokens and the roles that show them; other tokens are normal text."""
+
+LEXERS = {"python": ("python", "PythonLexer"), "yaml": ("data", "YamlLexer"), "cpp": ("c_cpp", "CppLexer")}
+"""Language to Pygments' module and class."""
+
+
+@functools.lru_cache(maxsize=128)
+def highlighted(lines: tuple[str, ...], language: str = "python") -> list[tuple[Span, ...]]:
+    """The spans of each line."""
+    rows: list[list[Span]] = [[]]
+    for kind, text in _lexer(language).get_tokens("\n".join(lines)):
+        first, *rest = text.split("\n")
+        role = _role(str(kind))
+        rows[-1].append((first, role))
+        rows += [[(part, role)] for part in rest]
+    return [tuple(row) for row in rows]
+
+
+@functools.cache
+def _lexer(language: str) -> Any:
+    import importlib
+
+    module, name = LEXERS[language]
+    return getattr(importlib.import_module(f"pygments.lexers.{module}"), name)(stripnl=False, ensurenl=False)
+
+
+@functools.cache
+def _role(kind: str) -> str:
+    return next((role for prefix, role in ROLES if kind.startswith(prefix)), "")

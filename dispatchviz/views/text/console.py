@@ -1,0 +1,117 @@
+"""Text for a terminal without a screen: wrapped to its width, coloured only where somebody sees the colours.
+
+Every state has a sign besides its colour. Not here: the texts themselves (``explain``), which characters of them a
+terminal may get (``shown_text.py``).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator
+
+from dispatchviz.foundation.shown_text import shown, shown_lines
+from dispatchviz.foundation.terminal_output import print_lines, print_painted
+
+STYLES = {
+    "bold": "1",
+    "dim": "2",
+    "italic": "3",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+}
+"""Names of styles and their codes."""
+
+WIDEST = 120
+"""Sentences are not laid out wider than this."""
+
+CODES = re.compile(r"(\x1b\[[0-9;]+m)")
+"""What begins and ends a style."""
+
+
+class Console:
+    """The output that a text is laid out for: how wide it is, and whether it shows colours."""
+
+    def __init__(self, width: int, colours: bool) -> None:
+        self.width = width
+        self.colours = colours
+
+    def styled(self, text: str, *styles: str) -> str:
+        """The text in a style, or as it is."""
+        if not self.colours or not styles or not text:
+            return text
+        return f"\x1b[{';'.join(STYLES[style] for style in styles)}m{shown(text)}\x1b[0m"
+
+    def heading(self, text: str) -> str:
+        """A line that opens a part."""
+        return self.styled(text, "bold")
+
+    def wrapped(self, text: str, indent: int = 2, hanging: int | None = None) -> list[str]:
+        """A sentence as lines of this width; ``hanging`` indents those after the first."""
+        later = indent if hanging is None else hanging
+        return textwrap.wrap(
+            shown_lines(text),
+            self.width,
+            initial_indent=" " * indent,
+            subsequent_indent=" " * later,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+
+    def columns(self, rows: Iterable[tuple[str, str]], indent: int = 2, widest: int = 40) -> Iterator[str]:
+        """Two columns, the second wrapped under itself; a left part that is too wide gets a line of its own."""
+        rows = list(rows)
+        left = max((len(first) for first, _ in rows if len(first) <= widest), default=0)
+        for first, second in rows:
+            yield from self._row(" " * indent + first, second, indent + left + 2)
+
+    def print(self, lines: Iterable[str]) -> None:
+        """Lines on standard output; where there are colours, the codes of ``styled`` are sent as they are."""
+        if self.colours:
+            print_painted(map(CODES.split, lines))
+        else:
+            print_lines(lines)
+
+    def _row(self, first: str, second: str, column: int) -> Iterator[str]:
+        if not second:
+            yield first
+            return
+        lines = self.wrapped(second, column)
+        if len(first) + 2 <= column:
+            yield first.ljust(column) + lines[0].lstrip()
+        else:
+            yield from (first, lines[0])
+        yield from lines[1:]
+
+
+def terminal() -> Console:
+    """Standard output as it is: the terminal's width, and whether there are colours."""
+    return Console(max(40, min(shutil.get_terminal_size((100, 24)).columns, WIDEST)), shows_colours())
+
+
+def shows_colours() -> bool:
+    """Whether standard output gets colours. NO_COLOR decides first, then FORCE_COLOR, each if it is set and not empty,
+    whatever to; else a terminal gets some that is not dumb. Python's own output follows the same order."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def painted(*parts: tuple[str, tuple[str, ...]]) -> list[str]:
+    """Texts in styles, for ``print_painted``: every second part is a code of ours."""
+    found = [""]
+    for text, styles in parts:
+        if not styles:
+            found[-1] += text
+        elif text:
+            found += [f"\x1b[{';'.join(STYLES[style] for style in styles)}m", text, "\x1b[0m", ""]
+    return found

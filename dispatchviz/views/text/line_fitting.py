@@ -1,0 +1,120 @@
+"""Lines brought to a width: cut with an ellipsis, wrapped between words, padded into columns.
+
+Widths are in terminal cells; a wide character takes two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+from rich.cells import cell_len, set_cell_size
+
+from dispatchviz.views.text.styled_line import PATH, Line, Span
+
+FILE = 8
+"""Cells with which the end of a path still shows which file it is."""
+
+
+def fit(row: Line, width: int) -> Line:
+    """The row cut to a width, with an ellipsis if something is missing: of a path at its end the folders."""
+    if row.width <= width:
+        return row
+    if row.spans[-1][1].endswith(PATH) and (room := width - sum(cell_len(text) for text, _ in row.spans[:-1])) >= FILE:
+        path, role = row.spans[-1]
+        return replace(row, spans=(*row.spans[:-1], (path_end(path.strip(), room), role)))
+    spans, left = list[Span](), max(width - 1, 0)
+    for text, role in row.spans:
+        taken = text if cell_len(text) <= left else set_cell_size(text, left)
+        left -= cell_len(taken)
+        spans.append((taken, role))
+        if left == 0:
+            break
+    return replace(row, spans=(*spans, ("…", "dim")) if width > 0 else ())
+
+
+def from_cell(row: Line, left: int) -> Line:
+    """What of a row is right of so many cells, behind a sign that something is missing."""
+    if left <= 0:
+        return row
+    spans, skip = list[Span](), left + 1
+    for text, role in row.spans:
+        width = cell_len(text)
+        if width > skip:
+            spans.append((text if not skip else set_cell_size(text[::-1], width - skip)[::-1], role))
+        skip = max(skip - width, 0)
+    return replace(row, spans=(("…", "dim"), *spans))
+
+
+def shorter(text: str, width: int) -> str:
+    """The text cut to a width in its middle: names mostly differ at one of their ends."""
+    if cell_len(text) <= width:
+        return text
+    end = text[::-1]
+    before, after = set_cell_size(text, width // 2), set_cell_size(end, max(width - 1 - width // 2, 0))
+    return f"{before}…{after[::-1]}" if width > 1 else "…"[:width]
+
+
+def path_end(path: str, width: int) -> str:
+    """The end of a path: of its folders as many as have room."""
+    if cell_len(path) <= width:
+        return path
+    end = set_cell_size(path[::-1], max(width - 1, 0))[::-1]
+    return f"…{end[end.find('/') :] if '/' in end else end}"
+
+
+def wrap(row: Line, width: int) -> list[Line]:
+    """The row broken between words into as many as it needs; only the first keeps the key."""
+    if row.width <= width:
+        return [row]
+    if row.cut:
+        return [fit(row, width)]
+    rows: list[list[Span]] = [[]]
+    used, indent = 0, min(row.indent, width // 2)
+    for word, role in _words(row.spans, max(width - indent, 1)):
+        if used + cell_len(word.rstrip()) > width and rows[-1]:
+            rows.append([(" " * indent, "")])
+            used = indent
+        rows[-1].append((word, role))
+        used += cell_len(word)
+    first, *rest = (_without_end(spans) for spans in rows)
+    return [replace(row, spans=first), *(replace(row, spans=spans, key="", value="", here=False) for spans in rest)]
+
+
+def _without_end(spans: list[Span]) -> tuple[Span, ...]:
+    """Spans without the blanks after the last word."""
+    *others, (text, role) = spans
+    return (*others, (text.rstrip(), role))
+
+
+def _words(spans: Iterable[Span], longest: int) -> Iterator[Span]:
+    """Words with the blanks after them; one that is too long for any row is cut."""
+    for text, role in spans:
+        start = 0
+        while start < len(text):
+            end = start
+            while end < len(text) and text[end] != " ":
+                end += 1
+            while end < len(text) and text[end] == " ":
+                end += 1
+            end = min(end, start + longest)
+            yield text[start:end], role
+            start = end
+
+
+def paragraphs(rows: Iterable[Line], width: int, most: int) -> list[Line]:
+    """Rows wrapped, at most so many; the last one then ends in an ellipsis."""
+    wrapped = [part for row in rows for part in wrap(row, width)]
+    if len(wrapped) <= most:
+        return wrapped
+    last = wrapped[most - 1] if most > 0 else Line()
+    more = (" …", "dim") if last.width + 2 <= width else (" " * width, "")
+    return [*wrapped[: max(most - 1, 0)], fit(replace(last, spans=(*last.spans, more)), width)]
+
+
+def columns(table: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The cells of a table padded to the widths of their columns, the last one left as it is."""
+    widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
+    return [
+        [*(set_cell_size(cell, width) for cell, width in zip(row[:-1], widths, strict=False)), row[-1]] for row in table
+    ]

@@ -1,0 +1,101 @@
+"""The examples that ship: each says what it shows, and its name runs it in every folder."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from traceback import walk_tb
+
+import pytest
+
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.shipped_examples import Example, alternatives, examples, folder, located
+from dispatchviz.running import recording
+from dispatchviz.running.call_sites import count_as_users
+from dispatchviz.running.process.tracebacks import users_part
+from dispatchviz.running.program import run
+
+FORUM = "examples/forum.py"
+
+
+def test_every_example_says_in_a_line_what_there_is_to_see() -> None:
+    files = {path.relative_to(folder()).with_suffix("").as_posix() for path in folder().rglob("*.py")}
+    programs = {name for name in files if not name.startswith("testing/")}  # which pytest runs
+    assert {example.name for example in examples()} == programs
+    assert len(examples()) == len(programs), "none is told twice"
+    for example in examples():
+        assert example.shows
+        assert "\n" not in example.shows
+        assert example.shows.count("`") % 2 == 0
+
+
+def founding() -> Example:
+    return next(example for example in examples() if example.name == "forum")
+
+
+def test_the_lesson_on_the_founding_program_is_the_first_and_the_program_itself_the_first_without() -> None:
+    assert examples()[0].name == "lessons/forum"
+    without = [example for example in examples() if example.group != examples()[0].group]
+    assert without[0] == founding()
+    assert "AutogradCUDA" in examples()[0].shows
+    assert "AutogradCUDA" in founding().shows
+
+
+def test_the_name_of_an_example_runs_it_where_there_is_no_such_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert located(FORUM) == str(folder() / "forum.py")
+    assert founding().script == FORUM
+    outcome = run(FORUM, (), io.StringIO())
+    assert outcome.status == 0
+    assert outcome.trace.header.program == FORUM
+
+
+def test_a_file_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").mkdir()
+    (tmp_path / FORUM).write_text("import torch\ntorch.ones(3)\n")
+    assert located(FORUM) == FORUM
+    assert founding().script == str(folder() / "forum.py"), "home must not run the other one"
+    assert run(FORUM, (), io.StringIO()).trace.header.program == FORUM
+    assert "torch.ones(3)" in str(run(FORUM, (), io.StringIO()).trace.header.sources)
+
+
+@pytest.mark.parametrize("script", ["examples/nothing.py", "examples/chains/nothing.py"])
+def test_an_unknown_example_is_refused_with_those_that_there_are(
+    script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DispatchvizError) as refused:
+        run(script)
+    text = str(refused.value)
+    assert text.startswith(f"cannot read {script}: No such file or directory; the examples are examples/")
+    beside = "examples/chains/vmap.py" if "chains" in script else "examples/vmap.py"
+    assert beside in text
+    assert ("examples/chains/" in text) is ("chains" in script)
+
+
+def test_other_names_are_left_alone() -> None:
+    for script in ("examples/../forum.py", "/examples/forum.py", "examples", ""):
+        assert located(script) == script
+        assert alternatives(script) == ""
+
+
+def test_the_bare_name_of_an_example_is_no_example_but_the_error_names_it() -> None:
+    for script in ("forum.py", "forum"):
+        assert located(script) == script
+        assert alternatives(script) == "; did you mean examples/forum.py?"
+
+
+@pytest.mark.parametrize("is_the_program", [True, False])
+def test_an_error_of_an_example_has_its_line_where_the_package_is_installed(is_the_program: bool) -> None:
+    """There the examples are within the package, whose own frames are taken out of tracebacks."""
+    code = compile("\n\n1 / 0", str(Path(recording.__file__).parents[1] / "examples" / "one.py"), "exec")
+    if is_the_program:
+        count_as_users(code)
+    with pytest.raises(ZeroDivisionError) as raised:
+        exec(code)
+    kept = users_part(raised.value.__traceback__)
+    lines = [line for frame, line in walk_tb(kept) if frame.f_code is code]
+    assert lines == ([3] if is_the_program else [])

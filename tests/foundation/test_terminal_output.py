@@ -1,0 +1,297 @@
+"""No text of a trace, a program or a command line commands the terminal, whichever way it leaves."""
+
+from __future__ import annotations
+
+import ast
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.cli import main
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.outline.levels import LEVELS
+from dispatchviz.foundation.shown_text import quoted, shown
+from dispatchviz.foundation.terminal_output import complain, print_lines
+from dispatchviz.outputs.log.format import log_lines
+from dispatchviz.outputs.log.printed_log import print_log
+from dispatchviz.outputs.picture.dot import drawing
+from dispatchviz.outputs.picture.graph_picture import backward_graph
+from dispatchviz.outputs.step.step_text import print_step, view_names
+from dispatchviz.views.text.console import Console
+from tests.amounts import some
+from tests.explain.founding import founding
+from tests.explain.test_every_kind import KINDS, with_one_of
+from tests.hostile_texts import HOSTILE, everywhere, raw
+from tests.tui.screens import Reader, read
+from tests.waiting import HANGS
+
+PACKAGE = Path(__file__).parents[2] / "dispatchviz"
+
+IN_NAMES = [text for text in HOSTILE if "\0" not in text and not any("\ud800" <= char < "\udc80" for char in text)]
+"""Those that a command line can hold."""
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    """A small one."""
+    return founding()
+
+
+def ended(capsys: Captured, *arguments: str) -> tuple[int, str]:
+    """The status of a command, and all that it writes."""
+    status = main(arguments)
+    written = capsys.readouterr()
+    return status, written.out + written.err
+
+
+# -- traces -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_logs_of_a_trace(trace: Trace, text: str, capsys: Captured) -> None:
+    hostile = everywhere(trace, text)
+    for form in ("text", "torch"):
+        lines = list(log_lines(hostile, form))
+        assert not any(raw(line) or "\n" in line for line in lines)
+        assert shown(text).strip()[:1] in "\n".join(lines)
+    print_log(hostile)
+    assert not raw(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_pictures_of_a_trace(trace: Trace, text: str) -> None:
+    assert not raw(drawing(backward_graph(everywhere(trace, text))).source)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_each_kind_of_event(kind: type, capsys: Captured) -> None:
+    hostile = everywhere(with_one_of(kind), "\x1b[2J\u202e\x85\u2028\u3164\r\x00")
+    print_log(hostile, len(hostile) - 1)
+    print_step(hostile, len(hostile) - 1)
+    assert not raw(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_a_step_and_the_log_in_colours(
+    trace: Trace, text: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without our codes they are what they are without colours, which has no other."""
+    hostile = everywhere(trace, text)
+
+    def printed() -> str:
+        print_log(hostile)
+        for step in range(0, len(hostile), 9):
+            print_step(hostile, step)
+        return capsys.readouterr().out
+
+    plain = printed()
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    coloured = printed()
+    assert "\x1b[1m" in coloured
+    assert re.sub(r"\x1b\[[0-9;]+m", "", coloured) == plain
+    assert not raw(plain)
+
+
+@pytest.mark.parametrize("text", some(HOSTILE, 3), ids=ascii)
+def test_commands_on_a_trace(trace: Trace, text: str, tmp_path: Path, capsys: Captured) -> None:
+    file = str(tmp_path / "hostile.jsonl")
+    everywhere(trace, text).save(file)
+    for command in (
+        ("open", "--plain", file),
+        ("open", "--plain", "--step", "10", file),
+        ("open", "--step", "1000000", file),
+        *(("open", "--step", str(step), "--view", name, file) for step in (1, 10, 20) for name in view_names()),
+        *(("open", "--level", level.name, file) for level in LEVELS),
+        ("run", "--line", "6", file),
+        ("trace", "--op", text, file),
+        ("trace", "--line", f"{text}:3", file),
+        ("run", "--plain", file),
+        ("trace", file),
+        ("trace", "--format", "torch", file),
+        ("trace", "--format", "jsonl", file),
+        ("export", "-o", "-", "--format", "dot", file),
+        ("export", "-o", "-", "--format", "jsonl", file),
+    ):
+        status, written = ended(capsys, *command)
+        assert status == (2 if {"1000000", "--op", f"{text}:3"}.intersection(command) else 0)
+        assert not raw(written), command
+
+
+def test_a_trace_on_standard_output_is_read_back_as_it_was(trace: Trace, tmp_path: Path, capsys: Captured) -> None:
+    file, again = tmp_path / "hostile.jsonl", tmp_path / "again.jsonl"
+    everywhere(trace, "".join(HOSTILE)).save(file)
+    again.write_text(ended(capsys, "export", "-o", "-", "--format", "jsonl", str(file))[1], encoding="utf-8")
+    assert Trace.load(again).header == Trace.load(file).header
+    assert Trace.load(again)[:] == Trace.load(file)[:]
+
+
+def test_a_log_in_a_file(trace: Trace, tmp_path: Path) -> None:
+    file, log = tmp_path / "hostile.jsonl", tmp_path / "hostile.log"
+    everywhere(trace, "".join(HOSTILE)).save(file)
+    assert main(["trace", "-o", str(log), str(file)]) == 0
+    assert not raw(log.read_text("utf-8"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("begin", range(0, len(HOSTILE), 8))
+def test_every_pane_of_the_stepper(trace: Trace, begin: int) -> None:
+    hostile = everywhere(trace, "".join(HOSTILE[begin : begin + 8]))
+
+    async def story(reader: Reader) -> None:
+        for step in range(0, len(hostile), 6):
+            await reader.press("colon", *str(step), "enter")
+            assert not raw(reader.text)
+        await reader.press("w")
+        assert not raw(reader.text)
+
+    read(hostile, story, (120, 40))
+
+
+# -- command lines ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", IN_NAMES, ids=ascii)
+def test_complaints_about_what_was_typed(text: str, tmp_path: Path, capsys: Captured) -> None:
+    message = tmp_path / "message.txt"
+    message.write_text(
+        f"Could not run 'aten::{text}' with arguments from the '{text}' backend.", "utf-8", "surrogatepass"
+    )
+    for command in (
+        (text,),
+        (f"--{text}",),
+        ("run", f"{text}.py"),
+        ("run", f"--{text}"),
+        ("open", f"/{text}/x.jsonl"),
+        ("trace", "--format", text, "a.py"),
+        ("trace", "-o", f"/{text}/x", "a.py"),
+        ("run", "--save", f"x{text}", "a.py"),
+        ("run", "--view", text, "a.py"),
+        ("run", "-m", text),
+        ("trace", "-c", f"{text}'"),
+        ("help", text),
+        ("export", "-o", f"x{text}", "a.py"),
+        ("export", "-o", "x.svg", "a.py", text),
+        ("table", text),
+        ("table", "add", text),
+        ("why", "add", text),
+        ("why", text, "CPU"),
+        ("why", "--error", str(message)),
+        ("why", "--error", f"/{text}"),
+        ("keys", text),
+        ("codegen", text),
+        ("codegen", "--build", text, "add"),
+        ("doctor", text),
+    ):
+        _, written = ended(capsys, *command)
+        assert not raw(written), command
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("text", ["\x1b[2J", "\x9b2J\u2028", "\r\n"], ids=ascii)
+def test_a_program_with_such_a_name_and_such_errors(text: str, tmp_path: Path) -> None:
+    program = tmp_path / f"p{text}.py"
+    program.write_text(f"import torch, sys\nprint(sys.argv[1])\ntorch.ones(2)\nraise ValueError({text!r})\n")
+    log = tmp_path / "log"
+    for command in (["run", "--plain"], ["trace", "-o", str(log)]):
+        done = _dispatchviz(*command, str(program), text)
+        assert done.returncode == 1
+        assert not raw(done.stderr.rpartition(b"dispatchviz: ")[2].decode())
+        assert b"ValueError" in done.stderr
+        if command[0] == "run":
+            assert not raw(done.stdout.decode())
+    assert done.stdout == os.fsencode(f"{text}\n"), "what the program prints is its own"
+    assert not raw(log.read_text("utf-8"))
+
+
+def _dispatchviz(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "dispatchviz", *arguments]
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8:surrogateescape"}
+    return subprocess.run(command, capture_output=True, timeout=HANGS, check=False, env=environment)
+
+
+@pytest.mark.parametrize("text", IN_NAMES, ids=ascii)
+def test_a_copied_command_line_is_the_same_for_a_shell(text: str) -> None:
+    assert not raw(quoted(text))
+    said = subprocess.run(["bash", "-c", f"printf %s {quoted(text)}"], capture_output=True, check=True).stdout
+    assert said == os.fsencode(text)
+
+
+# -- where text leaves ------------------------------------------------------------------------------------------------
+
+
+def test_colours_are_ours_alone(capsys: Captured) -> None:
+    console = Console(80, colours=True)
+    console.print([console.styled("\x1b[31m", "red") + " \x1b[2J", *console.wrapped("\x1b[31m a\nb")])
+    assert capsys.readouterr().out == "\x1b[31m\\x1b[31m\x1b[0m \\x1b[2J\n  \\x1b[31m a b\n"
+
+
+def test_without_colours_there_are_no_codes(capsys: Captured) -> None:
+    Console(80, colours=False).print(["\x1b[31m"])
+    assert capsys.readouterr().out == "\\x1b[31m\n"
+
+
+def test_a_complaint_is_one_line(capsys: Captured) -> None:
+    complain("there is no\n  a\tb\r\x1b[2J  here")
+    assert capsys.readouterr().err == "dispatchviz: there is no a\\tb\\r\\x1b[2J here\n"
+
+
+def test_what_an_encoding_has_not_is_shown() -> None:
+    binary = io.BytesIO()
+    stream = io.TextIOWrapper(binary, "ascii")
+    print_lines(["a → b", "\x1b"], stream)
+    assert binary.getvalue() == b"a \\u2192 b\n\\x1b\n"
+
+
+THEIR_OWN = {
+    "cli/followed_run.py": "what the program has printed, when its stepper is closed",
+    "running/process/program_end.py": "how a program ends, as Python would print it",
+    "outputs/picture/graphviz_wasm.py": "a picture, to the process that asked for it",
+    "core/thread/warning.py": "a warning of the program's, as PyTorch prints it",
+    "core/codegen/": "the generator, which only developers call",
+    "torch/": "what the program calls to have printed",
+    "foundation/terminal_output.py": "the place",
+    "outputs/written_files.py": "bytes of pictures and of packed traces",
+}
+"""Who writes to the standard streams by itself, and what."""
+
+
+WRITES = re.compile(r"print|click\.s?echo|sys\.std\w+(\.buffer)?\.writ\w+")
+
+
+def _writes(path: Path) -> Iterator[str]:
+    text = path.read_text("utf-8")
+    if WRITES.search(text):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Call) and WRITES.fullmatch(ast.unparse(node.func)):
+                yield f"{path.relative_to(PACKAGE)}:{node.lineno}"
+
+
+def test_nobody_else_writes_to_the_standard_streams() -> None:
+    found = [place for path in PACKAGE.rglob("*.py") for place in _writes(path)]
+    assert [place for place in found if not place.startswith(tuple(THEIR_OWN))] == []
+    assert all(
+        any(place.startswith(known) for place in found)
+        for known in THEIR_OWN
+        if not known.endswith("terminal_output.py")
+    )
+
+
+def _makes(path: Path, name: str) -> bool:
+    calls = (
+        node.func for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call) and node.args
+    )
+    return any(isinstance(called, ast.Name) and called.id == name for called in calls)
+
+
+def test_all_text_of_the_stepper_is_made_by_one_function() -> None:
+    modules = [path for part in ("tui", "views") for path in sorted((PACKAGE / part).rglob("*.py"))]
+    assert [path.name for path in modules if _makes(path, "Line")] == ["styled_line.py"]
+    assert [path.name for path in modules if _makes(path, "Segment")] == ["palette.py"]

@@ -1,0 +1,1 @@
+"""Tests of files and printed text: logs, pages, pictures, tables."""

@@ -1,0 +1,65 @@
+"""One browser for all tests of the page, and the programs that most of them show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.running.program import run
+from tests.cli.command import FORUM
+
+if TYPE_CHECKING:
+    from tests.outputs.page.browser import Page
+
+LOOP = """\
+import torch
+def f(t):
+    u = t * 2
+    return u + 1
+x = torch.ones(2, requires_grad=True)
+for i in range(3):
+    y = f(x)
+    y = f(y)
+y.sum().backward()
+"""
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Page]:
+    from tests.outputs.page.browser import browser  # not where PyTorch alone is tested
+
+    with browser() as page:
+        yield page
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pages")
+
+
+@pytest.fixture(scope="session")
+def forum() -> Trace:
+    return run(FORUM).trace
+
+
+@pytest.fixture(scope="session")
+def loop(folder: Path) -> Trace:
+    (folder / "loop.py").write_text(LOOP)
+    return run(str(folder / "loop.py")).trace
+
+
+@pytest.fixture
+def page(chromium: Page) -> Iterator[Page]:
+    """The browser's page, as every test finds it; nothing is complained of and asked for meanwhile."""
+    chromium.size(1280, 900)
+    chromium.scheme("light")
+    chromium.complaints.clear()
+    chromium.requests.clear()
+    yield chromium
+    chromium.evaluate("0")  # what the browser has told meanwhile is read
+    assert not chromium.complaints
+    assert not chromium.requests

@@ -1,0 +1,122 @@
+"""Sizes, colours, paper, fingers and screen readers, in a real browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.outputs.page.player_page import player_page
+from tests.outputs.page.browser import Page
+from tests.outputs.page.opened import IN_BROWSER, at, go, opened
+from tests.steps import last_step, step
+
+pytestmark = IN_BROWSER
+
+
+@pytest.mark.parametrize("width", [375, 700, 1024, 1600])
+def test_nothing_is_wider_than_the_window(page: Page, folder: Path, forum: Trace, width: int) -> None:
+    page.size(width, 740, touch=width < 500)
+    opened(page, folder, forum, "forum")
+    for number in range(0, len(forum), 25):
+        go(page, number)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, number
+
+
+def test_a_row_that_does_not_fit_ends_in_dots_and_is_told_whole(page: Page, folder: Path, forum: Trace) -> None:
+    page.size(720, 700)
+    opened(page, folder, forum, "forum")
+    go(page, step(forum, ev.KernelEntered))
+    page.keys("4")
+    told = "[getComputedStyle(row).textOverflow, row.title.includes(row.textContent.trim())]"
+    rows = "[...document.querySelectorAll('[data-pane=\"4\"] .row.cut')]"
+    cut = page.evaluate(f"{rows}.filter((row) => row.scrollWidth > row.clientWidth).map((row) => {told})")
+    assert cut
+    assert all(each == ["ellipsis", True] for each in cut)
+
+
+def test_a_finger_steps(page: Page, folder: Path, forum: Trace) -> None:
+    page.size(375, 740, touch=True)
+    opened(page, folder, forum, "forum", "#step=20")
+    page.swipe((300, 60), (100, 62))
+    after = at(page)
+    assert after > 20
+    page.swipe((100, 60), (300, 62))
+    assert at(page) < after
+    page.size(1280, 900)
+
+
+def test_dark_and_light(page: Page, folder: Path, forum: Trace) -> None:
+    def back() -> str:
+        return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+
+    opened(page, folder, forum, "forum")
+    light = back()
+    page.scheme("dark")
+    dark = back()
+    assert light != dark
+    page.keys("D")
+    assert back() == light
+    page.keys("D")
+    assert back() == dark
+
+
+def test_the_presenter(page: Page, folder: Path, forum: Trace) -> None:
+    opened(page, folder, forum, "forum", "?present")
+    assert page.evaluate("document.body.classList.contains('presenting')")
+    assert page.evaluate("document.querySelectorAll('#panes > .pane').length") == 1
+    before = at(page)
+    page.keys("PageDown")
+    assert at(page) > before
+    page.keys("PageUp")
+    assert at(page) == before
+    page.keys("Escape")
+    assert not page.evaluate("document.body.classList.contains('presenting')")
+
+
+def test_it_is_printed(page: Page, folder: Path, forum: Trace) -> None:
+    opened(page, folder, forum, "forum")
+    page.evaluate("addEventListener('afterprint', () => {}); beforePrint()")
+    assert page.evaluate("element('paper').childElementCount") == page.evaluate("rows().length")
+    assert page.paper().startswith(b"%PDF")
+    page.scheme("dark", "print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)", "paper is white"
+
+
+def test_what_cuda_is_stands_on_every_screen(page: Page, folder: Path, forum: Trace) -> None:
+    opened(page, folder, forum, "forum")
+    for size in ((375, 740), (1280, 900)):
+        page.size(*size)
+        for number in (0, len(forum) // 2, last_step(forum)):
+            go(page, number)
+            assert forum.header.cuda in page.text("#engine")
+            assert page.evaluate("element('engine').getBoundingClientRect().width") > 50
+
+
+def test_the_page_says_what_is_not_in_the_trace(page: Page, folder: Path, forum: Trace) -> None:
+    header = msgspec.structs.replace(forum.header, remarks=("a forked process was not recorded",))
+    opened(page, folder, Trace(header, forum.events, "the file is cut off"), "not all")
+    assert page.text("#engine").endswith(" ! a forked process was not recorded ! the file is cut off")
+
+
+def test_without_what_it_needs_the_page_says_so(folder: Path, forum: Trace) -> None:
+    text = player_page(forum).decode()
+    assert "It needs JavaScript" in text.partition("<script")[0]
+
+
+def test_a_screen_reader_is_told_the_tree_and_the_sentence(page: Page, folder: Path, loop: Trace) -> None:
+    opened(page, folder, loop, "loop")
+    page.keys("g", "ArrowDown", "ArrowRight")
+    here: list[str] = page.evaluate(
+        "(() => { const row = element(element('list').getAttribute('aria-activedescendant'));"
+        "return [row.getAttribute('role'), row.getAttribute('aria-selected'), row.dataset.step] })()"
+    )
+    assert here == ["treeitem", "true", str(at(page))]
+    assert page.evaluate("element('sentence').getAttribute('aria-live')") == "polite"
+    unnamed = page.evaluate(
+        "[...document.querySelectorAll('button')].filter((each) => !each.textContent.trim() && !each.ariaLabel).length"
+    )
+    assert unnamed == 0

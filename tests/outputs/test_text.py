@@ -1,0 +1,58 @@
+"""The plain log: nested rows, reasons below the decisive ones, each reason once."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Header, Trace
+from dispatchviz.outputs.log.text_log import WIDTH, text_log
+
+HEADER = Header(cuda="emulated on NumPy (no GPU)", program="a.py", sources={"a.py": "import torch\nx = f(y)\n"})
+
+
+def guards(count: int) -> Trace:
+    events: list[ev.AnyEvent] = [ev.SourceLine(0, None, "a.py", 2)]
+    for number in range(count):
+        seq = 1 + 2 * number
+        events.append(ev.GuardEntered(seq, 0, "AutoDispatchBelowAutograd", 0, 0, 0, 0x3800000000))
+        events.append(ev.GuardLeft(seq + 1, seq, "AutoDispatchBelowAutograd", 0, 0))
+    return Trace(HEADER, events)
+
+
+def test_a_log() -> None:
+    assert "\n".join(text_log(guards(2))) == (
+        """\
+a.py on the model of PyTorch 2.13.0, cuda: emulated on NumPy (no GPU)
+
+0 > line 2  x = f(y)
+1 §   guard AutoDispatchBelowAutograd
+        | Until the guard AutoDispatchBelowAutograd ends, the thread excludes the autograd keys: the program
+        | itself entered it.
+2 §     guard AutoDispatchBelowAutograd ends
+3 §   guard AutoDispatchBelowAutograd
+4 §     guard AutoDispatchBelowAutograd ends"""
+    )
+
+
+def test_columns_line_up_when_the_numbers_grow() -> None:
+    rows = [line for line in text_log(guards(10)) if line[:2].strip().isdigit()]
+    assert rows[1].index("§") == rows[-1].index("§") == 3
+
+
+def test_lines_are_not_longer_than_the_log_is_wide() -> None:
+    assert max(map(len, text_log(guards(3)))) <= WIDTH
+
+
+def test_what_is_wrong_with_a_file_is_said_at_the_top() -> None:
+    trace = Trace(HEADER, [], "a.jsonl is cut off: it opens up to step 7")
+    assert list(text_log(trace))[1] == "note: a.jsonl is cut off: it opens up to step 7"
+
+
+def test_a_real_PyTorch_is_called_so() -> None:
+    about = "PyTorch 2.13.0, CPU build, release"
+    header = Header(cuda="none", program="a.py", engine="torch", build=about, blind_spots=("The ready queue.",))
+    trace = Trace(header, [])
+    assert list(text_log(trace)) == [
+        "a.py on PyTorch 2.13.0 (installed, observed), cuda: none",
+        "build: PyTorch 2.13.0, CPU build, release",
+        "not seen: 1 kind of facts (dispatchviz doctor --unseen lists them)",
+    ]

@@ -1,0 +1,84 @@
+"""Pictures in the dark: every colour has a counterpart that can be read, and no text changes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dispatchviz.outputs.picture.dot import Drawing, Pen
+from dispatchviz.outputs.picture.graph_picture import backward_graph, picture
+from dispatchviz.outputs.picture.picture_options import THEMES, Options
+from dispatchviz.outputs.picture.svg import RenderError, svg, texts
+from dispatchviz.outputs.picture.theme import DARK, TEXT, themed
+from tests.explain.founding import founding
+from tests.graphs import chain
+
+COLOUR = re.compile(r'\b(?:fill|stroke)="(?!none)([^"]+)"')
+
+
+def pictures() -> list[str]:
+    graphs = [backward_graph(founding()), backward_graph(founding(), at=60), backward_graph(chain(200))]
+    return [graph.svg() for graph in graphs]
+
+
+def test_every_colour_has_a_counterpart() -> None:
+    for text in pictures():
+        assert {colour.lower() for colour in COLOUR.findall(text)} <= DARK.keys()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_texts_stay(theme: str) -> None:
+    for text in pictures():
+        assert list(texts(themed(text, theme))) == list(texts(text))  # type: ignore[arg-type]
+
+
+def test_no_light_colour_is_left_in_the_dark() -> None:
+    for text in pictures():
+        colours = {colour.lower() for colour in COLOUR.findall(themed(text, "dark"))}
+        assert colours <= {*DARK.values(), TEXT}
+
+
+def brightness(colour: str) -> float:
+    """Relative luminance (WCAG)."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted([brightness(one), brightness(other)])
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_texts_can_be_read_on_every_fill() -> None:
+    for text in pictures():
+        found = set(re.findall(r'<(?:polygon|path) fill="(#[0-9a-fA-F]{6})" stroke="([^"]*)"', text))
+        fills = [fill for fill, line in found if fill != line]  # heads of arrows are filled with their line's colour
+        assert fills
+        for fill in fills:
+            assert contrast("#000000", fill) > 7
+            assert contrast(TEXT, DARK[fill.lower()]) > 7
+
+
+def test_a_picture_for_browsers_has_both() -> None:
+    light = pictures()[0]
+    text = themed(light, "auto")
+    assert text.count("@media (prefers-color-scheme: dark)") == 1
+    assert re.sub(r"<style>.*?</style>\n| class=\"dispatchviz\"", "", text, flags=re.DOTALL) == light
+    for colour in {colour.lower() for colour in COLOUR.findall(light)}:
+        assert DARK[colour] in text
+
+
+def test_a_label_that_looks_like_a_colour_stays() -> None:
+    pen = Pen()
+    pen.box("a", pen.text('fill="#ffffff" <b fill="#ffffff">'))
+    drawn = pen.drawing(["title"])
+    assert isinstance(drawn, Drawing)
+    assert 'fill="#ffffff" <b fill="#ffffff">' in set(texts(svg(drawn, "dark")))
+
+
+@pytest.mark.parametrize(("suffix", "theme"), [(".png", "auto"), (".dot", "dark"), (".pdf", "dark"), (".pdf", "auto")])
+def test_no_other_form_can_be_of_a_theme_that_it_has_not(suffix: str, theme: str) -> None:
+    with pytest.raises(RenderError, match=f"the theme {theme} is for"):
+        picture(backward_graph(founding()), suffix, options=Options(theme=theme))  # type: ignore[arg-type]
