@@ -29,4 +29,4 @@ def cuda_is(kind: str) -> Iterator[None]:
         pytest.skip(str(reason))
     finally:
         array_library.detect, array_library._choice = detect, choice
-        array_library.cuda_state.cache_clear()
+        array_library.forget_cuda()

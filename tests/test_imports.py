@@ -1,4 +1,5 @@
-"""Imports: no circle at module level in the package; what few programs use is loaded when it is first used."""
+"""Imports: no circle at module level in the package, small ones with the imports in functions; what few programs use is
+loaded when it is first used."""
 
 from __future__ import annotations
 
@@ -9,6 +10,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from textwrap import dedent
+
+import grimp
 
 from dispatchviz.torch._lazy_modules import ATTRIBUTES, NAMES
 
@@ -87,6 +90,58 @@ def test_a_circle_would_be_found(tmp_path: Path) -> None:
     assert graph["p.c"] == set()
     assert graph["p.d"] == {"p.c"}
     assert circles(graph) == [["p", "p.a", "p.b"]]
+
+
+def reached(graph: dict[str, set[str]], begin: str) -> set[str]:
+    """All that a module imports, directly or not."""
+    found, left = set[str](), [begin]
+    while left:
+        new = graph[left.pop()] - found
+        found |= new
+        left.extend(new)
+    return found
+
+
+def knots(graph: dict[str, set[str]]) -> list[set[str]]:
+    """The sets of modules of which each imports all others, directly or not; the largest one first."""
+    left = {name for circle in circles(graph) for name in circle}
+    found = []
+    while left:
+        name = min(left)
+        among = {one: graph[one] & left for one in left}
+        importing = {one: {other for other in left if one in among[other]} for one in left}
+        knot = reached(among, name) & reached(importing, name)
+        left -= knot | {name}
+        found.append(knot)
+    return sorted(filter(None, found), key=len, reverse=True)
+
+
+OTHER_KNOTS = frozenset(("dispatchviz.tui.app", "dispatchviz.cli.lookup"))
+"""A module of each knot outside of core: a screen that starts the app again, a word that has other meanings."""
+
+
+def test_circles_through_functions_are_few_and_small() -> None:
+    built = grimp.build_graph("dispatchviz", exclude_type_checking_imports=True, cache_dir=None)
+    graph = {name: built.find_modules_directly_imported_by(name) for name in built.modules}
+    assert len(graph) > 900
+    largest, *others = knots(graph)
+    assert len(largest) <= 33, sorted(largest)
+    assert "dispatchviz.core.autograd.graph.node" in largest
+    assert [sorted(knot) for knot in others if not knot & OTHER_KNOTS] == []
+
+
+def test_knots_are_found() -> None:
+    graph = {
+        "a": {"b"},
+        "b": {"c"},
+        "c": {"a", "d"},
+        "d": {"e"},
+        "e": {"d"},
+        "f": {"a", "f"},
+        "g": {"c", "h"},
+        "h": set[str](),
+    }
+    assert knots(graph) == [{"a", "b", "c"}, {"d", "e"}, {"f"}]
 
 
 # -- what an import loads -------------------------------------------------------------------------------------------

@@ -27,6 +27,13 @@ DEFINES_OPERATORS = re.compile(r"\b(library|custom_op|triton_op|load_library)\b"
 """Words by which a program defines operators."""
 
 
+def _operators() -> list[str]:
+    """Names of the operators of the process, without making any."""
+    from dispatchviz.core.wiring import native_library  # noqa: F401  makes PyTorch's operators known
+
+    return process.names()
+
+
 def check_filters(log: Mapping[str, str], source: Script, engine: EngineName) -> None:
     """Checks ``--op`` and ``--line`` of a log. DispatchvizError for what no log of the program has."""
     operator, line = log.get("operator"), log.get("line")
@@ -39,7 +46,7 @@ def check_filters(log: Mapping[str, str], source: Script, engine: EngineName) ->
         return
     program = _read(source)
     if operator and engine == "model":
-        program.check_operator(f"--op {operator}", operator, means_one(operator, process.names()))
+        program.check_operator(f"--op {operator}", operator, means_one(operator, _operators()))
     if lines:
         program.check_line(f"--line {line}", lines, is_in_file)
 
@@ -50,7 +57,7 @@ def check_only(only: Only, source: Script, engine: EngineName) -> None:
         return
     program = _read(source)
     if only.op and engine == "model":
-        there = any(names_operator(name, operator) for operator in process.names() for name in only.op)
+        there = any(names_operator(name, operator) for operator in _operators() for name in only.op)
         program.check_operator(f"--only op={only.op[0]}", only.op[0], there)
     if only.line:
         option = next(text for text in only.texts if text.startswith("line="))
@@ -68,7 +75,7 @@ class _Program(NamedTuple):
         """DispatchvizError for an operator that neither PyTorch nor the program has."""
         if there or self.texts is None or any(map(DEFINES_OPERATORS.search, self.texts.values())):
             return
-        close = close_operators(name, process.names())
+        close = close_operators(name, _operators())
         end = f"did you mean {' or '.join(close)}? It was not run" if close else "it was not run"
         raise DispatchvizError(f"{option}: PyTorch has no such operator, and {self.source.shown} defines none; {end}")
 

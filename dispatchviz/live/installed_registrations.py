@@ -20,6 +20,7 @@ import msgspec
 from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.keys import ALIAS_MEMBERS, RUNTIME_KEYS, DispatchKey
 from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.table.pytorch_registrations import pytorch_fallbacks, pytorch_registrations
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.live.installed_torch import installed_torch
@@ -163,7 +164,7 @@ class InstalledPyTorch:
 
         NB: a type that PyTorch infers from a C++ function and cannot read itself, ``PyObject``, is ``Any`` here.
         """
-        return FunctionSchema.parse(_INFERRED.sub("Any", self.definition(name).schema))
+        return parse_schema(_INFERRED.sub("Any", self.definition(name).schema))
 
     def debug(self, name: str) -> str:
         """Where it was defined."""

@@ -392,7 +392,9 @@ MakeStep = Callable[[WatchedCell, Step], Step]
 
 def steps(watch: LiveRecorder) -> MakeStep:
     """Makes kernels that tell the recorder and do what was done before: thousands, so what they share is bound out here
-    (the collector looks at each variable). Each runs often, so ``SafetyNet`` is written out in it: a call less."""
+    (the collector looks at each variable). Each runs often, so ``SafetyNet`` is written out in it, and so are the two
+    commonest notes: with these in methods of the recorder, 1,000 recorded adds and their backward took a tenth longer
+    (73 ms instead of 66, ``benchmarks/live.py``)."""
     wrapped, numbers_for, threads = watch.wrapped.of, watch.numbers_in_transform, watch._threads
     called, returned, failed, falls = watch._kernel_called, watch._kernel_returned, watch.kernel_failed, watch._failed
     raw, known, grad_mode, past = watch._raw, watch._known, watch._grad_mode, InferenceNumbers(watch.torch).onward

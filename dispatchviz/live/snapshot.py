@@ -18,6 +18,7 @@ import msgspec
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record.file_replacement import write_whole
 from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.table.operator_entry import FROM_SCHEMA
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.foundation.errors import DispatchvizError
@@ -189,7 +190,7 @@ class SnapshotStock:
 
     def schema(self, name: str) -> FunctionSchema:
         """KeyError if there is no such operator, as in all of these."""
-        return FunctionSchema.parse(self.snapshot.by_name[name].schema)
+        return parse_schema(self.snapshot.by_name[name].schema)
 
     def debug(self, name: str) -> str:
         """Where it was defined."""

@@ -17,7 +17,7 @@ from typing import Literal
 import msgspec
 
 from dispatchviz.core.keys.keys import DispatchKey
-from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.live.registration import UNKNOWN_FILE, Registration, known_key
 from dispatchviz.live.snapshot import Operator, Snapshot, snapshot_registry
@@ -200,7 +200,7 @@ def _schema(before: Operator, after: Operator) -> SchemaChange | None:
 
 
 def _parts(schema: str) -> Counter[str]:
-    parsed = FunctionSchema.parse(schema)
+    parsed = parse_schema(schema)
     returns = ", ".join(map(str, parsed.returns))
     return Counter([*map(str, parsed.arguments), f"-> {returns}" if len(parsed.returns) == 1 else f"-> ({returns})"])
 

@@ -31,7 +31,7 @@ The frame itself would keep its variables alive; it may be gone, and another one
 def user_frame(frame: FrameType | None = None, base: Base = (0, None)) -> FrameType | None:
     """The innermost frame of the user's own code, from a frame or the caller's on, or None; up to the base."""
     frame = frame or sys._getframe(1)
-    while frame is not None and not is_users(frame.f_code):
+    while frame is not None and not (is_users_file(frame.f_code.co_filename) or id(frame.f_code) in _of_users):
         frame = None if id(frame) == base[0] and frame.f_code is base[1] else frame.f_back
     return frame
 
@@ -50,7 +50,7 @@ def user_locations(frame: FrameType | None, base: Base) -> CodeLocations:
     found = []
     while frame is not None and not (id(frame) == base[0] and frame.f_code is base[1]):
         code = frame.f_code
-        if is_users(code):
+        if is_users_file(code.co_filename) or id(code) in _of_users:  # ``is_users``, without a call
             found.append((code, frame.f_lasti))
         frame = frame.f_back
     return tuple(found[::-1])

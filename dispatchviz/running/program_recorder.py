@@ -30,7 +30,6 @@ from dispatchviz.core.seam.recorder import PLAIN
 from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.running.call_sites import (
     Base,
-    is_base,
     is_users,
     may_wait,
     shown_file,
@@ -253,7 +252,7 @@ class ProgramRecorder(Recorder):
         """
         kinds, top, entered = self._kinds, self._top, self._entered
         call = _getframe(_CALLERS_CALLER)
-        if self._is_same_sum(call):
+        if thread.state.graph_task is not None and self._is_same_sum(call):
             return
         frame: FrameType | None = call
         passed: dict[int, int] = {}
@@ -293,7 +292,7 @@ class ProgramRecorder(Recorder):
         outside = _BASE if code is self.base[1] else _OTHER
         kind = _USERS if is_users(code) else _ENTERED if entered else outside
         self._kinds[id(code)] = kind
-        if code is Binding.__call__.__code__ or code.co_filename.startswith(_KERNELS):
+        if code.co_filename.startswith(_KERNELS):
             self.kernels.add(id(code))
         return kind
 
@@ -320,7 +319,7 @@ class ProgramRecorder(Recorder):
             self.hand_over()
         if self.names.seen_again:
             self.names.see_again()
-        frame = _getframe(_CALLERS_CALLER)  # past Binding.__call__
+        frame = _getframe(_BINDINGS_CALLER)
         site = self._sites.get((id(frame.f_code), frame.f_lasti))
         if (
             site is not None
@@ -341,13 +340,12 @@ class ProgramRecorder(Recorder):
         elif site is not None and site.plan is plan:
             self._called_with_others(site, frame, binding, args)
         else:
-            self._first_called(binding, plan, args)
+            self._first_called(binding, plan, args, frame)
 
-    def _first_called(self, binding: Binding, plan: Plan, args: tuple[Any, ...]) -> None:
-        frame = self._arrive(args)
-        self._binding_called(binding, plan, args)
+    def _first_called(self, binding: Binding, plan: Plan, args: tuple[Any, ...], within: FrameType) -> None:
+        frame = self._arrive(args, within)
+        serials = self._binding_called(binding, plan, args)
         if frame is not None and all(plan.tensors):
-            serials = tuple([arg._number for arg in args])
             first, second, *_ = *serials, -1, -1
             way = None if frame.f_code.co_filename in self.announced else self._found_way
             self._sites[id(frame.f_code), frame.f_lasti] = _Site(frame.f_code, plan, serials, first, second, way)
@@ -362,11 +360,11 @@ class ProgramRecorder(Recorder):
             self._entered.clear()
             self._found, self._found_way = (id(frame), frame.f_lasti), site.way
             self.note(site.arrival)
-            self._name_locals(frame, args)
+            self._name_locals(frame, scope_of(frame.f_code), args)
         else:
             site.arrival = self._arrival(frame)
             self.note(site.arrival)
-            self._name_locals(frame, args)
+            self._name_locals(frame, scope_of(frame.f_code), args)
             site.way = self._found_way
         first = self.first_tensor
         serials = tuple([arg._number if arg._number >= first else self._serial(arg) for arg in args])
@@ -380,14 +378,15 @@ class ProgramRecorder(Recorder):
         site.note = note
         return note
 
-    def _arrive(self, values: Sequence[Any]) -> FrameType | None:
+    def _arrive(self, values: Sequence[Any], within: FrameType | None = None) -> FrameType | None:
         """Emits the user's line and, unless the program announces them itself, its names; gives its frame."""
-        frame = user_frame(None, self.base)
+        frame = user_frame(within, self.base)
         if frame is not None:
             self.note(self._arrival(frame))
             if frame.f_code.co_filename not in self.announced:
-                self._name_modules(frame)
-                self._name_locals(frame, values)
+                scope = scope_of(frame.f_code)
+                self._name_modules(frame, scope)
+                self._name_locals(frame, scope, values)
         return frame
 
     def _arrival(self, frame: FrameType) -> Arrival:
@@ -404,18 +403,18 @@ class ProgramRecorder(Recorder):
 
     def _way(self, frame: FrameType) -> Way:
         way, caller = [], frame.f_back
-        while caller is not None and not is_base(caller, self.base):
+        base, code = self.base
+        while caller is not None and not (id(caller) == base and caller.f_code is code):
             way.append((caller.f_code, caller.f_lasti))
             caller = caller.f_back
         return tuple(way)
 
     def name_locals(self, frame: FrameType, /) -> None:
         """Emits the names of a frame's tensors that this recording has numbered; they belong to the last line."""
-        self._name_locals(frame, ())
+        self._name_locals(frame, scope_of(frame.f_code), ())
 
-    def _name_locals(self, frame: FrameType, arguments: Sequence[object]) -> None:
+    def _name_locals(self, frame: FrameType, scope: str, arguments: Sequence[object]) -> None:
         """The same, and of those that are arguments now."""
-        scope = scope_of(frame.f_code)
         first, bind = self.first_tensor, self.names.bind
         for name, value in list(frame.f_locals.items()):
             if type(value) in PLAIN or not is_tensor(value):
@@ -423,11 +422,10 @@ class ProgramRecorder(Recorder):
             if self.number_of(value) >= first or any(value is one for one in arguments):
                 bind(scope, name, value)
 
-    def _name_modules(self, frame: FrameType) -> None:
+    def _name_modules(self, frame: FrameType, scope: str) -> None:
         """Emits the names of what a frame's modules hold."""
         if self.names.changed:
             self.names.look_again()
-        scope = scope_of(frame.f_code)
         for name, value in list(frame.f_locals.items()):
             if type(value) not in HOLDS_NOTHING and is_module(value):
                 self.names.bind(scope, name, value)
@@ -461,10 +459,16 @@ _OTHER, _ENTERED, _USERS, _BASE = 1, 2, 3, 4
 _SUM = input_buffer._accumulate.__code__
 _ENGINE = -1
 """In ``_entered``, the graph task in which a sum was followed to the user's frame."""
-_KERNELS = tuple(os.path.join(os.path.dirname(core.__file__), folder, "") for folder in ("native", "generated"))
+_KERNELS = (
+    *(os.path.join(os.path.dirname(core.__file__), folder, "") for folder in ("native", "generated")),
+    Binding.__call__.__code__.co_filename,
+)
 
 _CALLER, _CALLERS_CALLER = 2, 3
 """How many frames away those are from a method of the recorder; the first one is the safety net's."""
+
+_BINDINGS_CALLER = 4
+"""In between are the safety net, ``Binding._run_plan_recorded`` and ``Binding.__call__``."""
 
 _ALL_WRITTEN: AllWritten = ("all_written",)
 

@@ -18,7 +18,7 @@ from dispatchviz.torch.op_overload import OpOverload as OpOverload
 from dispatchviz.torch.op_overload import OpOverloadPacket as OpOverloadPacket
 from dispatchviz.torch.op_overload import defined_in_python as defined_in_python
 from dispatchviz.torch.op_overload import overload_names
-from dispatchviz.torch.op_overload import results as results
+from dispatchviz.torch.operator_base import results as results
 
 
 class _OpNamespace(ModuleType):

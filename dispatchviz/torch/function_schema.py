@@ -12,6 +12,7 @@ from typing import Any
 from dispatchviz.core.python_side.ivalue import to_object
 from dispatchviz.core.python_side.operator_arguments import default_value
 from dispatchviz.core.schema import function_schema as core
+from dispatchviz.core.schema import schema_parser
 from dispatchviz.core.schema.schema_types import LIST, OPTIONAL, SchemaType, schema_type
 
 
@@ -139,4 +140,4 @@ class FunctionSchema:
 
 def parse_schema(text: str) -> FunctionSchema:
     """``torch._C.parse_schema``. RuntimeError for a text that is no schema."""
-    return FunctionSchema(core.FunctionSchema.parse(text))
+    return FunctionSchema(schema_parser.parse_schema(text))

@@ -30,7 +30,6 @@ from dispatchviz.core.native.indexing.tensor_indexing import (
     slice_prefix_1s,
     without_trailing_none,
 )
-from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.outside_errors import is_from_outside
 from dispatchviz.core.tensor.dtype import bool_, uint8
 from dispatchviz.core.tensor.tensor import Tensor
@@ -52,9 +51,7 @@ class _SubscriptBinding(Binding):
             overloaded = overloaded_args(flattened(args, kwargs))
             if overloaded or mode_enabled():
                 return self.handle_torch_function(overloaded, args, kwargs)
-        if recorder.active is None:
-            return self._run[0](*args)
-        return self._parsed_and_recorded(recorder.active, 0, list(args))
+        return self._run_parsed(0, list(args))
 
     @cached_property
     def trace_description(self) -> tuple[str, str, list[tuple[str, tuple[str, ...], str]]]:

@@ -16,13 +16,11 @@ from dispatchviz.core.bindings.python_keys import machine_key
 from dispatchviz.core.call.dispatcher import call_boxed, redispatch_boxed
 from dispatchviz.core.keys.key_set import DispatchKeySet
 from dispatchviz.core.keys.keys import DispatchKey
-from dispatchviz.core.python_side.ivalue import DTYPE_NUMBERS, to_object
 from dispatchviz.core.python_side.operator_arguments import SchemaMatchError, matching_stack, stack_for
-from dispatchviz.core.schema.function_schema import FunctionSchema as CoreSchema
 from dispatchviz.core.table.library import process
 from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.torch.function_schema import FunctionSchema
-from dispatchviz.torch.operator_base import OperatorBase, OperatorHandle, call_for_dispatch_key
+from dispatchviz.torch.operator_base import OperatorBase, OperatorHandle, call_for_dispatch_key, results, results_of
 from dispatchviz.torch.tags import Tag, tags_of
 
 
@@ -99,7 +97,7 @@ class OpOverload(OperatorBase):
     def _run(self, stack: list[Any]) -> Any:
         entry, schema = self._entry, self._entry.schema  # which the call may destroy
         call_boxed(entry, stack)
-        return _results(schema, stack)
+        return results_of(schema, stack)
 
     def redispatch(self, /, keyset: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         """Runs the kernel that a key set picks, without mask and thread state. TypeError for what is no key set."""
@@ -142,26 +140,6 @@ class OpOverload(OperatorBase):
 
 defined_in_python: set[str] = set()
 """Full names of what ``torch.library`` defined."""
-
-
-def results(op: OperatorEntry, stack: list[Any]) -> Any:
-    """The return value of a call in Python: nothing is None, one value is itself, several are a tuple.
-
-    Dtypes come out as their numbers: to TorchScript they are ints.
-    """
-    return _results(op.schema, stack)
-
-
-def _results(schema: CoreSchema, stack: list[Any]) -> Any:
-    values = [_result(declared.type, value) for declared, value in zip(schema.returns, stack, strict=False)]
-    if not values:
-        return None
-    return values[0] if len(values) == 1 else tuple(values)
-
-
-def _result(type_: str, value: Any) -> Any:
-    seen = to_object(type_, value)
-    return DTYPE_NUMBERS[value.name] if type_ == "ScalarType" else seen
 
 
 class OpOverloadPacket:

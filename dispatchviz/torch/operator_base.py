@@ -15,7 +15,9 @@ from dispatchviz.core.bindings.python_keys import DispatchKey as PythonKey
 from dispatchviz.core.call.dispatcher import _run_boxed, boxed_keys, redispatch_boxed
 from dispatchviz.core.kernel.boxing import boxed_form
 from dispatchviz.core.keys.keys import KEY_BITS, DispatchKey
+from dispatchviz.core.python_side.ivalue import DTYPE_NUMBERS, to_object
 from dispatchviz.core.python_side.operator_arguments import stack_for
+from dispatchviz.core.schema.function_schema import FunctionSchema as CoreSchema
 from dispatchviz.core.table.library import process
 from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.core.thread.thread_state import thread
@@ -103,11 +105,30 @@ class OperatorHandle:
 
     @bound("redispatch_boxed(self: object, arg0: c10::DispatchKeySet, *args, **kwargs) -> object")
     def redispatch_boxed(self, keyset: Any, *args: Any, **kwargs: Any) -> Any:
-        from dispatchviz.torch.op_overload import results  # which stands on this module
-
         stack = stack_for(self._entry.schema, args, kwargs)
         redispatch_boxed(self._entry, keyset.raw_repr(), stack)
         return results(self._entry, stack)
+
+
+def results(op: OperatorEntry, stack: list[Any]) -> Any:
+    """The return value of a call in Python: nothing is None, one value is itself, several are a tuple.
+
+    Dtypes come out as their numbers: to TorchScript they are ints.
+    """
+    return results_of(op.schema, stack)
+
+
+def results_of(schema: CoreSchema, stack: list[Any]) -> Any:
+    """The same of what only has a schema."""
+    values = [_result(declared.type, value) for declared, value in zip(schema.returns, stack, strict=False)]
+    if not values:
+        return None
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def _result(type_: str, value: Any) -> Any:
+    seen = to_object(type_, value)
+    return DTYPE_NUMBERS[value.name] if type_ == "ScalarType" else seen
 
 
 def call_for_dispatch_key(op: OperatorEntry, key: DispatchKey, stack: list[Any]) -> None:

@@ -11,7 +11,6 @@ from functools import cache
 from types import TracebackType
 from typing import Any
 
-from dispatchviz.core.bindings import torch_function
 from dispatchviz.core.device.device import CPU, Device
 from dispatchviz.core.keys.key_set import DispatchKeySet, raw
 from dispatchviz.core.keys.keys import DispatchKey
@@ -26,6 +25,7 @@ from dispatchviz.core.tensor.tensor_meta import (
     disabled_torch_function_impl,
     set_root,
 )
+from dispatchviz.core.thread import guards
 from dispatchviz.core.thread.guards import ExcludeDispatchKeyGuard, IncludeDispatchKeyGuard
 from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.torch._ops import overload_of
@@ -116,10 +116,10 @@ class _DisablePythonDispatcher:
 class DisableTorchFunctionSubclass:
     """Inside, no ``__torch_function__`` of a subclass is called."""
 
-    _how = torch_function.SUBCLASSES_DISABLED
+    _how = guards.SUBCLASSES_DISABLED
 
     def __enter__(self) -> None:
-        self._guard = torch_function.disabled(self._how)
+        self._guard = guards.torch_function_disabled(self._how)
         self._guard.__enter__()
 
     def __exit__(self, *error: Any) -> None:
@@ -129,7 +129,7 @@ class DisableTorchFunctionSubclass:
 class DisableTorchFunction(DisableTorchFunctionSubclass):
     """Inside, no ``__torch_function__`` of a subclass or a mode is called."""
 
-    _how = torch_function.ALL_DISABLED
+    _how = guards.ALL_DISABLED
 
 
 # -- on Tensor --------------------------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ def _torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any
     """``Tensor.__torch_function__``: runs the function; its results become instances of ``cls``."""
     if not all(issubclass(cls, kind) for kind in types):
         return NotImplemented
-    with torch_function.disabled(torch_function.SUBCLASSES_DISABLED):
+    with guards.torch_function_disabled(guards.SUBCLASSES_DISABLED):
         result = func(*args, **(kwargs or {}))
     return result if func in _default_nowrap_functions() else tensor_subclass.converted(result, cls)
 

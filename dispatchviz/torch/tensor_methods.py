@@ -18,7 +18,7 @@ from dispatchviz.core.autograd.variables import grad_attribute, requires_grad_fl
 from dispatchviz.core.bindings import python_bindings_manual as manual
 from dispatchviz.core.bindings.binding import Alias, Binding, bind
 from dispatchviz.core.bindings.python_arg_parser import PythonArgParser
-from dispatchviz.core.bindings.torch_function import ENABLED, handle_torch_function, multiple_dispatch_failed, overrides
+from dispatchviz.core.bindings.torch_function import handle_torch_function, multiple_dispatch_failed, overrides
 from dispatchviz.core.device.device import CPU, Device
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import python_bindings as bindings
@@ -28,6 +28,7 @@ from dispatchviz.core.tensor import conj_neg_bits
 from dispatchviz.core.tensor import dtype as dtypes
 from dispatchviz.core.tensor.tensor import Tensor, empty_strided, numel
 from dispatchviz.core.tensor.tensor_meta import root_of
+from dispatchviz.core.thread.guards import ENABLED
 from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.core.thread.warning import warn_python_once
 from dispatchviz.torch import (

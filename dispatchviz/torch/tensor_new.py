@@ -22,7 +22,6 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.keys import key_set
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.native.iterator.tensor_iterator import quiet
-from dispatchviz.core.seam import recorder
 from dispatchviz.core.tensor.conj_neg_bits import resolved
 from dispatchviz.core.tensor.dtype import DType, bool_, int64, uint8
 from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, empty_strided, numel
@@ -165,9 +164,7 @@ class DataBinding(Binding):
             return self.handle_torch_function([], args, kwargs)
         data = args[0] if args else kwargs.pop(self.data)
         _, values = self._parser.parse((), kwargs)
-        if recorder.active is None:
-            return self._run[0](data, *values)
-        return self._parsed_and_recorded(recorder.active, 0, [data, *values])
+        return self._run_parsed(0, [data, *values])
 
     @cached_property
     def trace_description(self) -> tuple[str, str, list[tuple[str, tuple[str, ...], str]]]:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from dispatchviz.core.autograd.variables import variable
-from dispatchviz.core.bindings.torch_function import SUBCLASSES_DISABLED, disabled, overrides
+from dispatchviz.core.bindings.torch_function import overrides
 from dispatchviz.core.layers.functionalization.functional_wrapper import functional_wrapper, is_functional_tensor
 from dispatchviz.core.layers.functorch.batched_tensor import BatchedTensorImpl
 from dispatchviz.core.layers.functorch.tensor_wrapper import TensorWrapperImpl
@@ -21,7 +21,7 @@ from dispatchviz.core.seam.outside_errors import is_from_outside
 from dispatchviz.core.tensor import dtype as dtypes
 from dispatchviz.core.tensor.dtype import bool_, complex64, complex128, float64, int64
 from dispatchviz.core.tensor.tensor import Tensor, numel
-from dispatchviz.core.thread.guards import DisableFuncTorch
+from dispatchviz.core.thread.guards import SUBCLASSES_DISABLED, DisableFuncTorch, torch_function_disabled
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch._tensor_str import PRINT_OPTS
 from dispatchviz.torch.tensor_formatter import numbers
@@ -53,7 +53,7 @@ def _printed(tensor: Tensor, contents: str | None) -> str:
 
 def _as_by_torch_function(tensor: Tensor) -> AbstractContextManager[None]:
     """Prints a subclass with ``__torch_function__`` disabled."""
-    return disabled(SUBCLASSES_DISABLED) if overrides(type(tensor)) else nullcontext()
+    return torch_function_disabled(SUBCLASSES_DISABLED) if overrides(type(tensor)) else nullcontext()
 
 
 def formatted(self: Tensor, spec: str) -> str:

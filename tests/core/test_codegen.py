@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from dispatchviz import record, torch
-from dispatchviz.core.call.aten import Implemented
 from dispatchviz.core.codegen import __main__ as command
 from dispatchviz.core.codegen import autograd, native, operators, registers
 from dispatchviz.core.codegen.entries import SpecError
@@ -26,6 +25,7 @@ from dispatchviz.core.table.pytorch_registrations import (
 )
 from dispatchviz.core.table.registry import process
 from dispatchviz.core.wiring import hand_written_kernels, native_library
+from dispatchviz.core.wiring.native_library import Implemented
 
 K = DispatchKey
 

@@ -12,7 +12,7 @@ from dispatchviz.core.call.dispatcher import redispatch_boxed
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.layers.math_bits.conj_neg_fallback import writes
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.table.registry import process
 from dispatchviz.core.tensor import conj_neg_bits
 
@@ -116,11 +116,11 @@ def test_resolved_gives_the_elements_and_the_memory_itself_where_it_can() -> Non
     ],
 )
 def test_what_a_schema_does_to_its_arguments(schema: str, expected: bool | None) -> None:
-    assert writes(FunctionSchema.parse(schema), "", "") is expected
+    assert writes(parse_schema(schema), "", "") is expected
 
 
 def test_a_schema_that_writes_and_makes_views_is_refused() -> None:
-    schema = FunctionSchema.parse("a::f(Tensor(a) x, Tensor(b!) y) -> Tensor(a)")
+    schema = parse_schema("a::f(Tensor(a) x, Tensor(b!) y) -> Tensor(a)")
     with pytest.raises(
         RuntimeError, match=r"^Unsupported operator for conjugate fallback: a::fconjugate fallback doesn"
     ):

@@ -12,7 +12,7 @@ from dispatchviz.core.kernel.cpp_signature import (
 )
 from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.keys import DispatchKey
-from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.table.library import Library, Registry, process
 
 K = DispatchKey
@@ -117,7 +117,7 @@ def test_the_first_typed_kernel_fixes_the_signature() -> None:
 
 
 def test_the_signature_stays_fixed_when_its_kernel_is_gone(library: Library) -> None:
-    other = CppSignature("long (long)", FunctionSchema.parse("f(int _0) -> int _0"))
+    other = CppSignature("long (long)", parse_schema("f(int _0) -> int _0"))
     library.impl("bar", typed("keeps the operator"), K.CUDA)
     library.impl("foo", Kernel("k", None, "keeps it too", boxed=True), K.CUDA)
     undo = library.impl("foo", typed("first", other), None)
@@ -143,11 +143,11 @@ def test_the_signature_stays_fixed_when_its_kernel_is_gone(library: Library) -> 
     ],
 )
 def test_names_of_signatures(schema: str, name: str) -> None:
-    assert signature_name(FunctionSchema.parse(schema)) == name
+    assert signature_name(parse_schema(schema)) == name
 
 
 def test_symbolic_sizes_are_seen_by_functions_that_have_them() -> None:
-    schema = FunctionSchema.parse("f(SymInt[] a) -> SymInt")
+    schema = parse_schema("f(SymInt[] a) -> SymInt")
     assert signature_name(schema, symbolic=True) == "c10::SymInt (c10::ArrayRef<c10::SymInt>)"
     assert with_real_types(schema, symbolic=True) is schema
     assert str(with_real_types(schema, symbolic=False)) == "f(int[] a) -> int"

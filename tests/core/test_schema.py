@@ -6,11 +6,12 @@ import pytest
 
 from dispatchviz.core.python_side.ivalue import CastError, to_ivalue, to_object
 from dispatchviz.core.python_side.operator_arguments import default_value, matching_stack, python_arguments, stack_for
-from dispatchviz.core.schema.function_schema import FunctionSchema, SchemaError
+from dispatchviz.core.schema.function_schema import SchemaError
+from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.schema.schema_types import schema_type
 from dispatchviz.core.table.pytorch_registrations import pytorch_operators, pytorch_schema
 
-parse = FunctionSchema.parse
+parse = parse_schema
 
 
 def test_pytorchs_schemas_are_printed_as_pytorch_prints_them() -> None:
@@ -181,7 +182,7 @@ def test_the_lines_around_a_mistake_are_shown() -> None:
 def test_types_of_pytorchs_own() -> None:
     assert str(parse("f(number a, t b) -> ()")) == "f(number a, t b) -> ()"
     with pytest.raises(SchemaError, match="unknown type specifier"):
-        FunctionSchema.parse("f(number a) -> ()", trusted=False)
+        parse_schema("f(number a) -> ()", trusted=False)
 
 
 @pytest.mark.parametrize(
@@ -217,14 +218,14 @@ def test_a_type_is_read_and_named_as_pytorch_names_it(text: str, name: str, size
     ],
 )
 def test_a_default_is_what_a_call_without_the_argument_has_on_its_stack(declaration: str, value: object) -> None:
-    schema = FunctionSchema.parse(f"a::f({declaration}) -> ()")
+    schema = parse_schema(f"a::f({declaration}) -> ()")
     assert default_value(schema.arguments[0]) == value
     assert type(default_value(schema.arguments[0])) is type(value)
     assert stack_for(schema, (), {}) == [value]
 
 
 def test_python_gets_no_argument_that_has_its_default_from_the_end_on() -> None:
-    schema = FunctionSchema.parse("a::f(int a, int b=1, float c=2, *, bool d=False, str e='x') -> ()")
+    schema = parse_schema("a::f(int a, int b=1, float c=2, *, bool d=False, str e='x') -> ()")
     assert python_arguments(schema, [5, 1, 2.0, False, "x"]) == ([5], {})
     assert python_arguments(schema, [5, 1, 3.0, False, "x"]) == ([5, 1, 3.0], {})
     assert python_arguments(schema, [5, 1, 2.0, True, "x"]) == ([5], {"d": True})
@@ -241,8 +242,8 @@ def test_a_cast_that_fails_is_an_error_of_its_own_kind_so_that_other_overloads_a
     with pytest.raises(CastError):
         to_ivalue("int", 1.5)
     with pytest.raises(RuntimeError, match="is missing value for argument 'x'") as raised:
-        matching_stack(FunctionSchema.parse("a::f(int x) -> ()"), (), {})
+        matching_stack(parse_schema("a::f(int x) -> ()"), (), {})
     assert type(raised.value) is not RuntimeError
     with pytest.raises(RuntimeError) as raised:
-        stack_for(FunctionSchema.parse("a::f(int x) -> ()"), (), {})
+        stack_for(parse_schema("a::f(int x) -> ()"), (), {})
     assert type(raised.value) is RuntimeError

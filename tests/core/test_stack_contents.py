@@ -12,7 +12,7 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.recorders.stack_contents import ITEMS, LETTERS, contents
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.schema.schema_parser import parse_schema
 from tests.explain.programs import traced
 from truth import records
 from truth.questions.stack_contents import BEFORE, CALLS
@@ -97,7 +97,7 @@ def _shown(tag: str, value: Any, *, gap: str = "undefined") -> str:
 
 
 def test_long_values_are_cut() -> None:
-    schema = FunctionSchema.parse("mine::f(int[] a, str b, str c) -> ()")
+    schema = parse_schema("mine::f(int[] a, str b, str c) -> ()")
     numbers = tuple(range(ITEMS + 3))
     found = contents([numbers, "y" * LETTERS, "z" * (LETTERS + 1)], schema.arguments, lambda tensor: 0)
     texts = [text for _, text in found]

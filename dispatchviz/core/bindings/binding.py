@@ -32,7 +32,6 @@ from dispatchviz.core.thread.thread_state import restore_state, save_state, thre
 
 if TYPE_CHECKING:
     from dispatchviz.core.device.device import Device
-    from dispatchviz.core.record.machine_recorder import Recorder
     from dispatchviz.core.tensor.dtype import DType
 
 Overload = tuple[Any, ...]
@@ -44,8 +43,7 @@ class Plan(Struct, frozen=True, gc=False):
     """A call by argument types that the parser has matched before: which overload runs, with which defaults."""
 
     run: Callable[..., Any]
-    defaults: tuple[Any, ...]
-    """Of the parameters that are not given; empty where they are those of ``run`` itself."""
+    """Gets the arguments as the program gives them."""
     numbers: tuple[int, ...]
     """Positions of Python numbers to wrap."""
     ints: tuple[int, ...]
@@ -57,9 +55,14 @@ class Plan(Struct, frozen=True, gc=False):
     default_texts: tuple[str, ...]
     """The defaults as traces show them."""
     is_call: bool
-    """``run`` is an operator's ``call`` and nothing else: the binding is over when that is."""
-    is_binary: bool
-    """``run`` gets the two arguments just as they are given."""
+    """It is an operator's ``call`` that runs, and nothing else: the binding is over when that is."""
+
+
+def _completed(run: Callable[..., Any], numbers: tuple[int, ...], defaults: tuple[Any, ...]) -> Callable[..., Any]:
+    """The function with its numbers wrapped and with the defaults of the parameters that are not given."""
+    if numbers:
+        return lambda *args: run(*_wrapped(args, numbers), *defaults)
+    return (lambda *args: run(*args, *defaults)) if defaults else run
 
 
 def _wrapped(args: tuple[Any, ...], numbers: tuple[int, ...]) -> list[Any]:
@@ -164,28 +167,12 @@ class Binding:
         included, excluded, grad_mode = state.included, state.excluded, state.grad_mode
         saved = None if included == default_included_set else save_state()  # with modes and transforms there is more
         try:
+            plan = None
             if not kwargs:
-                types = (type(args[0]), type(args[1])) if len(args) == 2 else tuple(map(type, args))
-                plan = self._plans.get(types)
-                if plan is not None and not (plan.ints and _has_too_large(args, plan.ints)):
-                    rec = recorder.active
-                    if rec is None:
-                        if plan.is_binary:
-                            return plan.run(args[0], args[1])
-                        wrapped = _wrapped(args, plan.numbers) if plan.numbers else args
-                        return plan.run(*wrapped, *plan.defaults) if plan.defaults else plan.run(*wrapped)
-                    if not plan.numbers:
-                        rec.binding_called(self, plan, args)
-                        try:
-                            result = plan.run(*args, *plan.defaults) if plan.defaults else plan.run(*args)
-                        except BaseException as error:
-                            rec.error_raised(error)
-                            rec.note(LEAVE_UNLESS_OVER if plan.is_call else LEAVE)
-                            raise
-                        if not plan.is_call:
-                            rec.note(LEAVE)
-                        return result
-            return self._parsed(args, kwargs)
+                plan = self._plans.get((type(args[0]), type(args[1])) if len(args) == 2 else tuple(map(type, args)))
+            if plan is None or (plan.ints and _has_too_large(args, plan.ints)):
+                return self._parsed(args, kwargs)
+            return self._run_plan(plan, args)
         except BaseException:
             state.included, state.excluded, state.grad_mode = included, excluded, grad_mode
             if saved is not None:
@@ -208,9 +195,13 @@ class Binding:
                 return self.handle_torch_function(overloaded, args, kwargs)
         if not kwargs and (plain or not any(overrides(type(value)) for value in flattened(args, {}))):
             self._add_plan(index, args, values)
-        if recorder.active is None:
-            return self._run[index](*values)
-        return self._parsed_and_recorded(recorder.active, index, values)
+        return self._run_parsed(index, values)
+
+    def _run_plan(self, plan: Plan, args: tuple[Any, ...]) -> Any:
+        return plan.run(*args)
+
+    def _run_parsed(self, index: int, values: list[Any]) -> Any:
+        return self._run[index](*values)
 
     def _check_self(self, args: tuple[Any, ...]) -> None:
         """TypeError, Python's own, for a method called by its class without a tensor."""
@@ -257,8 +248,8 @@ class Binding:
         tensors = tuple([issubclass(kind, Tensor) for kind in types])
         wrapped = tuple([i + skip for i in numbers])
         ints = tuple([i for i, kind in enumerate(types) if kind is int])
-        straight = len(args) == 2 and not wrapped and not defaults
-        self._plans[types] = Plan(run, defaults, wrapped, ints, index, tensors, texts, _is_call(run), straight)
+        complete = _completed(run, wrapped, defaults)
+        self._plans[types] = Plan(complete, wrapped, ints, index, tensors, texts, _is_call(run))
 
     # -- recorded -----------------------------------------------------------------------------------------------------
 
@@ -272,7 +263,25 @@ class Binding:
         ]
         return self.__qualname__, f"THPVariable_{self._function}", signatures
 
-    def _parsed_and_recorded(self, rec: Recorder, index: int, values: list[Any]) -> Any:
+    def _run_plan_recorded(self, plan: Plan, args: tuple[Any, ...]) -> Any:
+        rec = recorder.active
+        if rec is None or plan.numbers:  # the parser makes tensors of numbers before the binding is entered
+            return self._parsed(args, {})
+        rec.binding_called(self, plan, args)
+        try:
+            result = plan.run(*args)
+        except BaseException as error:
+            rec.error_raised(error)
+            rec.note(LEAVE_UNLESS_OVER if plan.is_call else LEAVE)
+            raise
+        if not plan.is_call:
+            rec.note(LEAVE)
+        return result
+
+    def _run_parsed_recorded(self, index: int, values: list[Any]) -> Any:
+        rec = recorder.active
+        if rec is None:
+            return self._run[index](*values)
         rec.binding_entered(self, index, values)
         try:
             return self._run[index](*values)
@@ -292,6 +301,12 @@ _call_without_modes = Binding.__call__
 
 process_modes.hot_function(
     Binding, "__call__", {NO_MODE: _call_without_modes, Mode.FUNCTION_MODES: Binding._call_under_modes}
+)
+process_modes.hot_function(
+    Binding, "_run_plan", {NO_MODE: Binding._run_plan, Mode.RECORDING: Binding._run_plan_recorded}
+)
+process_modes.hot_function(
+    Binding, "_run_parsed", {NO_MODE: Binding._run_parsed, Mode.RECORDING: Binding._run_parsed_recorded}
 )
 
 

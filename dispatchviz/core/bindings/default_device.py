@@ -7,21 +7,20 @@ from __future__ import annotations
 
 from dispatchviz.core.device.accelerator_error import no_device
 from dispatchviz.core.device.array_library import has_device
-from dispatchviz.core.device.device import CPU, Device
+from dispatchviz.core.device.device import CPU, Device, contexts
 from dispatchviz.core.device.missing_devices import check_initialized
 from dispatchviz.core.table.pytorch_registrations import chosen_build
 
 _default: list[Device] = []
-"""What ``set_default_device`` has set, if anything; then those of ``with torch.device(...)``, innermost last."""
-_contexts: list[Device] = []
+"""What ``set_default_device`` has set, if anything."""
 
 
 def device_or_default(device: Device | None) -> Device:
     """The requested device, or the default one. AssertionError for one that the build does not have."""
     if device is None:
-        if not _contexts and not _default:
+        if not contexts and not _default:
             return CPU
-        device = _contexts[-1] if _contexts else _default[0]
+        device = contexts[-1] if contexts else _default[0]
     check_compiled(device)
     return device
 
@@ -41,13 +40,3 @@ def check_compiled(device: Device) -> None:
 def set_default_device(device: Device | str | int | None) -> None:
     """For all that follows; None: the CPU again."""
     _default[:] = [] if device is None else [Device(device)]
-
-
-def enter(device: Device) -> None:
-    """``with device:`` begins."""
-    _contexts.append(device)
-
-
-def leave() -> None:
-    """It ends."""
-    _contexts.pop()

@@ -16,10 +16,8 @@ from typing import Any
 from dispatchviz.core.seam.process_modes import Mode, process_modes
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.tensor.tensor_meta import disabled_torch_function_impl
+from dispatchviz.core.thread.guards import ALL_DISABLED, ENABLED
 from dispatchviz.core.thread.thread_state import thread
-
-ENABLED, SUBCLASSES_DISABLED, ALL_DISABLED = range(3)
-"""``at::impl::TorchFunctionDisabledState``."""
 
 _NEVER = frozenset((Tensor, int, float, complex, bool, str, type(None), list, tuple, dict))
 """Types that have none, which most arguments are of."""
@@ -106,18 +104,6 @@ def handle_torch_function(
         if result is not NotImplemented:
             return result
     return NotImplemented
-
-
-@contextmanager
-def disabled(how: int) -> Iterator[None]:
-    """``DisableTorchFunction``: inside, ``__torch_function__`` of subclasses is off, or that of modes too."""
-    state = thread.state
-    before = state.torch_function
-    state.torch_function = max(before, how)
-    try:
-        yield
-    finally:
-        state.torch_function = before
 
 
 def multiple_dispatch_failed(name: str, overloaded: list[Any]) -> TypeError:

@@ -1,6 +1,6 @@
 """The process's operators: all that PyTorch has, found here by name; what their kernels have in common.
 
-Importing this module makes them known; their kernels come from ``native_library`` when an operator is first used.
+``core/wiring/native_library.py`` makes them known; each is made when it is first used.
 """
 
 from __future__ import annotations
@@ -9,28 +9,13 @@ from collections.abc import Sequence
 from functools import cache
 
 from dispatchviz.core.device.device import CPU, Device
-from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.key_set import compute_dispatch_key, full_after, raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.operator_entry import OperatorEntry
-from dispatchviz.core.table.pytorch_registrations import PyTorch
 from dispatchviz.core.table.registry import process
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.thread_state import thread
-
-
-class Implemented(PyTorch):
-    """PyTorch's operators, with our functions behind the kernels that we have."""
-
-    def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
-        """Kernels per key or alias, newest first."""
-        from dispatchviz.core.wiring.native_library import with_functions  # our functions call the operators found here
-
-        return with_functions(name, super().registrations(name))
-
-
-process.adopt(Implemented())
 
 
 def find(name: str) -> OperatorEntry:

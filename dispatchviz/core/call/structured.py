@@ -124,7 +124,8 @@ class Structured(Struct, eq=False, gc=False):
         if rec is not None:
             number = self.target._number
             first = number if number >= rec.first_tensor else rec.serial(self.target)
-            rec.note(("impl_entered", kernel, impl, (first, *[rec.serial(op.target) for op in others])))
+            numbers = (first, *[rec.serial(op.target) for op in others]) if others else (first,)
+            rec.note(("impl_entered", kernel, impl, numbers))
 
     def leave_meta(self) -> None:
         """The meta function is over and no impl follows; for recorders."""

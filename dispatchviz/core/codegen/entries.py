@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from dispatchviz.core.schema.function_schema import FunctionSchema, SchemaError
+from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.foundation.errors import DispatchvizError
 
 
@@ -68,7 +69,7 @@ class Entry:
         if not text:
             raise self.refused(f"an entry begins with {field}: and a schema; this one has {', '.join(self._left)}")
         try:
-            schema = FunctionSchema.parse(f"aten::{text.replace('=Mean', '=1')}")  # at::Reduction::Mean
+            schema = parse_schema(f"aten::{text.replace('=Mean', '=1')}")  # at::Reduction::Mean
         except SchemaError as error:
             problem = " ".join(error.problem.split())
             begin = error.text[error.position :].strip() or "the end"

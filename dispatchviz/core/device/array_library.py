@@ -75,7 +75,13 @@ def choose_cuda(choice: str) -> None:
     if choice == "cupy" and detect()[0] is None:
         raise DeviceUnavailable(f"--cuda cupy: {detect()[1]}; use --cuda auto or --cuda emulated")
     _choice = choice
+    forget_cuda()
+
+
+def forget_cuda() -> None:
+    """The state of ``cuda`` is looked at again when it is next used."""
     cuda_state.cache_clear()
+    array_module.cache_clear()
 
 
 def _unknown(choice: str) -> DeviceUnavailable:
@@ -130,6 +136,7 @@ def _is_visible() -> bool:
     return names_a_device(os.environ.get(VARIABLE))
 
 
+@cache
 def array_module(device_type: str) -> Any:
     """The array library of a device: its ``empty``, ``add``, ..."""
     return cuda_state().library if device_type == "cuda" else numpy

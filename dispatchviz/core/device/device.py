@@ -64,15 +64,11 @@ class Device(metaclass=DeclaredInC, name="torch.device"):
 
     def __enter__(self) -> Device:
         """``with torch.device(...)``: new tensors are there."""
-        from dispatchviz.core.bindings import default_device
-
-        default_device.enter(self)
+        contexts.append(self)
         return self
 
     def __exit__(self, *raised: object) -> None:
-        from dispatchviz.core.bindings import default_device
-
-        default_device.leave()
+        contexts.pop()
 
     def __reduce__(self) -> tuple[Callable[..., Device], tuple[str, int | None]]:
         return Device, (self.type, self.index)
@@ -87,6 +83,9 @@ class Device(metaclass=DeclaredInC, name="torch.device"):
 
 
 _devices: dict[tuple[str, int | None], Device] = {}
+
+contexts: list[Device] = []
+"""Those of ``with torch.device(...)``, innermost last."""
 
 
 def _name(value: object) -> str:

@@ -29,6 +29,11 @@ POINTER = "PythonKernelHolder"
 FALLTHROUGH_POINTER = "fallthrough_kernel"
 
 
+def fallthrough_kernel(*_: Any) -> None:
+    """Represents a fallthrough where a kernel is expected. NotImplementedError if it is called."""
+    raise NotImplementedError("fallthrough_kernel() should never be called.")
+
+
 def python_kernel(
     function: Callable[..., Any],
     debug: str,

@@ -71,16 +71,6 @@ class FunctionSchema:
     """Any further arguments (``...``)."""
     is_varret: bool = False
 
-    @staticmethod
-    def parse(text: str, trusted: bool = True) -> FunctionSchema:
-        """Reads a schema; ``trusted`` ones may have types that only PyTorch's own have.
-
-        SchemaError with PyTorch's text.
-        """
-        from dispatchviz.core.schema.schema_parser import parse_schema  # which makes the values that are defined here
-
-        return parse_schema(text, trusted)
-
     @cached_property
     def full_name(self) -> str:
         """``aten::add.Tensor``; ``aten::sum`` for the empty overload."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dispatchviz.core.schema.schema_lexer import EOF, IDENT, SchemaError, Tokens
+from dispatchviz.core.schema.schema_lexer import IDENT, SchemaError, Tokens
 
 
 class OperatorName(NamedTuple):
@@ -15,16 +15,6 @@ class OperatorName(NamedTuple):
 
     name: str
     overload: str
-
-    @staticmethod
-    def parse(text: str) -> OperatorName:
-        """``torch::jit::parseName``. SchemaError (a RuntimeError) with PyTorch's text for anything else."""
-        tokens = Tokens(text)
-        found = read_name(tokens)
-        if tokens.cur.kind == "(":
-            _refuse_schema(text)
-        tokens.expect(EOF)
-        return found
 
     def __str__(self) -> str:
         return f"{self.name}.{self.overload}" if self.overload else self.name
@@ -43,10 +33,3 @@ def read_name(tokens: Tokens) -> OperatorName:
         problem = f"{overload} is not a legal overload name for aten operators"
         raise SchemaError(tokens.source, 0, problem, length=0)
     return OperatorName(name, overload)
-
-
-def _refuse_schema(text: str) -> None:
-    from dispatchviz.core.schema.function_schema import FunctionSchema  # which is read with what is defined here
-
-    FunctionSchema.parse(text)
-    raise RuntimeError("Tried to parse an operator name but function schema was given")

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 
 from dispatchviz.core.schema.function_schema import Argument, FunctionSchema
-from dispatchviz.core.schema.operator_name import read_name
+from dispatchviz.core.schema.operator_name import OperatorName, read_name
 from dispatchviz.core.schema.schema_grammar import (
     DEFAULT_BEFORE,
     DOTS_NOT_LAST,
@@ -41,6 +41,17 @@ def parse_schema(text: str, trusted: bool = True) -> FunctionSchema:
     ``trusted`` schemas may have types that only PyTorch's own have.
     """
     return _Parser(text, trusted).schema()
+
+
+def parse_name(text: str) -> OperatorName:
+    """``torch::jit::parseName``. SchemaError (a RuntimeError) with PyTorch's text for anything else."""
+    tokens = Tokens(text)
+    found = read_name(tokens)
+    if tokens.cur.kind == "(":
+        parse_schema(text)
+        raise RuntimeError("Tried to parse an operator name but function schema was given")
+    tokens.expect(EOF)
+    return found
 
 
 class _Parser:

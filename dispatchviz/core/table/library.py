@@ -16,7 +16,7 @@ from itertools import count
 from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.keys import ALIAS_MEMBERS, RUNTIME_KEYS, DispatchKey
 from dispatchviz.core.schema.function_schema import FunctionSchema
-from dispatchviz.core.schema.operator_name import OperatorName
+from dispatchviz.core.schema.schema_parser import parse_name, parse_schema
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.table import registration_errors
 from dispatchviz.core.table.operator_entry import CONSERVATIVE, FROM_SCHEMA, OperatorEntry
@@ -115,14 +115,14 @@ class Library:
         if kernel is not None and "(" not in schema:
             parsed, alias_analysis = self._inferred(schema, kernel), CONSERVATIVE
         else:
-            parsed = FunctionSchema.parse(schema, trusted=False)
+            parsed = parse_schema(schema, trusted=False)
         op = self._define(parsed, alias_analysis)
         if kernel is not None:
             self._register(op, self.key if _none_if_catch_all(key) is None else key, kernel)
         return op
 
     def _inferred(self, name: str, kernel: Kernel) -> FunctionSchema:
-        parsed = OperatorName.parse(name)
+        parsed = parse_name(name)
         if kernel.cpp is None:
             raise self._error_here(registration_errors.NO_SCHEMA_TO_INFER, name=name)
         return kernel.cpp.schema_named(parsed.name, parsed.overload)
@@ -177,7 +177,7 @@ class Library:
         return undo
 
     def _full_name(self, name: str) -> str:
-        parsed = OperatorName.parse(name)
+        parsed = parse_name(name)
         namespace, colons, _ = parsed.name.rpartition("::")
         if colons and namespace != self.namespace:
             raise self._error_here(registration_errors.NAMESPACE_OF_IMPL, name=name, provided=namespace)

@@ -22,6 +22,7 @@ from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.kernel.kernel_names import FALLTHROUGH, fallback_name, kernel_name
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.table.operator_entry import FROM_SCHEMA
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.foundation.errors import DispatchvizError
@@ -191,7 +192,7 @@ class PyTorch:
 
     def schema(self, name: str) -> FunctionSchema:
         """KeyError if there is no such operator, as in all of these."""
-        return FunctionSchema.parse(pytorch_schema(name))
+        return parse_schema(pytorch_schema(name))
 
     def debug(self, name: str) -> str:
         """Where it was defined."""

@@ -34,9 +34,9 @@ def disabled_torch_dispatch_impl(func: Any, types: Any, args: Any = (), kwargs: 
 
 def disabled_torch_function_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """``torch._C._disabled_torch_function_impl``: for classes whose results are not converted to the subclass."""
-    from dispatchviz.core.bindings.torch_function import SUBCLASSES_DISABLED, disabled
+    from dispatchviz.core.thread.guards import SUBCLASSES_DISABLED, torch_function_disabled
 
-    with disabled(SUBCLASSES_DISABLED):
+    with torch_function_disabled(SUBCLASSES_DISABLED):
         return func(*args, **(kwargs or {}))
 
 

@@ -7,6 +7,8 @@ key, inference mode does.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import ClassVar
 
@@ -296,3 +298,21 @@ class InferenceMode(_Guard):
         if changed and recorder.active is not None:
             recorder.active.inference_mode_changed(inference_mode)
         set_grad_mode(grad_mode, why)
+
+
+# -- __torch_function__ ------------------------------------------------------------------------------------------------
+
+ENABLED, SUBCLASSES_DISABLED, ALL_DISABLED = range(3)
+"""``at::impl::TorchFunctionDisabledState``."""
+
+
+@contextmanager
+def torch_function_disabled(how: int) -> Iterator[None]:
+    """``DisableTorchFunction``: inside, ``__torch_function__`` of subclasses is off, or that of modes too."""
+    state = thread.state
+    before = state.torch_function
+    state.torch_function = max(before, how)
+    try:
+        yield
+    finally:
+        state.torch_function = before

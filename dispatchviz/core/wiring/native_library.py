@@ -1,8 +1,8 @@
 """The functions that implement PyTorch's kernels, found when a kernel first runs, and its fallbacks, likewise.
 
-Importing this module registers the backend fallbacks of the process. What PyTorch has registered and we have no
-function for is registered too, and says so when it is called. Which kernels we have a function for is known without
-loading one (``generated/implemented.py``).
+Importing this module makes PyTorch's operators known to the process and registers its backend fallbacks. What PyTorch
+has registered and we have no function for is registered too, and says so when it is called. Which kernels we have a
+function for is known without loading one (``generated/implemented.py``).
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from dispatchviz.core.kernel.kernel_function import Deferred, Kernel
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.layers.tracer.trace_type import trace_type
 from dispatchviz.core.table.pytorch_registrations import (
+    PyTorch,
     boxed_kernels,
     implemented,
     implemented_fallbacks,
@@ -127,4 +128,13 @@ def _fallback(key: DispatchKey, kernel: Kernel) -> Kernel:
     return replace(kernel, given=Deferred(lambda: hand_written_kernels.fallback(kernel.name)))
 
 
+class Implemented(PyTorch):
+    """PyTorch's operators, with our functions behind the kernels that we have."""
+
+    def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
+        """Kernels per key or alias, newest first."""
+        return with_functions(name, super().registrations(name))
+
+
+process.adopt(Implemented())
 process.set_fallbacks({key: _fallback(key, kernel) for key, kernel in pytorch_fallbacks()})

@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.explain.calls.call_stack import Frame
 from dispatchviz.explain.codegen.definitions import FUNCTIONS, entry, entry_field, names
 from dispatchviz.explain.codegen.generated_files import ATEN, AUTOGRAD, header
@@ -155,7 +156,7 @@ def pytorch_signature(operator: str) -> FunctionSchema | None:
     from dispatchviz.core.table.pytorch_registrations import pytorch_schema  # brings all of the table
 
     try:
-        return FunctionSchema.parse(pytorch_schema(operator))
+        return parse_schema(pytorch_schema(operator))
     except KeyError:
         return None
 

@@ -10,6 +10,7 @@ from typing import Any
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.schema.function_schema import FunctionSchema
 from dispatchviz.core.schema.schema_lexer import SchemaError
+from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.explain.calls.binding_frames import pytorch_signature
 
 Geometry = tuple[Sequence[int], Sequence[int]]
@@ -31,7 +32,7 @@ class TensorSizes:
             self._known[event.tensor] = event.shape, event.stride
         elif isinstance(event, ev.OperatorDefined):
             try:
-                schema = FunctionSchema.parse(event.schema)
+                schema = parse_schema(event.schema)
             except SchemaError:
                 return
             self._defined[event.operator] = _names(schema)

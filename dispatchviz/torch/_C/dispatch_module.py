@@ -16,9 +16,8 @@ from dispatchviz.core.bindings.pybind import NoFit, bound
 from dispatchviz.core.kernel.cpp_signature import T_T
 from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.keys import DispatchKey, parse_dispatch_key
-from dispatchviz.core.python_side.python_kernels import fallthrough, python_kernel
-from dispatchviz.core.schema.function_schema import FunctionSchema
-from dispatchviz.core.schema.operator_name import OperatorName
+from dispatchviz.core.python_side.python_kernels import fallthrough, fallthrough_kernel, python_kernel
+from dispatchviz.core.schema.schema_parser import parse_name, parse_schema
 from dispatchviz.core.seam.deletion import Deletion, deletion
 from dispatchviz.core.table.library import Library
 from dispatchviz.core.thread import warning
@@ -99,7 +98,7 @@ class _DispatchModule:
         op = self._library.def_(schema, alias_analysis=_alias_analysis(alias_analysis))
         if tags:
             tags_of[op.name] = list(tags)
-        return OperatorName.parse(schema.partition("(")[0]).name
+        return parse_name(schema.partition("(")[0]).name
 
     @bound("def_name_t_t(self: object, name: str, dispatch: str = '', debug: str = 'default_def_name_t_t') -> object")
     def def_name_t_t(self, name: str, dispatch: str = "", debug: str = "") -> _DispatchModule:
@@ -113,7 +112,7 @@ class _DispatchModule:
     )
     def def_schema_t_t(self, name: str, dispatch: str = "", alias: str = "", debug: str = "") -> _DispatchModule:
         key, kind = _key(dispatch), _alias_analysis(alias)
-        FunctionSchema.parse(name, trusted=False)  # the name alone is not enough here
+        parse_schema(name, trusted=False)  # the name alone is not enough here
         self._library.def_(name, _returns_its_argument("def_schema_t_t", debug or self._debug), key, kind)
         return self
 
@@ -131,8 +130,6 @@ class _DispatchModule:
             self._library.impl(name, self._kernel(func, with_keyset), dispatch)
 
     def _kernel(self, function: Callable[..., Any], with_keyset: bool, with_op: bool = False) -> Kernel:
-        from dispatchviz.torch.library import fallthrough_kernel  # which is made of what is defined here
-
         if function is fallthrough_kernel:
             return fallthrough(self._debug)
         return python_kernel(function, self._debug, with_keyset, overload_of if with_op else None)

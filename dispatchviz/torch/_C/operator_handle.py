@@ -15,10 +15,11 @@ from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.python_side.operator_arguments import stack_for
 from dispatchviz.core.schema.operator_name import OperatorName
+from dispatchviz.core.schema.schema_parser import parse_name
 from dispatchviz.core.table.library import process
 from dispatchviz.core.table.operator_entry import OperatorEntry
-from dispatchviz.torch.op_overload import results
 from dispatchviz.torch.operator_base import OperatorHandle as _DispatchOperatorHandle
+from dispatchviz.torch.operator_base import results
 
 pybind.CONVERTERS["torch._C._DispatchOperatorHandle"] = pybind.instances_of(_DispatchOperatorHandle)
 
@@ -52,7 +53,7 @@ class _SafeKernelFunction:
 
 def find_op(name: str) -> OperatorEntry | None:
     """``findOp``: also an operator that was only implemented. RuntimeError for what is no operator's name."""
-    return process.get(str(OperatorName.parse(name)))
+    return process.get(str(parse_name(name)))
 
 
 def existing_op(name: str) -> OperatorEntry:

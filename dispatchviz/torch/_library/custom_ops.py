@@ -18,6 +18,7 @@ from dispatchviz.core.autograd.variables.variable import increment_version
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.keys.keys import parse_dispatch_key
 from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch import _C
 from dispatchviz.torch._library import qualified_names as names
@@ -71,7 +72,7 @@ class CustomOpDef:
 
     def _register_to_dispatcher(self) -> None:
         text = self._name + self._schema
-        if properties.has_kwarg_only_tensors(FunctionSchema.parse(text)) and Tag.out not in self._tags:
+        if properties.has_kwarg_only_tensors(parse_schema(text)) and Tag.out not in self._tags:
             raise NotImplementedError(
                 "custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. Got: " + text
             )

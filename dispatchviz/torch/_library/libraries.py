@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from dispatchviz.core.keys.keys import DispatchKey, parse_dispatch_key
+from dispatchviz.core.python_side.python_kernels import fallthrough_kernel as fallthrough_kernel
 from dispatchviz.torch import _C, _ops
 from dispatchviz.torch._C.dispatch_module import alive as alive_modules
 from dispatchviz.torch._library.fake_impl import fake_impl_of
@@ -27,11 +28,6 @@ _impls: set[str] = set()
 """``namespace/operator/key`` of every kernel that Python registered and that is still there."""
 
 _reserved_namespaces = ["prim"]
-
-
-def fallthrough_kernel(*_: Any) -> None:
-    """Represents a fallthrough where a kernel is expected. NotImplementedError if it is called."""
-    raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 
 class Library:

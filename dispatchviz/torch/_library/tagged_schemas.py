@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dispatchviz.core.schema.function_schema import Argument, FunctionSchema
+from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.schema.schema_types import schema_type
 from dispatchviz.torch.tags import Tag
 
@@ -13,7 +14,7 @@ def check_tagged(schema: str, tags: Sequence[Tag]) -> None:
     """ValueError with PyTorch's text if the schema of an operator does not do what its tags say."""
     for tag, problems in ((Tag.out, _problems_of_out), (Tag.inplace, _problems_of_inplace)):
         if tag in tags:
-            parsed = FunctionSchema.parse(schema)
+            parsed = parse_schema(schema)
             for problem in problems(parsed):
                 start = "" if problem.startswith("Return") else f"Schema tagged with torch.Tag.{tag.name} "
                 raise ValueError(f"{start}{problem} Got: {parsed}")

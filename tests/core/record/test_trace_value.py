@@ -13,7 +13,7 @@ import pytest
 
 import dispatchviz
 import dispatchviz.torch as torch
-from dispatchviz.core.device.array_library import cuda_state
+from dispatchviz.core.device.array_library import cuda_state, forget_cuda
 from dispatchviz.core.record.events import AnyEvent, Dispatched, Printed, SourceLine, Unknown
 from dispatchviz.core.record.trace_file import Header
 from dispatchviz.core.record.trace_file import stored_events as module
@@ -42,7 +42,7 @@ def test_a_finished_recording_is_a_trace_that_nobody_can_change() -> None:
 
 
 def test_the_end_of_a_recording_does_not_look_for_a_gpu() -> None:
-    cuda_state.cache_clear()
+    forget_cuda()
     with dispatchviz.record("p.py") as trace:
         torch.ones(1, requires_grad=True).sum().backward()
     assert cuda_state.cache_info().currsize == 0  # a backward would be prepared for Nodes of a GPU from now on

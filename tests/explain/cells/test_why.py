@@ -6,7 +6,7 @@ import pytest
 
 from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.keys import RUNTIME_KEYS, DispatchKey
-from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.explain.cells.cell_changes import Change
 from dispatchviz.explain.cells.pytorch_tables import pytorch
@@ -101,7 +101,7 @@ def test_an_empty_cell() -> None:
 
 def test_an_operator_without_an_autograd_kernel_loses_its_gradient() -> None:
     op = OperatorEntry("demo::double", REGISTRY.fallbacks)
-    op.define(FunctionSchema.parse("demo::double(Tensor x) -> Tensor"), "here")
+    op.define(parse_schema("demo::double(Tensor x) -> Tensor"), "here")
     op.register(K.CPU, Kernel("double", None, "here", boxed=True))
     said = " ".join(cell_answer(op, K.AutogradCPU, REGISTRY).called)
     assert "That is where the gradient of an operator without an autograd kernel is lost" in said
@@ -109,7 +109,7 @@ def test_an_operator_without_an_autograd_kernel_loses_its_gradient() -> None:
 
 def test_an_ambiguous_cell() -> None:
     op = OperatorEntry("demo::both", REGISTRY.fallbacks)
-    op.define(FunctionSchema.parse("demo::both(Tensor x) -> Tensor"), "here")
+    op.define(parse_schema("demo::both(Tensor x) -> Tensor"), "here")
     op.register(K.CompositeImplicitAutograd, Kernel("composite", None, "here", boxed=True))
     op.register(K.MkldnnCPU, Kernel("mkldnn", None, "here", boxed=True))
     found = cell_answer(op, K.AutogradOther, REGISTRY)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextvars import Context
+from operator import attrgetter
 from typing import Any
 
 import numpy
@@ -55,10 +56,10 @@ quiet = _Quiet()
 def result_type(*operands: Tensor) -> DType:
     """``torch.result_type`` of tensors; wrapped numbers count least, then 0-dim tensors."""
     first = operands[0]
-    dtype = first._dtype
-    if all(t._dtype is dtype for t in operands) and not (first._wrapped_number and operands[-1]._wrapped_number):
-        return dtype
-    return result_type_of(tuple([(t._dtype, _rank(t)) for t in operands]))
+    dtype, alike = first._dtype, not (first._wrapped_number and operands[-1]._wrapped_number)
+    for tensor in operands:
+        alike = alike and tensor._dtype is dtype
+    return dtype if alike else result_type_of(tuple([(t._dtype, _rank(t)) for t in operands]))
 
 
 def _rank(tensor: Tensor) -> int:
@@ -95,11 +96,16 @@ def elementwise(op: Structured, *operands: Tensor, dtype: DType | None = None) -
         check_written(op.output, operands)
     common = dtype if dtype is not None and dtype is not bool_ else result_type(*operands)
     device = common_device(operands)
-    size, stride = result_geometry(tuple([_as_cast(t, common, device) for t in operands]))
+    on_cpu = device.type == "cpu"
+    size, stride = result_geometry(
+        tuple([_as_cast(t, common) for t in operands] if on_cpu else map(_size_and_stride, operands))
+    )
     if op.variant == "in-place" or (op.variant == "out" and any(t is op.output for t in operands)):
         _check_broadcast_shape(op.output, size)
-    made = _output_dtype(op, dtype or common)
-    if device.type == "cpu":
+    made = dtype or common
+    if op.variant != "functional":
+        made = _output_dtype(op, made)
+    if on_cpu:
         _compute_types(op, common, operands)
     op.set_output_raw_strided(size, stride, made, device)
     if op.temporary is not None:
@@ -134,9 +140,12 @@ def keep_number(op: Structured, number: Tensor) -> None:
         op.operands = tuple(pair for pair in op.operands if pair[0] is not number or pair[1]._dtype not in REDUCED)
 
 
-def _as_cast(tensor: Tensor, common: DType, device: Device) -> Geometry:
-    """Size and stride that count for the result: on the CPU, of the copy if the operand has to be cast."""
-    if tensor._dtype is common or device.type != "cpu":
+_size_and_stride: Callable[[Tensor], Geometry] = attrgetter("_size", "_stride")
+
+
+def _as_cast(tensor: Tensor, common: DType) -> Geometry:
+    """Size and stride that count for the result on the CPU: of the copy if the operand has to be cast."""
+    if tensor._dtype is common:
         return tensor._size, tensor._stride
     return tensor._size, dense_strides_like(tensor._size, tensor._stride)
 
@@ -217,7 +226,8 @@ def elementwise_with_number(op: Structured, self: Tensor, number: Scalar, dtype:
         check_written(op.output, (self,))
     wrapped, device = wrapped_scalar_tensor(number), self._device
     common = result_type(self, wrapped)
-    size, stride = result_geometry((_as_cast(self, common, device), ((), ())))
+    cast = _as_cast(self, common) if device.type == "cpu" else (self._size, self._stride)
+    size, stride = result_geometry((cast, ((), ())))
     made = _output_dtype(op, dtype)
     if device.type == "cpu":
         _compute_types(op, common, (self, wrapped))
@@ -306,7 +316,8 @@ def loop(function: Any, out: Tensor, dtype: DType, *operands: Tensor) -> None:
     if kind != "cpu":
         function = getattr(array_module(kind), function.__name__)
     if out._dtype is dtype:
-        arrays = [operand(t, dtype, kind) for t in operands]
+        device = out._device
+        arrays = [t._array if t._dtype is dtype and t._device is device else operand(t, dtype, kind) for t in operands]
         if kind == "cpu" and reads_what_it_writes(out, *operands):
             quiet.run(element_by_element, function, out._array, arrays)
         else:
@@ -318,13 +329,12 @@ def loop(function: Any, out: Tensor, dtype: DType, *operands: Tensor) -> None:
 def binary_loop(function: Any, out: Tensor, a: Tensor, b: Tensor) -> None:
     """``loop`` in the common dtype of two operands; the common case, no casts on the CPU, takes a short way."""
     dtype = out._dtype
-    if a._dtype is dtype and b._dtype is dtype and out._device.type == "cpu":
-        if b._storage is not out._storage:
-            quiet.run(function, a._array, b._array, out._array)
-        else:
-            loop(function, out, dtype, a, b)
-    else:
+    if a._dtype is not dtype or b._dtype is not dtype:
         loop(function, out, result_type(a, b), a, b)
+    elif out._device.type == "cpu" and b._storage is not out._storage:
+        quiet.run(function, a._array, b._array, out._array)
+    else:
+        loop(function, out, dtype, a, b)
 
 
 def loop_with_number(function: Any, out: Tensor, dtype: DType, self: Tensor, number: Tensor) -> None:

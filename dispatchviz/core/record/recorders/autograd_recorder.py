@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.autograd.graph.node import Node
     from dispatchviz.core.autograd.graph.saved_variable import SavedVariable
     from dispatchviz.core.record.event_builder import EventBuilder
+    from dispatchviz.core.record.note_types import Target
     from dispatchviz.core.tensor.tensor import Tensor
 
 
@@ -30,9 +31,17 @@ class AutogradRecorder(RecorderBase):
 
     def edges_collected(self, node: Node, edges: Sequence[Edge], arguments: Sequence[Tensor | None], /) -> None:
         """The edges are set; ``arguments`` are the forward inputs, where there are any."""
-        targets = tuple([self._target(edge) for edge in edges])
+        first = self.first_node
+        targets: list[Target | None] = []
+        for edge in edges:
+            to = edge.function
+            if to is None:
+                targets.append(None)
+            else:
+                targets.append((to._number if to._number >= first else self._introduce_node(to), edge.input_nr))
+        number = node._number if node._number >= first else self._introduce_node(node)
         behind = self._serials(arguments)
-        self.note(("edges_collected", self._node_serial(node), node.__class__, node._topological_nr, targets, behind))
+        self.note(("edges_collected", number, node.__class__, node._topological_nr, tuple(targets), behind))
 
     def accumulator_made(self, node: Node, tensor: Tensor) -> None:
         """A leaf got its AccumulateGrad."""

@@ -66,10 +66,17 @@ class PythonRecorder(RecorderBase):
         """The same by a plan: the arguments are tensors and plain values, the parser was not needed."""
         self._binding_called(binding, plan, args)
 
-    def _binding_called(self, binding: Binding, plan: Plan, args: tuple[Any, ...]) -> None:
+    def _binding_called(self, binding: Binding, plan: Plan, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Gives the arguments with the serial numbers of tensors."""
         self._last_error = None
-        numbered = [self._serial(arg) if tensor else arg for arg, tensor in zip(args, plan.tensors, strict=True)]
-        self.note(("binding_called", binding, plan, tuple(numbered)))
+        numbered, first = list(args), self.first_tensor
+        for i, is_tensor in enumerate(plan.tensors):
+            if is_tensor:
+                number = args[i]._number
+                numbered[i] = number if number >= first else self._serial(args[i])
+        serials = tuple(numbered)
+        self.note(("binding_called", binding, plan, serials))
+        return serials
 
 
 def _frames(error: BaseException) -> int:

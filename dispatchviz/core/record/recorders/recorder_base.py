@@ -27,9 +27,8 @@ from dispatchviz.core.thread import thread_state
 from dispatchviz.core.thread.thread_state import thread
 
 if TYPE_CHECKING:
-    from dispatchviz.core.autograd.graph.edge import Edge
     from dispatchviz.core.autograd.graph.node import Node
-    from dispatchviz.core.record.note_types import Emit, EventNote, MaybeTensors, Note, QueuedNodes, Target
+    from dispatchviz.core.record.note_types import Emit, EventNote, MaybeTensors, Note, QueuedNodes
     from dispatchviz.core.record.trace_stream import TraceStream
     from dispatchviz.core.tensor.tensor import Tensor
 
@@ -298,9 +297,6 @@ class RecorderBase(SafetyNet):
     def _node_serial(self, node: Node) -> int:
         number = node._number
         return number if number >= self.first_node else self._introduce_node(node)
-
-    def _target(self, edge: Edge) -> Target | None:
-        return None if edge.function is None else (self._node_serial(edge.function), edge.input_nr)
 
     def _queued(self, nodes: Sequence[Node]) -> QueuedNodes:
         return tuple([(self._node_serial(node), node.sequence_nr) for node in nodes]) if nodes else ()

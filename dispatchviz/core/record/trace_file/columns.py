@@ -18,6 +18,17 @@ from msgspec import Struct
 NONE = -1
 """There is none."""
 
+GROUPS = ("of_kind", "of_node", "of_tensor", "of_name", "of_result", "of_storage", "of_detached", "of_call")
+ARRAYS = {
+    "kinds": "B", "parents": "i", "depths": "i", "ends": "i", "siblings": "i", "lines": "i", "operators": "i",
+    "keys": "i", "nodes": "i", "tensors": "i", "names": "i",
+}  # fmt: skip
+"""The columns that have an entry for each event, and how an entry is stored."""
+LINES = {"places": "i", "callers": "i"}
+"""The columns that have an entry for each SourceLine, and how an entry is stored."""
+CHANGES = ("steps", "ends", "siblings")
+"""Columns about events of earlier parts: ``changed_steps`` and so on."""
+
 
 class Place(Struct, frozen=True, array_like=True):
     """Where the user's program is: the fields of a SourceLine, without whence its function was called."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dispatchviz.core.record.trace_file.blocks import INDEX, PART, block, index_place, payload_at, trailer
-from dispatchviz.core.record.trace_file.columns import NONE, Columns, Groups, Place
+from dispatchviz.core.record.trace_file.columns import ARRAYS, CHANGES, GROUPS, LINES, NONE, Columns, Groups, Place
 from dispatchviz.core.record.trace_file.event_lines import decode_header, encode
 from dispatchviz.core.record.trace_file.header import Header
 from dispatchviz.core.record.trace_file.stored_events import Blocks
@@ -24,19 +24,9 @@ from dispatchviz.core.record.trace_file.stored_events import Blocks
 if TYPE_CHECKING:
     from dispatchviz.core.record.trace_file.nesting import Changes
 
-GROUPS = ("of_kind", "of_node", "of_tensor", "of_name", "of_result", "of_storage", "of_detached", "of_call")
 _PARTS_OF_GROUPS = ("numbers", "begins", "steps")
-ARRAYS = {
-    "kinds": "B", "parents": "i", "depths": "i", "ends": "i", "siblings": "i", "lines": "i", "operators": "i",
-    "keys": "i", "nodes": "i", "tensors": "i", "names": "i",
-}  # fmt: skip
-"""The columns that have an entry for each event, and how an entry is stored."""
-LINES = {"places": "i", "callers": "i"}
-"""The columns that have an entry for each SourceLine, and how an entry is stored."""
 _TYPECODES = ("B", "i", "I", "q")
 _BLOCKS = {"firsts": "i", "offsets": "q", "lengths": "i", "checksums": "I"}
-CHANGES = ("steps", "ends", "siblings")
-"""Columns about events of earlier parts: ``changed_steps`` and so on."""
 
 Arrays = Mapping[str, Sequence[int]]
 """The arrays of a part, by name."""

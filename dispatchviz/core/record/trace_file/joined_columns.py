@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dispatchviz.core.record.trace_file.column_builder import LINE, grouped, groups
-from dispatchviz.core.record.trace_file.columns import Columns, Groups
-from dispatchviz.core.record.trace_file.index import ARRAYS, CHANGES, GROUPS, LINES
+from dispatchviz.core.record.trace_file.columns import ARRAYS, CHANGES, GROUPS, LINES, Columns, Groups
 from dispatchviz.core.record.trace_file.nesting import nested
 
 if TYPE_CHECKING:

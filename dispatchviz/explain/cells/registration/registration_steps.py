@@ -9,7 +9,7 @@ from typing import NamedTuple
 from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.key_set import FULL
 from dispatchviz.core.keys.keys import RUNTIME_KEYS, BackendComponent, DispatchKey
-from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.table.dump import stale_keys
 from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 from dispatchviz.core.table.precedence import MISSING, affected_by
@@ -177,7 +177,7 @@ def play(
 
 def _register(op: OperatorEntry, made: Registration) -> None:
     if made.what == DEFINITION:
-        op.define(FunctionSchema.parse(made.schema), made.place)
+        op.define(parse_schema(made.schema), made.place)
         return
     assert made.key is not None
     assert made.kernel is not None

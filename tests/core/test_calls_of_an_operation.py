@@ -1,0 +1,74 @@
+"""How many Python functions one operation passes through: ``torch.add(x, y)`` as in ``examples/forum.py``.
+
+A call is a "call" event of ``sys.setprofile`` between the program's line and the return: functions, lambdas,
+comprehensions (Python 3.11 makes frames of them) and each resumption of a generator; functions in C do not count. The
+same operation ran before on another line, so that nothing is looked up for the first time, and its result is gone, so
+that the call makes an AccumulateGrad.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType, FrameType
+
+import dispatchviz
+import dispatchviz.torch as torch
+from dispatchviz.core.device.array_library import choose_cuda, cuda_choice
+
+
+def calls_of(action: Callable[[], object]) -> list[CodeType]:
+    """The code of each Python function that an action calls."""
+    calls: list[CodeType] = []
+
+    def profile(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            calls.append(frame.f_code)
+
+    sys.setprofile(profile)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return calls[1:]  # without the action
+
+
+def described(calls: list[CodeType]) -> str:
+    return "\n".join(f"{Path(code.co_filename).name} {code.co_qualname}" for code in calls)
+
+
+x = y = torch.empty(0)
+
+
+def make_tensors() -> None:
+    global x, y
+    device = torch.device("cuda")
+    x = torch.randn(2, 2).to(device)
+    y = torch.randn(2).to(device)
+    x.requires_grad_(True)
+
+
+def add() -> None:
+    torch.add(x, y)
+
+
+def add_on_another_line() -> None:
+    torch.add(x, y)
+
+
+def test_an_operation_takes_36_calls_and_60_while_it_is_recorded() -> None:
+    choice = cuda_choice()
+    choose_cuda("emulated")
+    try:
+        make_tensors()
+        add()
+        plain = calls_of(add_on_another_line)
+        with dispatchviz.record():
+            add()
+            recorded = calls_of(add_on_another_line)
+    finally:
+        choose_cuda(choice)
+    assert len(plain) <= 36, described(plain)
+    assert len(recorded) <= 60, described(recorded)
+    assert len({code.co_filename for code in recorded}) <= 20, described(recorded)
