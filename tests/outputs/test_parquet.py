@@ -19,8 +19,9 @@ from dispatchviz.core.record.events import NodeCreated, NodeStarted, Printed, So
 from dispatchviz.core.record.trace_file import FORMAT, Header
 from dispatchviz.core.record.trace_file.event_lines import decode_lines
 from dispatchviz.foundation.errors import DispatchvizError
-from dispatchviz.outputs import files as output
+from dispatchviz.outputs.formats import check_export
 from dispatchviz.outputs.table import parquet
+from dispatchviz.outputs.table.format import export_table
 from dispatchviz.outputs.table.parquet import Run
 from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
@@ -59,9 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             patch.setenv("RANK", str(rank))
             trace = run(str(script), (), io.StringIO(), b"").trace
             trace.save(folder / f"rank{rank}.dvtrace")
-            output.export_table(
-                [Run("train", Trace.load(folder / f"rank{rank}.dvtrace"), "")], folder / f"{rank}.parquet"
-            )
+            export_table([Run("train", Trace.load(folder / f"rank{rank}.dvtrace"), "")], folder / f"{rank}.parquet")
     return folder
 
 
@@ -150,7 +149,7 @@ def test_text_that_is_no_utf_8_is_written_out() -> None:
 def test_two_traces_whose_rows_could_not_be_told_apart_are_refused(folder: Path, tmp_path: Path) -> None:
     trace, there = Trace.load(folder / "rank0.dvtrace"), tmp_path / "all.parquet"
     with pytest.raises(DispatchvizError, match=r"^a and b are both rank 0 of run one: "):
-        output.export_table((Run("one", trace, source) for source in "ab"), there)
+        export_table((Run("one", trace, source) for source in "ab"), there)
     assert os.listdir(tmp_path) == []
 
 
@@ -176,18 +175,18 @@ def test_without_the_extra_it_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(DispatchvizError, match=re.escape("pip install 'dispatchviz[parquet]'")):
-        output.check_export(str(tmp_path / "t.parquet"), ".parquet")
+        check_export(str(tmp_path / "t.parquet"), ".parquet")
 
 
 def test_only_a_table_of_ours_is_overwritten(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     path.write_bytes((folder / "0.parquet").read_bytes())
-    output.check_export(str(path), ".parquet")
+    check_export(str(path), ".parquet")
     pq.write_table(pq.read_table(path).replace_schema_metadata(None), path)  # without the metadata
     for other in (path.read_bytes(), b"PAR1", b"notes", b"\xff\xff\xff\xffPAR1"):
         path.write_bytes(other)
         with pytest.raises(DispatchvizError, match="is no table of traces: it is not overwritten"):
-            output.check_export(str(path), ".parquet")
+            check_export(str(path), ".parquet")
 
 
 # -- the how-to -------------------------------------------------------------------------------------------------------
