@@ -23,6 +23,9 @@ RELEASE_VENVS := $(RELEASES:%=.venv-releases-%)
 PYTHONS ?= python3.11 python3.12 python3.13
 BOUNDS_TESTS := tests/core tests/outputs tests/cli tests/tui tests/running/test_recording.py tests/test_imports.py
 
+# What the code that a build generates follows from: an install generates it again when one of these has changed.
+GENERATOR := hatch_build.py $(wildcard dispatchviz/core/codegen/*.py) $(wildcard dispatchviz/core/native/*.yaml)
+
 .PHONY: run quick test docs bounds conformance test-releases thorough gpu lint types format generate bench build release clean help
 
 help:
@@ -88,8 +91,11 @@ gpu: $(GPU_VENV)/.installed
 	@$(GPU_VENV)/bin/python -m scripts.gpu_report
 endif
 
-generate: $(VENV)/.installed
+# Environments are ready then: an install would do no more.
+generate: | $(VENV)/bin/python
+	@$(BIN)/python -c 'import yaml, numpy' 2> /dev/null || $(MAKE) $(VENV)/.installed
 	$(BIN)/python -m dispatchviz.core.codegen
+	@for ready in $(VENV)/.installed $(VENV)/.installed-dev $(TORCH_VENV)/.installed; do test ! -e $$ready || touch $$ready; done
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python $(PIP_INSTALL) -e '.[bench]'
@@ -111,29 +117,29 @@ $(VENV)/bin/python:
 	  + sys.version.split()[0] + "; try: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.installed: pyproject.toml $(GENERATOR) | $(VENV)/bin/python
 	@echo "installing dispatchviz into $(VENV) (once)"
 	$(BIN)/python $(PIP_INSTALL) -e .
 	@touch $@
 
-$(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.installed-dev: pyproject.toml $(GENERATOR) | $(VENV)/bin/python
 	@echo "installing dispatchviz and its checks into $(VENV) (once)"
 	$(BIN)/python $(PIP_INSTALL) -e '.[dev]'
 	@touch $@ $(VENV)/.installed
 
-$(TORCH_VENV)/.installed: pyproject.toml
+$(TORCH_VENV)/.installed: pyproject.toml $(GENERATOR)
 	@echo "installing $(TORCH) beside dispatchviz into $(TORCH_VENV) (once)"
 	$(PYTHON) -m venv $(TORCH_VENV)
 	$(TORCH_VENV)/bin/python $(PIP_INSTALL) -e '.[conformance]' $(TORCH)
 	@touch $@
 
-.venv-releases-%/.installed: pyproject.toml
+.venv-releases-%/.installed: pyproject.toml $(GENERATOR)
 	@echo "installing torch==$* beside dispatchviz into .venv-releases-$* (once)"
 	$(PYTHON) -m venv .venv-releases-$*
 	.venv-releases-$*/bin/python $(PIP_INSTALL) -e '.[conformance]' torch==$*
 	@touch $@
 
-$(GPU_VENV)/.installed: pyproject.toml
+$(GPU_VENV)/.installed: pyproject.toml $(GENERATOR)
 	@echo "installing CuPy beside dispatchviz into $(GPU_VENV) (once)"
 	$(PYTHON) -m venv $(GPU_VENV)
 	$(GPU_VENV)/bin/python $(PIP_INSTALL) -e '.[test,cuda$(CUDA)]'

@@ -1,9 +1,16 @@
-"""``python -m dispatchviz.core.codegen``: writes ``core/generated``; with ``--check`` says what is stale instead."""
+"""``python -m dispatchviz.core.codegen``: writes ``core/generated``; with ``--check`` says what is stale instead.
+
+A build and an editable install do the first half of that (``hatch_build.py``): they write what follows from the yaml
+files, for which PyYAML is enough. The other half, ``implemented.py``, is read off the running machine, so it is kept in
+git.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from dispatchviz.core.codegen import (
     autograd,
@@ -21,7 +28,7 @@ from dispatchviz.core.codegen.pages import FOLDER
 
 
 def generate() -> dict[str, str]:
-    """File name to text of everything in ``core/generated``. SpecError for a mistake in a yaml file."""
+    """File name to text of all that follows from the yaml files. Raises SpecError for a mistake in one of them."""
     spec = load(native.FOLDER / "native_functions.yaml", native.FOLDER / "derivatives.yaml")
     return {f"{module}.py": text for module, text in _modules(spec)} | dict(operators.texts(spec))
 
@@ -46,12 +53,33 @@ def _modules(spec: Specification) -> Iterator[tuple[str, str]]:
 def stale() -> list[str]:
     """Files in ``core/generated`` that are not what the yaml files, or what is registered, give."""
     expected = generate() | {implemented.NAME: implemented.text()}
-    present = {
-        path.relative_to(FOLDER).as_posix(): path.read_text(encoding="utf-8")
-        for path in FOLDER.rglob("*.py*")
-        if path.suffix in (".py", ".pyi") and path.name != "__init__.py"
-    }
+    present = {name: path.read_text(encoding="utf-8") for name, path in _present().items()}
     return sorted(name for name in expected.keys() | present.keys() if expected.get(name) != present.get(name))
+
+
+def _present() -> dict[str, Path]:
+    """Name to path of each generated file that is there."""
+    found = (path for path in FOLDER.rglob("*.py*") if path.suffix in (".py", ".pyi") and path.name != "__init__.py")
+    return {path.relative_to(FOLDER).as_posix(): path for path in found}
+
+
+def write() -> None:
+    """Writes what follows from the yaml files, and deletes what no longer does. Raises SpecError."""
+    expected = generate()
+    for name, path in _present().items():
+        if name not in expected and name != implemented.NAME:
+            path.unlink()
+    _write_changed(expected)
+
+
+def _write_changed(texts: Mapping[str, str]) -> None:
+    """Writes files whose text is another one. Two installs may do so at once, so a file takes its place whole."""
+    for name, text in texts.items():
+        path = FOLDER / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            new = path.with_name(f"{path.name}.{os.getpid()}")
+            new.write_text(text, encoding="utf-8")
+            new.replace(path)
 
 
 def main(argv: list[str]) -> int:
@@ -61,9 +89,8 @@ def main(argv: list[str]) -> int:
             found = stale()
             print("\n".join(f"stale: core/generated/{name}" for name in found) or "core/generated is fresh")
             return 1 if found else 0
-        for name, text in generate().items():
-            (FOLDER / name).write_text(text, encoding="utf-8")
-        (FOLDER / implemented.NAME).write_text(implemented.text(), encoding="utf-8")
+        write()
+        _write_changed({implemented.NAME: implemented.text()})
     except SpecError as error:
         print(f"codegen: {error}", file=sys.stderr)
         return 2
