@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 # Where pip finds torch is pip's own configuration (PIP_INDEX_URL and friends); a CPU build is all that is needed.
 TORCH := torch==2.13.0
 CUDA ?= 12
-PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 
 # The other releases that `make test-releases` records, each in an environment of its own, and what it runs there.
 RELEASES := 2.6.0 2.9.0
