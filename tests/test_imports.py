@@ -116,10 +116,6 @@ def knots(graph: dict[str, set[str]]) -> list[set[str]]:
     return sorted(filter(None, found), key=len, reverse=True)
 
 
-OTHER_KNOTS = frozenset(("dispatchviz.tui.app", "dispatchviz.cli.lookup"))
-"""A module of each knot outside of core: a screen that starts the app again, a word that has other meanings."""
-
-
 def test_circles_through_functions_are_few_and_small() -> None:
     built = grimp.build_graph("dispatchviz", exclude_type_checking_imports=True, cache_dir=None)
     graph = {name: built.find_modules_directly_imported_by(name) for name in built.modules}
@@ -127,7 +123,7 @@ def test_circles_through_functions_are_few_and_small() -> None:
     largest, *others = knots(graph)
     assert len(largest) <= 33, sorted(largest)
     assert "dispatchviz.core.autograd.graph.node" in largest
-    assert [sorted(knot) for knot in others if not knot & OTHER_KNOTS] == []
+    assert others == []
 
 
 def test_knots_are_found() -> None:

@@ -19,7 +19,7 @@ def _meanings(word: str) -> Iterator[tuple[str, str]]:
     """Each kind of which it is a name, and the command."""
     import os
 
-    from dispatchviz.cli import lookup
+    from dispatchviz.core.table.pytorch_registrations import pytorch_operators
     from dispatchviz.explain.cells.operators.operator_names import means_one
     from dispatchviz.explain.keys.key_names import known_key
     from dispatchviz.foundation.shipped_examples import LESSONS, examples, names_example
@@ -37,5 +37,5 @@ def _meanings(word: str) -> Iterator[tuple[str, str]]:
         yield "a dispatch key", "keys"
     if f"{LESSONS}/{word}" in {example.name for example in examples()}:
         yield "a lesson", "lesson"
-    if word.strip() and means_one(word, lookup.registry_of(None)[0].names()):
+    if word.strip() and means_one(word, pytorch_operators()):
         yield "an operator", "table"

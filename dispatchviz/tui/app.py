@@ -36,7 +36,7 @@ from dispatchviz.tui.widgets.rows_view import Ask, Goto
 from dispatchviz.views import lesson_rows
 from dispatchviz.views.keymap import QUITS, Leaving, entries, pane_key
 from dispatchviz.views.layout.pane_choice import PaneChoice
-from dispatchviz.views.session import Session, Update
+from dispatchviz.views.session import OpenStepper, Session, Update
 from dispatchviz.views.text.styled_line import Line, line
 
 if TYPE_CHECKING:
@@ -77,13 +77,13 @@ def show(
             run_to_its_end(app)
             if app.return_value is None:
                 return
-            app.return_value()
+            app.return_value(show)
             choice = app.view.scene.choice
     finally:
         gc.unfreeze()
 
 
-class StepperApp(TerminalApp[Callable[[], None]]):
+class StepperApp(TerminalApp[Callable[[OpenStepper], None]]):
     """The stepper on one trace, which has at least one event. It ends with what has the terminal before it is there
     again, or with None."""
 

@@ -50,8 +50,13 @@ class Update:
     to show."""
     later: Callable[[], Line] | None = None
     """What is done in the background while the reader goes on; the line that it gives is shown when it is done."""
-    opens: Callable[[], None] | None = None
-    """What has the terminal before the stepper is there again: another screen."""
+    opens: Callable[[OpenStepper], None] | None = None
+    """Opens another screen, which has the terminal before the stepper is there again. It gets a function that opens a
+    stepper on other traces."""
+
+
+OpenStepper = Callable[..., None]
+"""``tui.app.show``."""
 
 
 class Session:

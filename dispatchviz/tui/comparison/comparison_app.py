@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from textual.actions import parse
 
-from dispatchviz.tui.app import show as open_stepper
 from dispatchviz.tui.comparison.comparison_actions import (
     COMPARISON_ACTIONS,
     Opened,
@@ -23,10 +22,11 @@ from dispatchviz.tui.comparison.two_runs import TwoRuns
 from dispatchviz.tui.home.text_screen import TextScreen
 from dispatchviz.tui.terminal.terminal_app import TerminalApp, run_to_its_end
 from dispatchviz.views.keymap import GOES_BACK
+from dispatchviz.views.session import OpenStepper
 
 
-def show(choices: Sequence[TwoRuns]) -> None:
-    """Opens the screen until its reader goes back; the stepper on a run, whenever one is chosen.
+def show(choices: Sequence[TwoRuns], open_stepper: OpenStepper) -> None:
+    """Opens the screen until its reader goes back; a stepper on a run, whenever one is chosen.
 
     Raises StepperError if a screen fails, EndedBySignal if a signal ends it.
     """

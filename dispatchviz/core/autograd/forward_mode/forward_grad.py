@@ -11,7 +11,7 @@ Rule 2: leaving a level takes the tangents of that level away from all tensors t
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 from dispatchviz.core.seam import recorder
 
@@ -29,7 +29,7 @@ class ForwardGrad:
 
     def set_value(self, tangent: Tensor, level: int) -> None:
         """RuntimeError if the level is not open."""
-        ForwardADLevel.get_by_idx(level).grads.add(self)
+        ForwardADLevel.get_by_idx(level).grads[self] = None
         self.content[level] = tangent
 
     def value(self, level: int) -> Tensor | None:
@@ -44,7 +44,8 @@ class ForwardADLevel:
 
     def __init__(self, index: int) -> None:
         self.index = index
-        self.grads: WeakSet[ForwardGrad] = WeakSet()
+        self.grads: WeakKeyDictionary[ForwardGrad, None] = WeakKeyDictionary()
+        """In the order in which they got tangents, so that a program gives the same trace each time."""
 
     @staticmethod
     def get_by_idx(index: int) -> ForwardADLevel:

@@ -21,7 +21,7 @@ from dispatchviz.tui.comparison.what_if.changed_process import ChangedProcess
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.terminal.terminal_app import TerminalApp
 from dispatchviz.tui.widgets.rows_view import RowsView
-from dispatchviz.views.session import Session, Update
+from dispatchviz.views.session import OpenStepper, Session, Update
 from dispatchviz.views.text.line_fitting import columns
 from dispatchviz.views.text.styled_line import Line, line
 
@@ -209,9 +209,9 @@ def compared(session: Session, trace: Trace, change: Change) -> Update:
     changed = Side(change.text, Run(trace, "in the changed run"))
     two = TwoRuns(found, (plain, changed))
 
-    def opens() -> None:
+    def opens(open_stepper: OpenStepper) -> None:
         from dispatchviz.tui.comparison.comparison_app import show
 
-        show([two])
+        show([two], open_stepper)
 
     return Update(session.cursor, opens=opens)
