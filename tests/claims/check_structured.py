@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from torchgen.model import FunctionSchema
 from torchgen.model import SchemaKind as TorchgenKind
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.explain.sentences.sentence_claims import CallsWithin, SchemaKind, Shape, StructuredFunction
 from tests.claims.checks import Answer, Question, checks, difference
 
@@ -42,7 +42,7 @@ def schema_kind(claim: SchemaKind, question: Question) -> Answer:
     """By torchgen, which writes the three classes."""
     name, _, overload = claim.operator.partition(".")
     schema = _schema(name, overload)
-    return difference(claim.kind, _KINDS[parse_schema(schema).kind()])
+    return difference(claim.kind, _KINDS[FunctionSchema.parse(schema).kind()])
 
 
 def _schema(name: str, overload: str) -> str:
