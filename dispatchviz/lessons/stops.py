@@ -153,7 +153,7 @@ def _is_line(trace: Trace, step: int, text: str) -> bool:
 
 
 def _of_kind(trace: Trace, name: re.Match[str]) -> Steps:
-    kinds = {kind.__name__: kind for kind in ev.Event.__subclasses__()}
+    kinds = {kind.__name__: kind for kind in ev.KINDS}
     if name["kind"] not in kinds:
         near = difflib.get_close_matches(name["kind"], kinds, 3)
         raise UnknownStopError(f"there is no event {name['kind']}{'; near: ' if near else ''}{', '.join(near)}")

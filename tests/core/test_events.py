@@ -29,15 +29,14 @@ from dispatchviz.core.seam import recorder
 from dispatchviz.trace import Trace
 from scripts.events_page import PAGE, page, variables
 
-KINDS: tuple[type[ev.Event], ...] = typing.get_args(ev.AnyEvent)
 MODULES = [ast.parse(file.read_text("utf-8")) for file in sorted(Path(ev.__path__[0]).glob("*.py"))]
 
 
 def test_every_field_of_every_event_has_a_docstring() -> None:
     classes = [node for module in MODULES for node in module.body if isinstance(node, ast.ClassDef)]
     fields = {node.name: {each.name: each.docstring for each in variables(node.body)} for node in classes}
-    assert set(fields) == {"Event", "Container", *(kind.__name__ for kind in KINDS)}
-    for kind in KINDS:
+    assert set(fields) == {"Event", "Container", *(kind.__name__ for kind in ev.KINDS)}
+    for kind in ev.KINDS:
         inherited, own = ev.Event.__struct_fields__, tuple(fields[kind.__name__])
         assert kind.__struct_fields__ == (*inherited, *own)
     assert not [f"{kind}.{name}" for kind, names in fields.items() for name, text in names.items() if not text.strip()]
@@ -56,8 +55,8 @@ def test_the_page_is_fresh() -> None:
 
 
 def test_all_kinds_are_frozen_and_named_by_their_class() -> None:
-    assert {*ev.Event.__subclasses__(), *ev.Container.__subclasses__()} == {ev.Container, *KINDS}
-    for kind in KINDS:
+    assert {*ev.Event.__subclasses__(), *ev.Container.__subclasses__()} == {ev.Container, *ev.KINDS}
+    for kind in ev.KINDS:
         config = kind.__struct_config__
         assert (config.frozen, config.gc, config.array_like, config.tag) == (True, False, True, kind.__name__)
 

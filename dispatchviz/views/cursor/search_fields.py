@@ -223,7 +223,7 @@ TAKEN_FROM: Mapping[str, Tensors] = {
 
 NAMING: Mapping[str, Mapping[str, Tensors]] = {
     kind.__name__: fields
-    for kind in ev.Event.__subclasses__()
+    for kind in ev.KINDS
     if (fields := {name: TAKEN_FROM[text] for name, text in kind.__annotations__.items() if text in TAKEN_FROM})
 }
 """The kinds that tell of tensors, with the fields in which they do."""

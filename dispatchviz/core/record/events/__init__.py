@@ -76,3 +76,6 @@ AnyEvent = (
 """The classes of all kinds. A new one comes before the optional ones: a trace file names these only if it has some."""
 
 OPTIONAL = get_args(OptionalEvent)
+
+KINDS: tuple[type[Event], ...] = get_args(AnyEvent)
+"""The same as a tuple."""

@@ -110,5 +110,5 @@ def clauses_of(text: str) -> tuple[Clause, ...] | str:
 
 def fields_of(kinds: set[str]) -> list[str]:
     """The fields that events of some kinds have."""
-    found = [name for kind in ev.Event.__subclasses__() if kind.__name__ in kinds for name in kind.__struct_fields__]
+    found = [name for kind in ev.KINDS if kind.__name__ in kinds for name in kind.__struct_fields__]
     return [name for name in dict.fromkeys(found) if name not in ("seq", "parent")]

@@ -30,7 +30,7 @@ from dispatchviz.views.cursor.breakpoints.breakpoint import (
 from dispatchviz.views.cursor.breakpoints.hunt import LIKE
 from dispatchviz.views.cursor.typed_text import is_whole_number, repeated, whole_number
 
-KINDS = {kind.__name__.casefold(): kind.__name__ for kind in ev.Event.__subclasses__()}
+KINDS = {kind.__name__.casefold(): kind.__name__ for kind in ev.KINDS}
 """Names of the kinds of events, however they are written."""
 
 TOLD = 8
