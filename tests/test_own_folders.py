@@ -43,7 +43,8 @@ def test_nothing_in_the_root_was_left_by_a_test() -> None:
     """What is committed there is known by name; who adds a file names it here."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
     found = {name for name in listed.splitlines() if "/" not in name and not name.startswith(".")}
-    expected = {"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "pyproject.toml"}
+    pages = {"CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md"}
+    expected = pages | {"Makefile", "hatch_build.py", "pyproject.toml"}
     assert found in (expected, set())  # a copy without git has no list
 
 
