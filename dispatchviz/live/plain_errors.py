@@ -8,14 +8,14 @@ import re
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.seam.outside_errors import own_errors_suppressed
-from dispatchviz.live import watched_cells
+from dispatchviz.live import kernel_calls, watched_cells
 from dispatchviz.live.registration import UNKNOWN_FILE
 
 if TYPE_CHECKING:
     from dispatchviz.live.watched_cells import WatchedCells
 
 _OPERATOR = re.compile(r"Could not run '([^']+)'")
-_FILES = "|".join(map(re.escape, (watched_cells.__file__, UNKNOWN_FILE)))
+_FILES = "|".join(map(re.escape, (watched_cells.__file__, kernel_calls.__file__, UNKNOWN_FILE)))
 """Where a kernel of ours is registered, and where it is according to releases that do not tell of Python's kernels."""
 _OURS = re.compile(rf"(?m)^(\w+): registered at (?:{_FILES}):0 \[kernel\]$")
 _ROW = re.compile(r"(?m)^(\w+): .*$")
