@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-CACHES = ("build", "dist", "dispatchviz.egg-info")
+CACHES = ("__pycache__", "build", "dist", "dispatchviz.egg-info")
 """Besides hidden ones: what git ignores there."""
 
 

@@ -67,7 +67,7 @@ PARTS = {
         "explanation/real-pytorch",
         "gpu",
     ],
-    "Contributing": ["../CONTRIBUTING", "architecture", "../CHANGELOG"],
+    "Contributing": ["../CONTRIBUTING", "architecture", "../SECURITY", "../CHANGELOG"],
 }
 """What stands beside every page; Sphinx warns of a page that is missing here. A new how-to comes after the others."""
 
