@@ -8,8 +8,14 @@ from itertools import chain
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.calls.class_of_call import class_of_call, does, family_of_call
-from dispatchviz.explain.calls.structured_call import Part, StructuredCall, structured_call
+from dispatchviz.explain.calls.structured_call import (
+    Part,
+    StructuredCall,
+    class_of_call,
+    does,
+    family_of_call,
+    structured_call,
+)
 from dispatchviz.explain.codegen.class_tree import class_branches
 from dispatchviz.explain.codegen.structured_classes import OUTPUTS, Family, StructuredClass
 from dispatchviz.explain.kinds.all_kinds import unseen
