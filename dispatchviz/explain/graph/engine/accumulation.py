@@ -13,7 +13,7 @@ from dispatchviz.core.autograd.graph import accumulate_grad
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.tensor.tensor import is_non_overlapping_and_dense
-from dispatchviz.explain.graph.engine.condition import Condition, asked_until
+from dispatchviz.explain.graph.engine.buffer_conditions import Condition, asked_until
 from dispatchviz.explain.graph.node.node_hooks import hooks_of
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around

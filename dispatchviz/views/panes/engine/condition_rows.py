@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dispatchviz.explain.graph.engine.condition import Condition
+from dispatchviz.explain.graph.engine.buffer_conditions import Condition
 from dispatchviz.views.text.styled_line import Line, line
 
 SIGNS = {True: ("✓", ""), False: ("✗", "removed"), None: ("–", "dim")}
