@@ -14,10 +14,10 @@ from graphviz import nohtml
 from graphviz.quoting import attr_list
 
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
-from dispatchviz.explain.graph.graph_changes import GraphChanges
 from dispatchviz.explain.graph.graph_node import GraphEdge, GraphNode, SavedTensor, State
 from dispatchviz.explain.graph.node_details import Made, hooks, made_at, made_during, made_in, saved_bytes, view_text
 from dispatchviz.explain.graph.node_groups import Group, groups
+from dispatchviz.explain.graph.node_outline import GraphChanges
 from dispatchviz.explain.graph.saved_memory import memories, plain_bytes
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import source_line
