@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from dispatchviz.explain.sentences.then_and_now.steps import Steps
+from dispatchviz.explain.sentences.then_and_now.placing import Steps
 
 Version = Literal["forum", "2020", "later"]
 """``forum``: the question whose program is ``examples/forum.py``; ``2020``: the first dispatcher walkthrough of
