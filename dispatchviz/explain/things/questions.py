@@ -5,8 +5,8 @@ from __future__ import annotations
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.things.answer import Question
 from dispatchviz.explain.things.node_questions import node_questions
+from dispatchviz.explain.things.step_things import NodeThing, TensorThing
 from dispatchviz.explain.things.tensor_questions import tensor_questions
-from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.things.uses import uses
 from dispatchviz.explain.trace_index.display_names import described, node_title, tensor_name
 from dispatchviz.explain.trace_index.trace_index import index
