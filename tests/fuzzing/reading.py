@@ -14,8 +14,8 @@ from dispatchviz.cli import main
 from dispatchviz.cli.input_source import load
 from dispatchviz.core.record.trace_file import Trace, TraceError
 from dispatchviz.explain.codegen.operator_at_step import operator_at
-from dispatchviz.explain.things.questions import questions
 from dispatchviz.explain.things.step_things import things_of
+from dispatchviz.explain.things.tensor_questions import questions
 from dispatchviz.explain.things.uses import uses
 from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.outputs.log.torch_log import torch_log
