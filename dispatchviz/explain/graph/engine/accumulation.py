@@ -17,7 +17,7 @@ from dispatchviz.explain.graph.engine.buffer_conditions import Condition, asked_
 from dispatchviz.explain.graph.node.node_hooks import hooks_of
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
-from dispatchviz.explain.trace_index.tensor_geometry import strides_of
+from dispatchviz.explain.trace_index.tensor_card import strides_of
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import shaped
 

@@ -14,7 +14,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.tensor.tensor import is_non_overlapping_and_dense
 from dispatchviz.core.tensor.tensor_subclass_like import TENSOR_SUBCLASS_LIKE
 from dispatchviz.explain.trace_index.display_names import tensor_name
-from dispatchviz.explain.trace_index.tensor_geometry import key_set_of, strides_of
+from dispatchviz.explain.trace_index.tensor_card import key_set_of, strides_of
 from dispatchviz.explain.trace_index.thread_state import thread_state
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import shaped
