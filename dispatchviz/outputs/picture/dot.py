@@ -21,7 +21,7 @@ from dispatchviz.explain.graph.node_outline import GraphChanges
 from dispatchviz.explain.graph.saved_memory import memories, plain_bytes
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import source_line
-from dispatchviz.explain.trace_index.used_cuda import uses_cuda
+from dispatchviz.explain.trace_index.lookups import uses_cuda
 from dispatchviz.foundation.english import listed, shaped, shortened
 from dispatchviz.foundation.shown_text import shown
 from dispatchviz.outputs.picture.picture_options import USUAL, Options

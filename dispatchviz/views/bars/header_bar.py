@@ -5,9 +5,9 @@ from __future__ import annotations
 from dispatchviz.core.record.events import BackwardStarted
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.step_counts import part_of, place_of
+from dispatchviz.explain.trace_index.lookups import uses_cuda
 from dispatchviz.explain.trace_index.recorded_engine import engine_text, is_live
 from dispatchviz.explain.trace_index.thread_state import thread_state
-from dispatchviz.explain.trace_index.used_cuda import uses_cuda
 from dispatchviz.views.bars.thread_state_text import short
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import key_of
