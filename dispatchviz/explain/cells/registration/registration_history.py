@@ -9,9 +9,9 @@ from dispatchviz.core.keys.keys import RUNTIME_KEYS, DispatchKey
 from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.core.table.precedence import FALLBACK
 from dispatchviz.core.table.registry import Registry
-from dispatchviz.explain.cells.key_groups import grouped_keys_text
 from dispatchviz.explain.cells.registration.registration_steps import EMPTY, ChangedCells, Held, RegistrationStep, play
 from dispatchviz.explain.cells.registration.registrations import pytorch_registrations_of
+from dispatchviz.explain.keys.key_text import grouped_keys_text
 
 ORDER = (
     "A block is a static initializer: it runs when the library that it is in is loaded. Within a file they run from "
