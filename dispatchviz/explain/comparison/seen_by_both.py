@@ -26,7 +26,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.thread.guard_names import guard_name
 from dispatchviz.explain.comparison.first_mentions import FirstMentions
 from dispatchviz.explain.comparison.met_nodes import MetNodes
-from dispatchviz.explain.graph.node.node_hooks import not_evaluated
+from dispatchviz.explain.comparison.raising_hooks import not_evaluated
 from dispatchviz.explain.trace_index.recorded_engine import UNSEEN_RUNNING
 
 KEPT = (
