@@ -10,7 +10,8 @@ import dispatchviz
 from dispatchviz import torch as model
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.graph.backward_graph import backward_graph
-from dispatchviz.explain.trace_index.display_names import common_variable, short_path, tensor_name
+from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.explain.trace_index.parameter_paths import common_variable, short_path
 from dispatchviz.testing import event
 from dispatchviz.trace import Trace
 from tests.explain.programs import traced

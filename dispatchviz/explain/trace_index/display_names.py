@@ -8,7 +8,6 @@ went on to another. Before that it is ``z (t4)``, the tensor that ``z`` will nam
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable
 
 from dispatchviz.core.record.trace_file import Trace
@@ -105,32 +104,3 @@ def plain_node(name: str) -> str:
 def with_names(trace: Trace, text: str, at: int) -> str:
     """A text in which tensors are written by number (``[t3, t4]``), with the user's names instead."""
     return _NUMBERED.sub(lambda found: tensor_name(trace, int(found[1]), at), text)
-
-
-def common_variable(names: Iterable[str]) -> str:
-    """The variable with which all paths of a trace begin; empty if there are several, or none.
-
-    One whose module is part of another does not count: ``block``, when ``net.blocks.0`` has the same parameters.
-    """
-    paths = defaultdict(list)
-    for name in names:
-        variable, _, path = name.partition(".")
-        if "." in path and "[" not in variable:
-            paths[variable].append(path)
-    within = defaultdict(set)
-    for variable, found in paths.items():
-        for ending in (ending for path in found for ending in _endings(path)):
-            within[ending].add(variable)
-    outermost = [one for one, found in paths.items() if any(not within[path] - {one} for path in found)]
-    return outermost[0] if len(outermost) == 1 else ""
-
-
-def short_path(name: str, variable: str) -> str:
-    """A path without the variable that all begin with, if it says enough."""
-    path = name.removeprefix(f"{variable}.") if variable else name
-    return path if "." in path and not path[0].isdigit() else name
-
-
-def _endings(path: str) -> Iterable[str]:
-    parts = path.split(".")
-    return (".".join(parts[first:]) for first in range(1, len(parts)))

@@ -15,8 +15,8 @@ from weakref import WeakKeyDictionary, ref
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.trace_index.display_names import common_variable, short_path
 from dispatchviz.explain.trace_index.lookups import NOTHING, Entries, Lookup, Nothing, StepsByKind
+from dispatchviz.explain.trace_index.parameter_paths import common_variable, short_path
 
 T = TypeVar("T")
 E = TypeVar("E", bound=ev.Event)
