@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from textual.screen import ModalScreen
 
 from dispatchviz.core.record.events import ErrorRaised
-from dispatchviz.explain.things.step_things import CellThing
+from dispatchviz.explain.things.thing import CellThing
 from dispatchviz.tui.commands import crossing, going, moves, predicting, searching, sharing
 from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
 from dispatchviz.tui.questions.filter_question import FilterQuestion

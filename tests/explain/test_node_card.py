@@ -16,7 +16,7 @@ from dispatchviz.explain.graph.graph_node import NO_NUMBER
 from dispatchviz.explain.graph.node.node_card import Fact, needs_edge, node_card
 from dispatchviz.explain.graph.node.node_hooks import ORDER, hooks_of
 from dispatchviz.explain.graph.node.node_of_step import node_of_step
-from dispatchviz.explain.things.step_things import NodeThing
+from dispatchviz.explain.things.thing import NodeThing
 from dispatchviz.foundation.english import plain_dtype, shaped
 from truth import programs
 from truth.observers.runs import Run, in_new_thread

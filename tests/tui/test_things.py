@@ -7,7 +7,7 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.levels import DEFAULT
-from dispatchviz.explain.things.step_things import TensorThing
+from dispatchviz.explain.things.thing import TensorThing
 from dispatchviz.testing import event
 from dispatchviz.tui.screens.cell_screen import CellScreen
 from dispatchviz.tui.screens.places_screen import PlacesScreen

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dispatchviz.explain.things.step_things import Thing
+from dispatchviz.explain.things.thing import Thing
 
 MOST = 8
 """So many answers to one question are told, those nearest to the step at which it is asked."""

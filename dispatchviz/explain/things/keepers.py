@@ -18,7 +18,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.stored_events import some_events
 from dispatchviz.explain.graph.graph_history import backward_around, history
 from dispatchviz.explain.things.answer import Answer
-from dispatchviz.explain.things.step_things import NodeThing, TensorThing
+from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, user_stack, within
 from dispatchviz.explain.trace_index.trace_index import index

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import statements
-from dispatchviz.explain.things.step_things import NodeThing, TensorThing
+from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index.display_names import plain_node
 
 NUMBERED = re.compile(r"\((?P<node>n\d{1,18})\)|\b(?P<tensor>t\d{1,18})\b")

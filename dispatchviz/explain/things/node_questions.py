@@ -14,7 +14,7 @@ from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.things.answer import MOST, Answer, Question, nearest
 from dispatchviz.explain.things.calls_around import by
 from dispatchviz.explain.things.keepers import freed_at, is_freed, keepers, losses, unknown_tensors
-from dispatchviz.explain.things.step_things import NodeThing, TensorThing
+from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.trace_index import index

@@ -6,13 +6,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from msgspec import Struct
-
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.errors.version_counters import invalidated_of
 from dispatchviz.explain.things.crossing import calls_of, made_by, root_within, where_raised
 from dispatchviz.explain.things.named_things import things_in_sentence
+from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index import statements
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.step_tensors import tensors_of
@@ -97,25 +96,3 @@ def _of_first_calls(trace: Trace, line: int) -> Iterator[int]:
 def _returned(trace: Trace, call: int) -> tuple[int, ...]:
     last = trace[trace.ends[call]]
     return last.tensors if isinstance(last, ev.KernelReturned) else ()
-
-
-class TensorThing(Struct, frozen=True, gc=False):
-    """A tensor of a trace."""
-
-    number: int
-
-
-class NodeThing(Struct, frozen=True, gc=False):
-    """A backward Node of a trace."""
-
-    number: int
-
-
-class CellThing(Struct, frozen=True, gc=False):
-    """A cell of the table of an operator that PyTorch has."""
-
-    operator: str
-    key: str
-
-
-Thing = TensorThing | NodeThing | CellThing

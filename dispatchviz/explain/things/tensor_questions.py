@@ -16,7 +16,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.things.answer import MOST, Answer, Question, nearest
 from dispatchviz.explain.things.calls_around import by, maker, plain, without_call
 from dispatchviz.explain.things.node_questions import node_questions
-from dispatchviz.explain.things.step_things import NodeThing, TensorThing
+from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.things.uses import Uses, uses
 from dispatchviz.explain.trace_index.display_names import described, node_title, tensor_name
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen

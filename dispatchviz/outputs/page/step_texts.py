@@ -15,8 +15,9 @@ from dispatchviz.explain.cells.registration.program_registrations import operato
 from dispatchviz.explain.errors.traceback_text import traceback_at
 from dispatchviz.explain.things.answer import MOST
 from dispatchviz.explain.things.crossing import crossing
-from dispatchviz.explain.things.step_things import NodeThing, TensorThing, things_of
+from dispatchviz.explain.things.step_things import things_of
 from dispatchviz.explain.things.tensor_questions import description, questions, title, used_by
+from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.things.uses import uses
 from dispatchviz.explain.trace_index import statements
 from dispatchviz.foundation.shown_text import shown

@@ -22,7 +22,7 @@ from dispatchviz.explain.calls.cell_card import cell_card
 from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.graph.engine_state import engine_state
 from dispatchviz.explain.kinds.all_kinds import label, rule, sign, why_here
-from dispatchviz.explain.things.step_things import Thing
+from dispatchviz.explain.things.thing import Thing
 from dispatchviz.explain.trace_index.recorded_engine import engine_text
 from dispatchviz.explain.trace_index.step_tensors import tensors_of
 from dispatchviz.explain.trace_index.tensor_card import tensor_card

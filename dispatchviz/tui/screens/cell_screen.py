@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.pytorch_registrations import chosen_build, pytorch_registry
 from dispatchviz.explain.cells.why_cell import cell_answer
-from dispatchviz.explain.things.step_things import CellThing
+from dispatchviz.explain.things.thing import CellThing
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.text_view import TextView
 from dispatchviz.views.cards.why_text import why_lines

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dispatchviz.core.record.events import NodeCreated
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backward_graph import BackwardGraph, part_around
-from dispatchviz.explain.things.step_things import NodeThing
+from dispatchviz.explain.things.thing import NodeThing
 from dispatchviz.views.panes.lanes import LaneRow, lanes
 from dispatchviz.views.panes.next_event import next_step
 from dispatchviz.views.text.styled_line import Line, line

@@ -21,7 +21,7 @@ from dispatchviz.explain.codegen.structured_classes import OUTPUTS, Family, Stru
 from dispatchviz.explain.kinds.all_kinds import unseen
 from dispatchviz.explain.locations.native_calls import native_calls
 from dispatchviz.explain.locations.native_files import structured_file
-from dispatchviz.explain.things.step_things import TensorThing
+from dispatchviz.explain.things.thing import TensorThing
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.foundation.english import plain_dtype, shaped

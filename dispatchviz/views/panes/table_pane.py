@@ -9,7 +9,7 @@ from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.calls.operator_cells import OperatorCells, operator_cells
 from dispatchviz.explain.cells.computed_table import HERE, MISSING, PYTORCH, RAISES, SKIPPED, Row
 from dispatchviz.explain.keys.own_numbers import own_cell
-from dispatchviz.explain.things.step_things import CellThing
+from dispatchviz.explain.things.thing import CellThing
 from dispatchviz.explain.trace_index.recorded_engine import build_of, is_live
 from dispatchviz.views.keymap import key_of
 from dispatchviz.views.panes.next_event import not_yet

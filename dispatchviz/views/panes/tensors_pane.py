@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_set_lanes import names_of
-from dispatchviz.explain.things.step_things import TensorThing
+from dispatchviz.explain.things.thing import TensorThing
 from dispatchviz.explain.trace_index.step_tensors import tensors_of, variables_of
 from dispatchviz.explain.trace_index.tensor_card import TensorCard, tensor_card
 from dispatchviz.foundation.english import plain_dtype, shaped

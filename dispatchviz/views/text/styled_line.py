@@ -14,7 +14,7 @@ from functools import lru_cache
 from msgspec import Struct
 from rich.cells import cell_len
 
-from dispatchviz.explain.things.step_things import Thing
+from dispatchviz.explain.things.thing import Thing
 from dispatchviz.foundation.shown_text import shown
 
 Span = tuple[str, str]

@@ -12,8 +12,8 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.then_and_now.all_entries import REASONS, STATEMENTS
-from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Reason
-from dispatchviz.explain.sentences.then_and_now.placing import Place, fits, placed
+from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Reason, fits
+from dispatchviz.explain.sentences.then_and_now.placing import Place, placed
 from dispatchviz.running.program import run
 from dispatchviz.testing import call, event
 from scripts.then_and_now import DOCS, PAGES

@@ -18,7 +18,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.explain.things.answer import Answer
 from dispatchviz.explain.things.keepers import is_freed, keepers, unknown_tensors
 from dispatchviz.explain.things.node_questions import KEPT, node_questions
-from dispatchviz.explain.things.step_things import NodeThing, TensorThing
+from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.trace import Trace
 from tests.amounts import some
 from tests.core.autograd.deletion_programs import PROGRAMS

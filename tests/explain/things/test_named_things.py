@@ -9,7 +9,8 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import statements
-from dispatchviz.explain.things.step_things import NodeThing, TensorThing, things_of
+from dispatchviz.explain.things.step_things import things_of
+from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from tests.amounts import amount, some
 from tests.explain.programs import traced
 from tests.steps import step

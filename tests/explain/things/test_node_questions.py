@@ -14,7 +14,7 @@ import dispatchviz.torch as torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.things.answer import Question
 from dispatchviz.explain.things.node_questions import LONGEST_PATH, node_questions, paths_to_leaves
-from dispatchviz.explain.things.step_things import NodeThing, TensorThing
+from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.running.program_recorder import ProgramRecorder

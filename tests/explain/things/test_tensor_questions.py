@@ -7,8 +7,8 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.things.answer import MOST, Question, nearest
 from dispatchviz.explain.things.calls_around import maker
-from dispatchviz.explain.things.step_things import NodeThing, TensorThing
 from dispatchviz.explain.things.tensor_questions import changes, lost_names, mates, tensor_questions, used_by
+from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.things.uses import Uses, uses
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.trace import Trace

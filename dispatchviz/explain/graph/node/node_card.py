@@ -19,7 +19,7 @@ from dispatchviz.explain.graph.node import members
 from dispatchviz.explain.graph.node.node_hooks import HOOK_KINDS, hooks_of
 from dispatchviz.explain.graph.node.node_state import has_parent, node_state
 from dispatchviz.explain.things.keepers import freed_at
-from dispatchviz.explain.things.step_things import NodeThing, TensorThing, Thing
+from dispatchviz.explain.things.thing import NodeThing, TensorThing, Thing
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen

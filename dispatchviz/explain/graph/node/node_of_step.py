@@ -11,7 +11,8 @@ from itertools import islice
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import history
-from dispatchviz.explain.things.step_things import NodeThing, things_of
+from dispatchviz.explain.things.step_things import things_of
+from dispatchviz.explain.things.thing import NodeThing
 from dispatchviz.explain.trace_index.trace_index import index
 
 LOOKED_AT = 50

@@ -5,12 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from enum import IntEnum
-from fnmatch import fnmatchcase
 from typing import Generic, NamedTuple, TypeVar
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Reason
+from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Reason, Steps, fits
 from dispatchviz.explain.trace_index import statements
 
 Entry = TypeVar("Entry", PastStatement, Reason)
@@ -115,26 +114,3 @@ class _Nearest:
         if step not in self._read:
             self._read[step] = self._trace[step]
         return self._read[step]
-
-
-class Steps(NamedTuple):
-    """Events of a kind whose fields have some values; a text is a pattern: ``VariableType::*``."""
-
-    kind: type[ev.Event]
-    fields: tuple[tuple[str, str | int], ...]
-
-
-def seen(kind: type[ev.Event], **fields: str | int) -> Steps:
-    """``seen(ev.Dispatched, operator="aten::randn", how="call*")``."""
-    return Steps(kind, tuple(fields.items()))
-
-
-def fits(steps: Steps, event: ev.Event) -> bool:
-    """Whether an event is one of those."""
-    return isinstance(event, steps.kind) and all(_is(getattr(event, name), wanted) for name, wanted in steps.fields)
-
-
-def _is(value: object, wanted: str | int) -> bool:
-    if isinstance(wanted, str):
-        return isinstance(value, str) and fnmatchcase(value, wanted)
-    return value == wanted

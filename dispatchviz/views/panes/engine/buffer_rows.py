@@ -13,7 +13,7 @@ from dispatchviz.explain.graph.engine.buffer_conditions import INPUT_BUFFER, buf
 from dispatchviz.explain.graph.engine.exec_info import topological_nr
 from dispatchviz.explain.graph.engine_state import EngineState, left_of
 from dispatchviz.explain.graph.graph_history import backward_around
-from dispatchviz.explain.things.step_things import NodeThing, TensorThing
+from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.recorded_engine import is_live
 from dispatchviz.views.panes.engine.condition_rows import condition_rows

@@ -8,7 +8,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.engine.pass_stack import elsewhere
 from dispatchviz.explain.graph.engine.ready_queues import RULE, ReadyQueue, Turn, ready_queues
 from dispatchviz.explain.graph.graph_node import NO_NUMBER
-from dispatchviz.explain.things.step_things import NodeThing
+from dispatchviz.explain.things.thing import NodeThing
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.views.panes.engine.section import FEW, MANY, more
 from dispatchviz.views.text.styled_line import Line, line

@@ -8,7 +8,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.engine.needed_edges import NeededEdge, needed_edges
 from dispatchviz.explain.locations.pytorch_locations import apply_function
-from dispatchviz.explain.things.step_things import NodeThing
+from dispatchviz.explain.things.thing import NodeThing
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.views.panes.engine.section import MANY, more

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.engine.exec_info import ExecInfo, ExecInfoTable, Verdict, exec_info_at
 from dispatchviz.explain.graph.engine.graph_task import GRAPH_TASK, TaskMember, graph_task_card
-from dispatchviz.explain.things.step_things import NodeThing
+from dispatchviz.explain.things.thing import NodeThing
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.views.panes.engine.section import FEW, MANY, Section, more
 from dispatchviz.views.text.styled_line import Line, line
