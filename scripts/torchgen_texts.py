@@ -23,7 +23,7 @@ from typing import Any
 
 from dispatchviz.core.record.events import Dispatched
 from dispatchviz.core.table.pytorch_registrations import pytorch_operators
-from dispatchviz.explain.cells.computed_table import pytorch
+from dispatchviz.explain.cells.pytorch_tables import pytorch
 from dispatchviz.explain.codegen.generated_files import root_name
 from dispatchviz.explain.codegen.kept_texts import FILE
 from dispatchviz.explain.codegen.torchgen_cuts import generated_files_in, pieces_of

@@ -20,7 +20,7 @@ OPERATOR_PREFIXES = ("torch.ops.aten.", "aten::", "aten.", "torch.")
 def operators(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
     """Names of operators, written as they were begun; overloads once there is a dot."""
     from dispatchviz.core.table.pytorch_registrations import chosen_build
-    from dispatchviz.explain.cells.computed_table import pytorch
+    from dispatchviz.explain.cells.pytorch_tables import pytorch
 
     prefix = next((each for each in OPERATOR_PREFIXES if begun.startswith(each)), "")
     names = [name.removeprefix("aten::") for name in pytorch(chosen_build(None)).names() if name.startswith("aten::")]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def registry_of(build: str | None) -> tuple[Registry, str]:
     """PyTorch's registrations, and the name of the build that they are of. DispatchvizError if there is none."""
     from dispatchviz.core.table.pytorch_registrations import BuildError, chosen_build
-    from dispatchviz.explain.cells.computed_table import pytorch
+    from dispatchviz.explain.cells.pytorch_tables import pytorch
     from dispatchviz.foundation.errors import DispatchvizError
 
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.core.table.pytorch_registrations import implemented, pytorch_operators
-from dispatchviz.explain.cells.computed_table import pytorch
+from dispatchviz.explain.cells.pytorch_tables import pytorch
 from dispatchviz.explain.codegen import generated_files
 from dispatchviz.explain.codegen.codegen_card import CodegenCard, codegen_card
 from dispatchviz.explain.codegen.definitions import CORE, FUNCTIONS, entry, names, table, text_of

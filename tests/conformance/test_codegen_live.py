@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dispatchviz.core.table.pytorch_registrations import pytorch_operators
-from dispatchviz.explain.cells.computed_table import pytorch
+from dispatchviz.explain.cells.pytorch_tables import pytorch
 from dispatchviz.explain.codegen import generated_files
 from dispatchviz.explain.codegen.codegen_card import NOT_GENERATED, codegen_card
 from dispatchviz.explain.codegen.generated_files import root_name

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.explain.cells.computed_table import pytorch
+from dispatchviz.explain.cells.pytorch_tables import pytorch
 from dispatchviz.explain.errors.error_message import ErrorAnswer, explain
 from dispatchviz.explain.errors.error_parser import find_message, read_message
 from dispatchviz.foundation.errors import DispatchvizError

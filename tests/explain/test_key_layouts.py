@@ -9,7 +9,7 @@ import pytest
 
 from dispatchviz.core.keys.key_set import members
 from dispatchviz.core.keys.keys import ALIASES, FUNCTIONALITIES, BackendComponent, DispatchKey
-from dispatchviz.explain.cells.computed_table import pytorch
+from dispatchviz.explain.cells.pytorch_tables import pytorch
 from dispatchviz.explain.keys.key_inputs import read
 from dispatchviz.explain.keys.key_layouts import layout_of, layouts, readings
 from dispatchviz.explain.keys.key_names import find_key

@@ -24,7 +24,7 @@ from dispatchviz.core.table.precedence import (
     MISSING,
     NESTED,
 )
-from dispatchviz.explain.cells.computed_table import served
+from dispatchviz.explain.cells.pytorch_tables import served
 from dispatchviz.explain.keys.key_order import ALIAS_TEXTS
 from dispatchviz.explain.sentences.sentence_claims import AliasKeys, CellHolds
 from dispatchviz.explain.sentences.statement import Statement

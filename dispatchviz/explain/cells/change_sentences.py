@@ -9,7 +9,7 @@ from dispatchviz.core.table.dump import stale_keys
 from dispatchviz.core.table.operator_entry import Cell
 from dispatchviz.core.table.precedence import AMBIGUOUS, AUTOGRAD, FALLBACK, KERNEL, MATH, MISSING
 from dispatchviz.explain.cells.cell_path import call_path
-from dispatchviz.explain.cells.computed_table import YOURS, cell_of
+from dispatchviz.explain.cells.pytorch_tables import YOURS, cell_of
 from dispatchviz.explain.cells.tried_registrations import IMPL, WITHOUT, Tried, kernel_of
 from dispatchviz.explain.keys.key_text import grouped_keys_text, is_autograd, is_backend
 from dispatchviz.explain.keys.tensor_keys import backend_of

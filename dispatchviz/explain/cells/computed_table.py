@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record.trace_file import Filling, Header
 from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 from dispatchviz.core.table.precedence import AMBIGUOUS, FALLBACK
 from dispatchviz.core.table.pytorch_registrations import implemented, implemented_fallbacks
-from dispatchviz.core.table.registry import Registry
 from dispatchviz.explain.keys.key_text import grouped_keys_text
 from dispatchviz.explain.keys.own_numbers import own_keys
 
@@ -126,35 +124,3 @@ def folded(rows: Iterable[Row]) -> Iterator[Fold]:
         keys = [DispatchKey[row.key] for row in group]
         cells = str(group[0].cell) if len(group) == 1 else f"{group[0].cell}-{group[-1].cell}"
         yield Fold(cells, grouped_keys_text(keys), group[0])
-
-
-YOURS = Kernel("your kernel", None, "registered by you", boxed=True)
-"""Stands for a kernel that the reader might register."""
-
-SKIP = Kernel("fallthrough_kernel", None, "registered by you", boxed=True, fallthrough=True)
-"""Stands for a fallthrough that the reader might register."""
-
-
-def pytorch(build: str) -> Registry:
-    """PyTorch's registrations alone, of a build: ``cpu`` or ``cuda``."""
-    from dispatchviz.core.table.pytorch_registrations import pytorch_registry
-
-    return pytorch_registry(build)
-
-
-def copy_of(op: OperatorEntry, registry: Registry) -> OperatorEntry:
-    """The same operator with the same registrations, to try registrations on."""
-    copy = type(op)(op.name, registry.fallbacks)
-    copy.registrations = {key: list(kernels) for key, kernels in op.registrations.items()}
-    copy.table  # noqa: B018  from here on a change recomputes what PyTorch recomputes
-    return copy
-
-
-def cell_of(op: OperatorEntry, key: DispatchKey) -> Cell:
-    """The stored cell of a runtime key."""
-    return op.table[op.cell_of(key)]
-
-
-def served(op: OperatorEntry, source: DispatchKey) -> list[DispatchKey]:
-    """The runtime keys whose cells hold a kernel of a key or alias; fallbacks do not count."""
-    return [cell.key for cell in op.table if cell.source == source and cell.reason != "backend fallback"]

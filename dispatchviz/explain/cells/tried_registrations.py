@@ -11,7 +11,7 @@ from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 from dispatchviz.core.table.precedence import AMBIGUOUS, FALLBACK
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.explain.cells.cell_path import CallPath
-from dispatchviz.explain.cells.computed_table import SKIP, YOURS, copy_of
+from dispatchviz.explain.cells.pytorch_tables import SKIP, YOURS, copy_of
 from dispatchviz.explain.keys.key_text import is_autograd
 from dispatchviz.explain.keys.tensor_keys import backend_of
 from dispatchviz.explain.sentences.sentence_claims import CallVisits, CellAfter

@@ -12,7 +12,7 @@ from dispatchviz.core.table.registry import Registry
 from dispatchviz.explain.cells.cell_calls import counted_cells, when_called
 from dispatchviz.explain.cells.cell_changes import Change, changes, tried_changes
 from dispatchviz.explain.cells.cell_claims import TAGS, because, outcome
-from dispatchviz.explain.cells.computed_table import cell_of
+from dispatchviz.explain.cells.pytorch_tables import cell_of
 from dispatchviz.explain.sentences.statement import Statement
 
 

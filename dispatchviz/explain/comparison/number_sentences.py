@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_text import call_text
-from dispatchviz.explain.cells.computed_table import pytorch
+from dispatchviz.explain.cells.pytorch_tables import pytorch
 from dispatchviz.explain.comparison.event_facts import values
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around, source_line, source_text

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dispatchviz.core.table.registry import Registry
-from dispatchviz.explain.cells.computed_table import cell_of
+from dispatchviz.explain.cells.pytorch_tables import cell_of
 from dispatchviz.explain.errors.error_causes import causes
 from dispatchviz.explain.errors.error_parser import Line, Message
 from dispatchviz.explain.keys.key_names import known_key

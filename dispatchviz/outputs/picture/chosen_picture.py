@@ -9,7 +9,7 @@ from typing import Literal
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.operator_cells import OperatorCells, operator_cells
-from dispatchviz.explain.cells.computed_table import pytorch
+from dispatchviz.explain.cells.pytorch_tables import pytorch
 from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory, registration_history
 from dispatchviz.explain.codegen.operator_at_step import operator_at
 from dispatchviz.explain.codegen.structured_classes import family_of

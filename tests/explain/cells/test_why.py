@@ -9,7 +9,7 @@ from dispatchviz.core.keys.keys import RUNTIME_KEYS, DispatchKey
 from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.explain.cells.cell_changes import Change
-from dispatchviz.explain.cells.computed_table import pytorch
+from dispatchviz.explain.cells.pytorch_tables import pytorch
 from dispatchviz.explain.cells.why_cell import CellAnswer, cell_answer
 
 K = DispatchKey
