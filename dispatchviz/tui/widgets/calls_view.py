@@ -10,14 +10,14 @@ from dispatchviz.views.layout.pane_layout import CALLS
 from dispatchviz.views.panes.pane_list import PANES
 from dispatchviz.views.text.styled_line import Line
 
-TITLE, _ = PANES[CALLS]
+CALLS_TITLE, _ = PANES[CALLS]
 
 
 class CallsView(PaneView):
     """Shows as much of the stack as the cursor says."""
 
     def __init__(self) -> None:
-        super().__init__(CALLS, TITLE, self._frames)
+        super().__init__(CALLS, CALLS_TITLE, self._frames)
         self._how: ShownStack = "short"
 
     def show(self, cursor: Cursor, width: int, height: int) -> None:
@@ -26,7 +26,7 @@ class CallsView(PaneView):
 
             self._how = cursor.frames
             self._made = (NOTHING, [])  # of the other stack
-            self.title = f"{TITLE}  {TITLES[self._how]}".rstrip()
+            self.title = f"{CALLS_TITLE}  {TITLES[self._how]}".rstrip()
             self.refresh_title()
         super().show(cursor, width, height)
 
