@@ -6,8 +6,10 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.widgets.pane_view import NOTHING, PaneView
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.cursor_state import ShownStack
-from dispatchviz.views.layout.pane_layout import CALLS
-from dispatchviz.views.panes.pane_list import PANES
+from dispatchviz.views.layout.pane_layout import CALLS, KEYS
+from dispatchviz.views.panes.pane_list import PANES, rows_of
+from dispatchviz.views.panes.row_changes import GUTTER, marked
+from dispatchviz.views.text.long_text import cut_row
 from dispatchviz.views.text.styled_line import Line
 
 CALLS_TITLE, _ = PANES[CALLS]
@@ -34,3 +36,35 @@ class CallsView(PaneView):
         from dispatchviz.views.panes.calls_pane import rows_as
 
         return rows_as(self._how, trace, at, width)
+
+
+TITLE, MODULE = PANES[KEYS]
+
+
+class KeySetView(PaneView):
+    """Shows the card that the cursor is at, and which sub-step of it."""
+
+    def __init__(self) -> None:
+        super().__init__(KEYS, TITLE, rows_of(MODULE))
+
+    def show(self, cursor: Cursor, width: int, height: int) -> None:
+        title = f"{TITLE}  {self._stage_of(cursor)}".rstrip()
+        if title != self.title:
+            self.title = title
+            self.refresh_title()
+        super().show(cursor, width, height)
+
+    def _stage_of(self, cursor: Cursor) -> str:
+        if cursor.stage is None:
+            return ""
+        from dispatchviz.views.panes.key_set_pane import title_at  # with the pane, not for the first paint
+
+        return title_at(cursor.trace, cursor.at, cursor.stage)
+
+    def _rows(self, cursor: Cursor) -> list[Line]:
+        if cursor.stage is None or self.port.height <= 1:
+            return super()._rows(cursor)
+        from dispatchviz.views.panes.key_set_pane import rows_at
+
+        shown = rows_at(cursor.trace, cursor.at, self.port.row_width - GUTTER, cursor.stage)
+        return marked(map(cut_row, shown), ())
