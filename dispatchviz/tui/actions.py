@@ -16,7 +16,7 @@ from textual.screen import ModalScreen
 
 from dispatchviz.core.record.events import ErrorRaised
 from dispatchviz.explain.things.thing import CellThing
-from dispatchviz.tui.commands import crossing, going, moves, predicting, searching, sharing
+from dispatchviz.tui.commands import going, moves, predicting, searching, sharing
 from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
 from dispatchviz.tui.questions.filter_question import FilterQuestion
 from dispatchviz.tui.questions.mark_question import toggle_mark
@@ -223,7 +223,7 @@ ACTIONS: Mapping[str, Callable[..., Reply]] = {
     "detail": moves.detail,
     "target": going.target,
     "targets": going.targets,
-    "cross": crossing.cross,
+    "cross": going.cross,
     "no_target": going.no_target,
     "elsewhere": going.elsewhere,
     "search": searching.search,

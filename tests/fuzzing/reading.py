@@ -22,7 +22,7 @@ from dispatchviz.outputs.log.torch_log import torch_log
 from dispatchviz.outputs.picture.dot import drawing
 from dispatchviz.outputs.picture.graph_picture import backward_graph
 from dispatchviz.outputs.picture.svg import RenderError, svg
-from dispatchviz.tui.commands.crossing import cross
+from dispatchviz.tui.commands.going import cross
 from dispatchviz.tui.commands.moves import detail, move
 from dispatchviz.tui.commands.predicting import answered, masked, started
 from dispatchviz.tui.commands.sharing import no_graph
