@@ -17,10 +17,10 @@ from textual.screen import ModalScreen
 from dispatchviz.core.record.events import ErrorRaised
 from dispatchviz.explain.things.thing import CellThing
 from dispatchviz.tui.commands import going, moves, predicting, searching, sharing
+from dispatchviz.tui.questions.asked import Question
 from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
 from dispatchviz.tui.questions.filter_question import FilterQuestion
 from dispatchviz.tui.questions.mark_question import toggle_mark
-from dispatchviz.tui.questions.question import Question
 from dispatchviz.tui.questions.search_question import SearchQuestion
 from dispatchviz.tui.questions.step_question import StepQuestion
 from dispatchviz.views.keymap import QUIT, key_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dispatchviz.tui.commands.stopping import toggle, told
-from dispatchviz.tui.questions.question import Question
+from dispatchviz.tui.questions.asked import Question
 from dispatchviz.views.replies import NO_BREAKPOINTS
 from dispatchviz.views.session import Update
 from dispatchviz.views.text.styled_line import line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.explain.sentences.step_counts import part_of
 from dispatchviz.tui.commands.move_notes import nothing_has
-from dispatchviz.tui.questions.question import Question
+from dispatchviz.tui.questions.asked import Question
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.step_search import Search
 from dispatchviz.views.cursor.typed_text import repeated

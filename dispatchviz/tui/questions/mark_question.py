@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatchviz.tui.questions.question import Question
+from dispatchviz.tui.questions.asked import Question
 from dispatchviz.views.replies import UNMARKED, marked
 from dispatchviz.views.session import Session, Update
 from dispatchviz.views.text.styled_line import Line, line

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dispatchviz.tui.commands.searching import counted, nearest, next_hit
-from dispatchviz.tui.questions.question import Question
+from dispatchviz.tui.questions.asked import Question
 from dispatchviz.views.keymap import key_of
 from dispatchviz.views.session import Session, Update
 from dispatchviz.views.text.styled_line import line

@@ -7,7 +7,7 @@ import re
 from dispatchviz.explain.outline.places import line_named, turn_named
 from dispatchviz.explain.sentences.step_counts import numbers_of_steps
 from dispatchviz.tui.commands.moves import goto
-from dispatchviz.tui.questions.question import Question
+from dispatchviz.tui.questions.asked import Question
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.typed_text import repeated, whole_number
 from dispatchviz.views.session import Update
