@@ -8,12 +8,14 @@ from dispatchviz.explain.outline.places import line_named, turn_named
 from dispatchviz.explain.sentences.step_counts import numbers_of_steps, part_of
 from dispatchviz.tui.commands.move_notes import nothing_has
 from dispatchviz.tui.commands.moves import goto
+from dispatchviz.tui.commands.searching import counted, nearest, next_hit
 from dispatchviz.tui.questions.asked import Question
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.step_search import Search
 from dispatchviz.views.cursor.typed_text import repeated, whole_number
+from dispatchviz.views.keymap import key_of
 from dispatchviz.views.replies import ALL_STAY, ALL_STEPS, filtered
-from dispatchviz.views.session import Update
+from dispatchviz.views.session import Session, Update
 from dispatchviz.views.text.styled_line import line
 
 
@@ -92,3 +94,34 @@ def _filtered(cursor: Cursor, search: Search) -> Update:
         return Update(cursor, line((f" {nothing_has(cursor.trace, search.query)}: {stays}", "warning")))
     note = filtered(part_of(len(hits), len(cursor.trace)), repeated(search.query))
     return Update(cursor.filtered(hits, search.query.strip()), line((note, "hint")))
+
+
+class SearchQuestion(Question):
+    """Goes to the first hit while the query is typed; Esc comes back."""
+
+    label = "Search"
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._origin, self._query = session.cursor, session.search.query
+
+    @property
+    def hint(self) -> str:
+        return 'words, "a phrase", key: op: node: tensor: line: file: event: says:'
+
+    def typed(self, text: str) -> Update:
+        self.session.search.find(text, self._origin.at)
+        return nearest(self.session, self._origin)
+
+    def answered(self, text: str | None) -> Update:
+        search = self.session.search
+        if text is None:
+            search.find(self._query, self._origin.at)
+            return Update(self._origin)
+        if not text.strip():
+            search.find("")
+            return Update(self._origin, line((" No search", "hint")))
+        if search.matches(self.session.cursor.at):
+            keys = f"{key_of('search(True)').first} next  {key_of('search(False)').first} previous"
+            return counted(self.session, self.session.cursor, keys)
+        return next_hit(self.session, self._origin)
