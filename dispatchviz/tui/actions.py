@@ -18,8 +18,13 @@ from dispatchviz.core.record.events import ErrorRaised
 from dispatchviz.explain.things.thing import CellThing
 from dispatchviz.tui.commands import going, moves, predicting, searching, sharing
 from dispatchviz.tui.questions.asked import Question
-from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
-from dispatchviz.tui.questions.typed_questions import FilterQuestion, SearchQuestion, StepQuestion, toggle_mark
+from dispatchviz.tui.questions.typed_questions import (
+    BreakpointQuestion,
+    FilterQuestion,
+    SearchQuestion,
+    StepQuestion,
+    toggle_mark,
+)
 from dispatchviz.views.keymap import QUIT, key_of
 from dispatchviz.views.predictions.spoilers import ASKED_FIRST, hides_sentence
 from dispatchviz.views.replies import (

@@ -26,8 +26,7 @@ from dispatchviz.tui.commands.going import cross
 from dispatchviz.tui.commands.moves import detail, move
 from dispatchviz.tui.commands.predicting import answered, masked, started
 from dispatchviz.tui.commands.sharing import no_graph
-from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
-from dispatchviz.tui.questions.typed_questions import FilterQuestion, SearchQuestion
+from dispatchviz.tui.questions.typed_questions import BreakpointQuestion, FilterQuestion, SearchQuestion
 from dispatchviz.tui.screens.step_text_screen import step_text
 from dispatchviz.views.details.thing_rows import question_rows
 from dispatchviz.views.layout.screen_plan import Scene

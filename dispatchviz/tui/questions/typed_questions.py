@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from dispatchviz.explain.outline.places import line_named, turn_named
 from dispatchviz.explain.sentences.step_counts import numbers_of_steps, part_of
 from dispatchviz.tui.commands.move_notes import nothing_has
 from dispatchviz.tui.commands.moves import goto
 from dispatchviz.tui.commands.searching import counted, nearest, next_hit
+from dispatchviz.tui.commands.stopping import toggle, told
 from dispatchviz.tui.questions.asked import Question
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.step_search import Search
 from dispatchviz.views.cursor.typed_text import repeated, whole_number
 from dispatchviz.views.keymap import key_of
-from dispatchviz.views.replies import ALL_STAY, ALL_STEPS, UNMARKED, filtered, marked
+from dispatchviz.views.replies import ALL_STAY, ALL_STEPS, NO_BREAKPOINTS, UNMARKED, filtered, marked
 from dispatchviz.views.session import Session, Update
 from dispatchviz.views.text.styled_line import Line, line
 
@@ -159,3 +161,27 @@ def toggle_mark(session: Session) -> Update | MarkQuestion:
         return MarkQuestion(session)
     failure = session.marks.remove(cursor.at)
     return Update(cursor.toggle_mark(), mark_note(UNMARKED, failure))
+
+
+class BreakpointQuestion(Question):
+    """Sets a breakpoint, or removes the one of that name; an empty answer removes all."""
+
+    label = "Stop at"
+
+    @property
+    def hint(self) -> str:
+        return "line 6, z, AddBackward0, torch.add, CUDA [if depth > 2] [ignore 3]"
+
+    def opened(self) -> Update:
+        now = self.session.cursor.breakpoints
+        again = "the same again removes one, nothing removes all"
+        note = line((told(now), "hint"), (f"  {again}", "dim")) if now else None
+        return Update(self.session.cursor, note)
+
+    def answered(self, text: str | None) -> Update:
+        cursor = self.session.cursor
+        if text is None:
+            return Update(cursor)
+        if not text.strip():
+            return Update(replace(cursor, breakpoints=()), line((NO_BREAKPOINTS, "hint")))
+        return toggle(cursor, text)
