@@ -8,8 +8,8 @@ from textual.timer import Timer
 
 from dispatchviz.tui.commands import autoplay
 from dispatchviz.tui.commands.moves import move
-from dispatchviz.views.autoplay_tempo import FASTER, ROW_SECONDS, SLOWER, TEMPOS, paused, playing
 from dispatchviz.views.keymap import key_of
+from dispatchviz.views.replies import FASTER, ROW_SECONDS, SLOWER, TEMPOS, paused, playing
 from dispatchviz.views.session import Session, Update
 from dispatchviz.views.text.styled_line import line
 
