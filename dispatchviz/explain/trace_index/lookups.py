@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar, overload
 from weakref import WeakKeyDictionary
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.events import Event
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.columns import Columns, Groups
 
@@ -205,3 +206,16 @@ def _has_tensor(trace: Trace) -> bool:
 
 _known: WeakKeyDictionary[Trace, tuple[int, bool]] = WeakKeyDictionary()
 """Of a trace: as of how many steps, and the answer."""
+
+
+def neighbour(steps: Sequence[int], at: int, forward: bool = True) -> int | None:
+    """The next of sorted steps on one side of a step; None if there is none."""
+    index = bisect_right(steps, at) if forward else bisect_left(steps, at) - 1
+    return steps[index] if 0 <= index < len(steps) else None
+
+
+def next_of_kinds(trace: Trace, kinds: Iterable[type[Event]], at: int, forward: bool = True) -> int | None:
+    """The nearest step of any of some kinds."""
+    found = [neighbour(trace.steps_of(kind), at, forward) for kind in kinds]
+    known = [step for step in found if step is not None]
+    return (min if forward else max)(known) if known else None

@@ -13,8 +13,8 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.outline.visible_rows import Row, VisibleRows
 from dispatchviz.explain.predictions.prediction import Prediction
+from dispatchviz.explain.trace_index.lookups import neighbour, next_of_kinds
 from dispatchviz.views.cursor.breakpoints.breakpoint import Breakpoint
-from dispatchviz.views.cursor.near_steps import neighbour, next_of_kinds
 from dispatchviz.views.cursor.step_search import Search
 
 ERRORS = (ErrorRaised, ProgramRaised)

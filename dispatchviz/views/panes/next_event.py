@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.record.events import Event
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.views.cursor.near_steps import neighbour
+from dispatchviz.explain.trace_index.lookups import neighbour
 from dispatchviz.views.text.styled_line import Line, line
 
 
