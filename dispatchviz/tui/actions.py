@@ -64,8 +64,8 @@ def whole(session: Session) -> Reply:
 
 def traceback(session: Session) -> Reply:
     """What Python says of the error here, or of the one that ended the program."""
-    from dispatchviz.explain.errors.traceback_text import traceback_at
     from dispatchviz.tui.screens.traceback_screen import TracebackScreen
+    from dispatchviz.views.details.traceback_rows import traceback_at
 
     text = traceback_at(session.trace, session.cursor.at)
     if not text:
