@@ -22,9 +22,9 @@ from dispatchviz.views.layout.presenter_plan import (
     sentence_box,
     text_width,
 )
-from dispatchviz.views.layout.question_plan import question_frame, question_note
 from dispatchviz.views.lesson_rows import Said
 from dispatchviz.views.panes.nothing_said import nothing
+from dispatchviz.views.predictions.question_rows import question_frame, question_note
 from dispatchviz.views.text.line_fitting import wrap
 from dispatchviz.views.text.styled_line import Line, line
 
