@@ -31,8 +31,7 @@ from dispatchviz.views.panes.calls_pane import listed_rows, whole_rows
 from dispatchviz.views.panes.pane_list import PANES, rows_of
 from dispatchviz.views.session import Session
 from dispatchviz.views.text.console import STYLES, painted, shows_colours
-from dispatchviz.views.text.line_fitting import wrap
-from dispatchviz.views.text.long_text import cut_row
+from dispatchviz.views.text.line_fitting import cut_row, wrap
 from dispatchviz.views.text.styled_line import Line, Span, line
 
 WHY, STACK, THINGS, REGISTRATION, LOG = "why", "stack", "things", "registration", "log"

@@ -9,7 +9,7 @@ from dispatchviz.views.cursor.cursor_state import ShownStack
 from dispatchviz.views.layout.pane_layout import CALLS, KEYS
 from dispatchviz.views.panes.pane_list import PANES, rows_of
 from dispatchviz.views.panes.row_changes import GUTTER, marked
-from dispatchviz.views.text.long_text import cut_row
+from dispatchviz.views.text.line_fitting import cut_row
 from dispatchviz.views.text.styled_line import Line
 
 CALLS_TITLE, _ = PANES[CALLS]

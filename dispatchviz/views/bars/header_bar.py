@@ -12,8 +12,7 @@ from dispatchviz.explain.trace_index.recorded_engine import engine_text, is_live
 from dispatchviz.explain.trace_index.thread_state import ThreadState, thread_state
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import key_of
-from dispatchviz.views.text.line_fitting import path_end, shorter
-from dispatchviz.views.text.long_text import LONGEST, cut_text
+from dispatchviz.views.text.line_fitting import LONGEST, cut_text, path_end, shorter
 from dispatchviz.views.text.styled_line import Line, Span, line
 
 LONGEST_FILTER = 24
