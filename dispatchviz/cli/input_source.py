@@ -44,7 +44,7 @@ def load(source: str) -> Trace:
 def _with_meant(error: str, source: str) -> str:
     """The error, with what a file is that is no trace, or which file was meant by one that is not there."""
     from dispatchviz.cli.other_meanings import with_meaning
-    from dispatchviz.foundation.near_files import near_file
+    from dispatchviz.foundation.shipped_examples import near_file
 
     near = "" if os.path.exists(source) else near_file(source)
     return error + near if near else with_meaning(error, source, but="a saved trace")

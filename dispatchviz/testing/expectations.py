@@ -15,11 +15,11 @@ from typing import Any
 from dispatchviz.core.record.events import AnyEvent, Dispatched, KernelEntered, TensorFormatted
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import label
+from dispatchviz.testing.events_of_kind import PrintedSteps
 from dispatchviz.testing.failures import difference, failed, lines, listed, near, says_nothing, times, window
 from dispatchviz.testing.graph_words import Part
 from dispatchviz.testing.known_names import check_name, check_names
 from dispatchviz.testing.patterns import Pattern
-from dispatchviz.testing.printed_steps import PrintedSteps
 from dispatchviz.testing.trace_texts import key_ways
 
 

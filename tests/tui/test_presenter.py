@@ -12,7 +12,7 @@ from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.running.program import run
 from dispatchviz.running.program_source import Code
 from dispatchviz.tui.app import StepperApp
-from dispatchviz.tui.commands import autoplay
+from dispatchviz.tui.commands import playing
 from dispatchviz.tui.terminal.keymaps import KEYMAPS
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.views import keymap
@@ -286,10 +286,10 @@ def test_the_footer_has_the_keys_of_playing_in_every_keymap(name: str, clock: Cl
 
 def test_a_session_that_plays_asks_as_a_key_does() -> None:
     session = Session(forum(), len(forum()) - 1)
-    assert autoplay.next_row(session) is None
+    assert playing.next_row(session) is None
 
     async def story(reader: Reader) -> None:
-        update = autoplay.next_row(reader.app.session)
+        update = playing.next_row(reader.app.session)
         assert update is not None
         assert update.cursor.at == reader.app.session.cursor.rows[1]
 

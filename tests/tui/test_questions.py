@@ -14,7 +14,7 @@ from dispatchviz.tui.app import StepperApp
 from dispatchviz.tui.commands import browser, sharing
 from dispatchviz.views.cursor.breakpoints.breakpoint import Breakpoint
 from dispatchviz.views.cursor.cursor import Cursor
-from dispatchviz.views.cursor.saved_marks import Marks
+from dispatchviz.views.cursor.kept_texts import Marks
 from dispatchviz.views.cursor.step_search import all_hits
 from dispatchviz.views.session import Session
 from tests.steps import last_step, step

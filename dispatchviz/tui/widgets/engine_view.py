@@ -9,21 +9,21 @@ from dispatchviz.views.layout.pane_layout import ENGINE
 from dispatchviz.views.panes.pane_list import PANES
 from dispatchviz.views.text.styled_line import Line
 
-TITLE, _ = PANES[ENGINE]
+ENGINE_TITLE, _ = PANES[ENGINE]
 
 
 class EngineView(PaneView):
     """Unfolds as many sections as the cursor says."""
 
     def __init__(self) -> None:
-        super().__init__(ENGINE, TITLE, self._sections)
+        super().__init__(ENGINE, ENGINE_TITLE, self._sections)
         self._unfolds = False
 
     def show(self, cursor: Cursor, width: int, height: int) -> None:
         if cursor.unfolds_engine != self._unfolds:
             self._unfolds = cursor.unfolds_engine
             self._made = (NOTHING, [])  # with other sections
-            self.title = f"{TITLE}  unfolded" if self._unfolds else TITLE
+            self.title = f"{ENGINE_TITLE}  unfolded" if self._unfolds else ENGINE_TITLE
             self.refresh_title()
         super().show(cursor, width, height)
 
