@@ -113,8 +113,7 @@ def test_no_websocket_opens_without_the_token(room: Room) -> None:
 
 def test_the_page_names_nothing_that_is_elsewhere(room: Room) -> None:
     (status, page), (script_status, _), (font, _) = asked(
-        room,
-        *(f"/{room.token}/{path}" for path in ("", "page.js", "static/fonts/RobotoMono-VariableFont_wght.ttf")),
+        room, *(f"/{room.token}/{path}" for path in ("", "page.js", "static/fonts/RobotoMono-VariableFont_wght.ttf"))
     )
     assert (status, script_status, font) == (200, 200, 200)
     assert re.findall(r"[a-z]+://[^\"' ]*", page) == []

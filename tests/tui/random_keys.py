@@ -66,11 +66,7 @@ class Anyone:
     """Does one random thing after the other to a stepper, or to another screen with keys of its own."""
 
     def __init__(
-        self,
-        reader: Reader,
-        chance: random.Random,
-        keys: Sequence[str] = KEYS,
-        asking: Sequence[str] = ASKING,
+        self, reader: Reader, chance: random.Random, keys: Sequence[str] = KEYS, asking: Sequence[str] = ASKING
     ) -> None:
         self._reader, self._chance, self._keys, self._asking = reader, chance, keys, asking
         self.done: deque[str] = deque(maxlen=REMEMBERED)

@@ -80,9 +80,7 @@ def test_a_search_finds_hidden_steps_and_says_that_they_are() -> None:
         await reader.press("slash", *"redispatch", "enter")
         assert reader.at == found
         assert reader.sees(
-            "Hit 1 of 1  the filter hides this step",
-            f"▶ {found} ",
-            f"filter: nodecreated  {NODES} of {len(trace)}",
+            "Hit 1 of 1  the filter hides this step", f"▶ {found} ", f"filter: nodecreated  {NODES} of {len(trace)}"
         )
         await reader.press("s")
         assert reader.at == after

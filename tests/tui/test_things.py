@@ -14,17 +14,7 @@ from dispatchviz.tui.screens.places_screen import PlacesScreen
 from dispatchviz.tui.screens.things_screen import ThingsScreen
 from dispatchviz.tui.widgets.chosen_rows import leads_somewhere
 from dispatchviz.views.keymap import key_of, pane_key
-from dispatchviz.views.layout.pane_layout import (
-    CALLS,
-    ENGINE,
-    GRAPH,
-    KEYS,
-    OUTPUT,
-    PANES,
-    STEPS,
-    TABLE,
-    TENSORS,
-)
+from dispatchviz.views.layout.pane_layout import CALLS, ENGINE, GRAPH, KEYS, OUTPUT, PANES, STEPS, TABLE, TENSORS
 from dispatchviz.views.panes import structured_pane
 from tests.explain.programs import traced
 from tests.steps import last_step, line, step

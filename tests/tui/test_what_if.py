@@ -254,10 +254,7 @@ def test_the_folder_goes_in_every_end(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [
-        (None, "there is no file"),
-        ("import torch\n", "is not what it was when it was recorded: run it again first"),
-    ],
+    [(None, "there is no file"), ("import torch\n", "is not what it was when it was recorded: run it again first")],
 )
 def test_a_program_that_is_not_there_is_told_in_a_line(tmp_path: Path, text: str | None, says: str) -> None:
     trace = script(tmp_path, FORUM)
