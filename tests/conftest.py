@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import inspect
 import os
 import signal
 from collections.abc import Generator, Iterator
@@ -76,6 +78,16 @@ def starts_nothing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     if request.config.getoption("--start-nothing"):
         monkeypatch.setattr("textual.app.App.run_test", lambda *_, **__: pytest.skip("starts an app"))
         monkeypatch.setattr("subprocess.Popen.__init__", lambda *_, **__: pytest.skip("starts a process"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """A test that is a coroutine runs in an event loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

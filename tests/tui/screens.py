@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
 
 from textual import events
 from textual.keys import _character_to_key
@@ -72,31 +74,30 @@ class Reader:
         return all(word in self.text for word in words)
 
 
-def read(
-    trace: Trace,
-    story: Callable[[Reader], Awaitable[None]],
-    size: tuple[int, int] = (120, 40),
-    step: int | None = None,
-    level: int = ALL,
-) -> None:
-    """Opens the stepper and lets ``story`` use it, every step being listed, from the first one on unless the program
-    raised. Stories about the tree of steps say at which level."""
+@asynccontextmanager
+async def stepper(
+    trace: Trace, size: tuple[int, int] = (120, 40), step: int | None = None, level: int = ALL
+) -> AsyncIterator[Reader]:
+    """Opens the stepper on a trace, every step being listed, from the first one on unless the program raised. Tests of
+    the tree of steps say at which level."""
     begin = 0 if step is None and level == ALL and not isinstance(trace[-1], ProgramRaised) else step
-    read_session(Session(trace, begin, level=level), story, size)
+    async with stepper_of(Session(trace, begin, level=level), size) as reader:
+        yield reader
 
 
-def read_session(
-    session: Session, story: Callable[[Reader], Awaitable[None]], size: tuple[int, int] = (120, 40)
-) -> None:
-    """The same with a session that is there already."""
+@asynccontextmanager
+async def stepper_of(session: Session, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Reader]:
+    """Opens the stepper on a session that is there already."""
+    async with opened(StepperApp(session), size) as reader:
+        yield reader
 
-    async def run() -> None:
-        app = StepperApp(session)
-        async with app.run_test(size=size) as pilot:
-            reader = Reader(app, pilot)
-            while app.view.prompt is None:  # the first screen comes in parts
-                await pilot.pause()
-            await reader.answered()
-            await story(reader)
 
-    asyncio.run(run())
+@asynccontextmanager
+async def opened(app: Any, size: tuple[int, int]) -> AsyncIterator[Reader]:
+    """Opens a screen, and waits until it answers keys: its first screen comes in parts."""
+    async with app.run_test(size=size) as pilot:
+        reader = Reader(app, pilot)
+        while app.view.prompt is None:
+            await pilot.pause()
+        await reader.answered()
+        yield reader

@@ -22,7 +22,7 @@ from dispatchviz.tui.home.kept_trace import ago, facts_of, in_bytes
 from dispatchviz.tui.terminal.keymaps import KEYMAPS, use_named
 from dispatchviz.views.keymap import FOOTER_KEYS
 
-from .home_reader import home_with, read_home
+from .home_reader import home, home_with
 from .screens import SIZES, Reader
 
 FORUM = Chosen("examples/lessons/forum.py", "forum")
@@ -39,14 +39,13 @@ def chosen(reader: Reader) -> str:
 
 
 @pytest.mark.parametrize("size", [*SIZES, (60, 15)])
-def test_the_first_screen_begins_with_the_founding_program(size: tuple[int, int]) -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_first_screen_begins_with_the_founding_program(size: tuple[int, int]) -> None:
+    async with home(size=size) as reader:
         assert len(reader.screen) == size[1]
         assert chosen(reader) == "forum"
         assert reader.sees("Start here", "why AutogradCUDA runs first", "dispatchviz lesson forum")
         assert reader.sees("Lessons", SECOND, "Enter open", "? help", "q quit")
-
-    assert read_home(story, size=size) is None
+    assert reader.app.return_value is None
 
 
 def test_every_row_says_what_there_is_to_see() -> None:
@@ -59,18 +58,16 @@ def test_every_row_says_what_there_is_to_see() -> None:
         assert "`" not in row
 
 
-def test_before_anything_was_run_the_list_says_what_will_be_kept() -> None:
-    async def story(reader: Reader) -> None:
+async def test_before_anything_was_run_the_list_says_what_will_be_kept() -> None:
+    async with home() as reader:
         await reader.press("G")
         assert reader.sees("Recent traces", "none yet: what runs from here is kept here", "Look up, open")
         await reader.press("slash", *"table")
         assert not reader.sees("none yet")
 
-    read_home(story)
 
-
-def test_a_terminal_that_is_too_small_is_told_so_and_comes_back() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_terminal_that_is_too_small_is_told_so_and_comes_back() -> None:
+    async with home(size=(59, 15)) as reader:
         assert reader.sees("The terminal is 59x15, dispatchviz needs 60x15")
         await reader.pilot.resize_terminal(80, 24)
         await reader.pilot.pause()
@@ -78,15 +75,13 @@ def test_a_terminal_that_is_too_small_is_told_so_and_comes_back() -> None:
         await reader.pilot.resize_terminal(1, 1)
         await reader.pilot.pause()
 
-    read_home(story, size=(59, 15))
-
 
 OTHERS = 5
 """Rows of the home screen that are no examples, where nothing was run yet."""
 
 
-def test_the_list_is_moved_in_by_rows_pages_and_groups() -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_list_is_moved_in_by_rows_pages_and_groups() -> None:
+    async with home() as reader:
         await reader.press("up", "N")
         assert chosen(reader) == "forum", "the first row is the first"
         await reader.press("down", "n")
@@ -108,29 +103,25 @@ def test_the_list_is_moved_in_by_rows_pages_and_groups() -> None:
         await reader.press("pageup", "end", "pageup", "home")
         assert chosen(reader) == "forum"
 
-    read_home(story)
-
 
 # -- what rows open ---------------------------------------------------------------------------------------------------
 
 
-def test_enter_chooses_a_program() -> None:
-    async def story(reader: Reader) -> None:
+async def test_enter_chooses_a_program() -> None:
+    async with home() as reader:
         await reader.press("enter")
+    assert reader.app.return_value == FORUM
 
-    assert read_home(story) == FORUM
 
-
-def test_keys_typed_at_once_are_answered_in_their_order() -> None:
-    async def story(reader: Reader) -> None:
-        await reader.press_at_once("nn/vmap\nnn\n")
-
+async def test_keys_typed_at_once_are_answered_in_their_order() -> None:
     found = home_with().filtered("vmap").entries[2]
-    assert read_home(story) == Chosen(found.target, found.name)
+    async with home() as reader:
+        await reader.press_at_once("nn/vmap\nnn\n")
+    assert reader.app.return_value == Chosen(found.target, found.name)
 
 
-def test_a_click_chooses_a_row_and_a_click_on_that_opens_it() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_click_chooses_a_row_and_a_click_on_that_opens_it() -> None:
+    async with home() as reader:
         (y,) = [y for y, row in enumerate(reader.screen) if f"{SECOND} " in row]
         await reader.pilot.click(offset=(10, y))
         assert chosen(reader) == SECOND
@@ -138,12 +129,11 @@ def test_a_click_chooses_a_row_and_a_click_on_that_opens_it() -> None:
         await reader.pilot.click(offset=(10, title))
         assert chosen(reader) == SECOND
         await reader.pilot.click(offset=(10, y))
+    assert reader.app.return_value == Chosen(f"examples/lessons/{SECOND}.py", SECOND)
 
-    assert read_home(story) == Chosen(f"examples/lessons/{SECOND}.py", SECOND)
 
-
-def test_the_text_of_a_program_is_shown_without_running_it() -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_text_of_a_program_is_shown_without_running_it() -> None:
+    async with home() as reader:
         await reader.press("v")
         assert reader.sees("examples/lessons/forum.py (Esc or q closes)", "z = torch.add(x, y)")
         await reader.press("q")
@@ -151,33 +141,28 @@ def test_the_text_of_a_program_is_shown_without_running_it() -> None:
         await reader.press("G", "v")
         assert reader.sees("This row is no program")
 
-    read_home(story)
 
-
-def test_the_command_line_that_does_the_same_is_copied() -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_command_line_that_does_the_same_is_copied() -> None:
+    async with home() as reader:
         await reader.press("y")
         assert reader.sees("Copied: dispatchviz lesson forum")
         assert reader.app.clipboard == "dispatchviz lesson forum"
 
-    read_home(story)
 
-
-def test_q_quits_and_ctrl_c_says_so() -> None:
-    async def story(reader: Reader) -> None:
+async def test_q_quits_and_ctrl_c_says_so() -> None:
+    async with home() as reader:
         await reader.press("ctrl+c")
         assert reader.sees("q quits")
         await reader.press("q")
         assert reader.app._exit
-
-    assert read_home(story) is None
+    assert reader.app.return_value is None
 
 
 # -- filter -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_filter_is_seen_and_follows_what_is_typed() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_filter_is_seen_and_follows_what_is_typed() -> None:
+    async with home() as reader:
         await reader.press("slash", *"vmap")
         assert reader.sees("filter: vmap", "Training loops", "meta_learning")
         assert not reader.sees("Start here")
@@ -187,26 +172,21 @@ def test_a_filter_is_seen_and_follows_what_is_typed() -> None:
         assert reader.sees("Start here", "Home ──")
         assert chosen(reader) == "forum"
 
-    read_home(story)
 
-
-def test_leaving_a_filter_shows_what_was_there_before() -> None:
-    async def story(reader: Reader) -> None:
+async def test_leaving_a_filter_shows_what_was_there_before() -> None:
+    async with home() as reader:
         await reader.press("n", "slash", *"gpt", "escape")
         assert chosen(reader) == SECOND
         assert not reader.sees("filter:")
 
-    read_home(story)
 
-
-def test_a_filter_that_lets_nothing_through_says_how_to_go_on() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_filter_that_lets_nothing_through_says_how_to_go_on() -> None:
+    async with home() as reader:
         await reader.press("slash", *"zzz", "enter")
         assert reader.sees("Nothing here has the words zzz: Esc shows all")
         await reader.press("enter", "v", "y", "n", "tab", "pagedown", "G", "escape")
         assert chosen(reader) == "forum"
-
-    assert read_home(story) is None
+    assert reader.app.return_value is None
 
 
 # -- looking up -------------------------------------------------------------------------------------------------------
@@ -222,8 +202,8 @@ def test_a_filter_that_lets_nothing_through_says_how_to_go_on() -> None:
         ("cadd\n", ("dispatchviz codegen add", "structured_delegate: add.out")),
     ],
 )
-def test_a_key_looks_something_up(keys: str, words: tuple[str, ...]) -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_key_looks_something_up(keys: str, words: tuple[str, ...]) -> None:
+    async with home(size=(100, 40)) as reader:
         await reader.press_at_once(keys)
         assert reader.sees(*words)
         await reader.press("G", "pagedown", "g")
@@ -231,11 +211,9 @@ def test_a_key_looks_something_up(keys: str, words: tuple[str, ...]) -> None:
         await reader.press("escape")
         assert chosen(reader) == "forum"
 
-    read_home(story, size=(100, 40))
 
-
-def test_a_look_up_is_laid_out_anew_for_another_size() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_look_up_is_laid_out_anew_for_another_size() -> None:
+    async with home(size=(120, 40)) as reader:
         await reader.press_at_once("wlinear PrivateUse1\n")
         before = reader.text
         await reader.pilot.resize_terminal(60, 15)
@@ -243,11 +221,9 @@ def test_a_look_up_is_laid_out_anew_for_another_size() -> None:
         assert reader.sees("Claims to the cell") or reader.sees("[math kernel]")
         assert reader.text != before
 
-    read_home(story, size=(120, 40))
 
-
-def test_a_wrong_answer_says_why_and_can_be_mended() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_wrong_answer_says_why_and_can_be_mended() -> None:
+    async with home() as reader:
         await reader.press_at_once("wlinearr PrivateUse1\n")
         assert reader.sees("there is no operator 'linearr'; did you mean aten::linear")
         assert reader.sees("dispatchviz why: linearr PrivateUse1")
@@ -258,27 +234,22 @@ def test_a_wrong_answer_says_why_and_can_be_mended() -> None:
         await reader.press("escape")
         assert not reader.sees("dispatchviz table:")
 
-    read_home(story)
 
-
-def test_the_rows_of_questions_ask() -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_rows_of_questions_ask() -> None:
+    async with home() as reader:
         await reader.press("slash", *"raw key set", "enter", "enter", *"0x1000010002", "enter")
         assert reader.sees("dispatchviz keys 0x1000010002", "AutogradCUDA")
-
-    read_home(story)
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_is_completed_and_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_file_is_completed_and_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").mkdir()
     for name in ("train.py", "train_more.py", ".hidden.py", "runs/one.dvtrace"):
         (tmp_path / name).touch()
-
-    async def story(reader: Reader) -> None:
+    async with home() as reader:
         await reader.press("o")
         assert reader.sees("runs/  train.py  train_more.py")
         assert not reader.sees(".hidden")
@@ -290,8 +261,7 @@ def test_a_file_is_completed_and_chosen(tmp_path: Path, monkeypatch: pytest.Monk
         await reader.press("enter")
         assert reader.sees("runs/ is a folder: name a file in it")
         await reader.press("tab", "enter")
-
-    assert read_home(story) == Chosen("runs/one.dvtrace")
+    assert reader.app.return_value == Chosen("runs/one.dvtrace")
 
 
 def test_names_are_completed_as_they_are_typed(tmp_path: Path) -> None:
@@ -315,21 +285,20 @@ def trace(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_kept_trace_says_what_is_in_it(trace: Path) -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_kept_trace_says_what_is_in_it(trace: Path) -> None:
+    async with home(trace, size=(100, 30)) as reader:
         await reader.until(lambda: any("steps" in entry.shows for entry in reader.app.home.traces))
         await reader.press("shift+tab", "shift+tab")
         assert reader.sees("Recent traces", "▶ forum  just now · ", " kB · 326 steps · examples/forum.py")
         assert reader.app.home.entry.command == f"dispatchviz open {trace}"
         await reader.press("enter")
-
-    assert read_home(story, trace, size=(100, 30)) == Chosen(str(trace), "forum")
+    assert reader.app.return_value == Chosen(str(trace), "forum")
 
 
 HOSTILE = ("[/] [a] f[N]", "\x1b[31mred\x07", "\u202etxt")
 
 
-def test_damaged_traces_and_hostile_names_have_their_rows(trace: Path, tmp_path: Path) -> None:
+async def test_damaged_traces_and_hostile_names_have_their_rows(trace: Path, tmp_path: Path) -> None:
     (tmp_path / "cut.dvtrace").write_bytes(trace.read_bytes()[:3000])
     (tmp_path / "rubbish.dvtrace").write_bytes(b"\x00\xff" * 50)
     (tmp_path / "empty.dvtrace").touch()
@@ -339,16 +308,13 @@ def test_damaged_traces_and_hostile_names_have_their_rows(trace: Path, tmp_path:
     for path in hostile:
         path.write_bytes(trace.read_bytes())
     files = [trace, *hostile, *(tmp_path / f"{name}.dvtrace" for name in ("cut", "rubbish", "empty", "gone"))]
-
-    async def story(reader: Reader) -> None:
+    async with home(*files, size=(119, 60)) as reader:
         await reader.until(lambda: any("steps" in entry.shows for entry in reader.app.home.traces))
         await reader.press("G")
         assert reader.sees("[|] [a] f[N]", "\\x1b[31mred\\x07", "\\u202etxt")
         assert reader.sees("0 steps", "is cut off", "is not a dispatchviz trace")
         assert not reader.sees("gone")
         assert not any(character in reader.text for character in "\x1b\x07\u202e")
-
-    read_home(story, *files, size=(119, 60))
 
 
 def test_what_is_being_recorded_is_not_read(tmp_path: Path) -> None:
@@ -392,7 +358,7 @@ def test_every_action_exists() -> None:
         assert exists, name
 
 
-def test_the_help_and_the_footer_are_made_from_it() -> None:
+async def test_the_help_and_the_footer_are_made_from_it() -> None:
     text = "\n".join(row.plain for row in home_rows.help_rows())
     for entry in HOME_KEYMAP:
         assert f"{entry.shown:<17}{entry.help}" in text
@@ -400,14 +366,11 @@ def test_the_help_and_the_footer_are_made_from_it() -> None:
     for width in (60, 80, 200):
         assert home_rows.footer(width).width <= width
         assert "q quit" in home_rows.footer(width).plain
-
-    async def story(reader: Reader) -> None:
+    async with home() as reader:
         await reader.press("question_mark")
         assert reader.sees("Every row is a program, a trace or a question.")
         await reader.press("question_mark")
         assert chosen(reader) == "forum"
-
-    read_home(story)
 
 
 def test_every_question_has_a_key() -> None:
@@ -415,8 +378,8 @@ def test_every_question_has_a_key() -> None:
     assert {f"ask('{name}')" for name in asked} <= {entry.action for entry in HOME_KEYMAP}
 
 
-def test_the_keys_of_vim_go_through_the_list() -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_keys_of_vim_go_through_the_list() -> None:
+    async with home() as reader:
         await reader.press("j")
         assert chosen(reader) == "forum"
         reader.app.use_keymap("vim")
@@ -426,8 +389,6 @@ def test_the_keys_of_vim_go_through_the_list() -> None:
         assert reader.sees("dispatchviz keys:")
         await reader.press("escape", "question_mark")
         assert reader.sees("j n ↓")
-
-    read_home(story)
 
 
 @pytest.mark.parametrize("name", KEYMAPS)
@@ -443,18 +404,15 @@ def test_no_key_of_the_home_screen_does_two_things(name: str) -> None:
 
 
 @pytest.mark.parametrize("size", [(60, 15), (120, 40)])
-def test_no_color_leaves_no_colour_and_every_sign(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_color_leaves_no_colour_and_every_sign(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-
-    async def story(reader: Reader) -> None:
+    async with home(size=size) as reader:
         assert chosen(reader) == "forum"
         strips = reader.app.screen._compositor.render_strips()
         styles = [segment.style for strip in strips for segment in strip if segment.style]
         assert any(style.reverse for style in styles), "the row of the cursor"
         colours = [colour for style in styles for colour in (style.color, style.bgcolor) if colour is not None]
         assert all(colour.is_default for colour in colours)
-
-    read_home(story, size=size)
 
 
 def test_the_cursor_stays_on_its_entry_when_rows_come() -> None:
@@ -464,8 +422,8 @@ def test_the_cursor_stays_on_its_entry_when_rows_come() -> None:
     assert replace(home, programs=home.programs[:2]).at == 0
 
 
-def test_a_wide_screen_shows_what_the_chosen_row_is_about() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_wide_screen_shows_what_the_chosen_row_is_about() -> None:
+    async with home(size=(120, 40)) as reader:
         assert reader.sees("─ examples/lessons/forum.py ─", "z = torch.add(x, y)")
         await reader.press("n")
         assert reader.sees(f"─ examples/lessons/{SECOND}.py ─")
@@ -478,5 +436,3 @@ def test_a_wide_screen_shows_what_the_chosen_row_is_about() -> None:
         await reader.pilot.resize_terminal(200, 60)
         await reader.press("g")
         assert reader.sees("z = torch.add(x, y)")
-
-    read_home(story, size=(120, 40))

@@ -36,7 +36,7 @@ from dispatchviz.views.session import Session, Update
 from tests.explain.programs import traced
 from tests.steps import line, step
 
-from .screens import SIZES, Reader, read_session
+from .screens import SIZES, Reader, stepper_of
 
 FORUM = """\
     import torch
@@ -312,8 +312,8 @@ def test_a_question_has_room_below_the_steps(size: tuple[int, int]) -> None:
             assert boxes["footer"].height >= len(question_rows(asked, size[0] - 3)) + 1, "all of it is in sight"
 
 
-def test_played_on_the_screen() -> None:
-    async def story(reader: Reader) -> None:
+async def test_played_on_the_screen() -> None:
+    async with stepper_of(Session(traced(FORUM))) as reader:
         await reader.press("p")
         assert reader.sees("Each step that decides something is asked first")
         await reader.press("c")
@@ -339,11 +339,9 @@ def test_played_on_the_screen() -> None:
         await reader.press("c")
         assert not covered(reader)
 
-    read_session(Session(traced(FORUM)), story)
 
-
-def test_enter_behind_a_number_leaves_the_explanation_on_the_screen() -> None:
-    async def story(reader: Reader) -> None:
+async def test_enter_behind_a_number_leaves_the_explanation_on_the_screen() -> None:
+    async with stepper_of(Session(traced(FORUM))) as reader:
         await reader.press("p", "c", "3", "enter")
         assert reader.sees("✓ Right: BackendSelect.")
         there = reader.at
@@ -351,20 +349,16 @@ def test_enter_behind_a_number_leaves_the_explanation_on_the_screen() -> None:
         assert reader.at > there
         assert not reader.sees("✓ Right: BackendSelect.")
 
-    read_session(Session(traced(FORUM)), story)
 
-
-def test_who_goes_on_at_a_question_skips_it() -> None:
-    async def story(reader: Reader) -> None:
+async def test_who_goes_on_at_a_question_skips_it() -> None:
+    async with stepper_of(Session(traced(FORUM))) as reader:
         await reader.press("p", "c", "c")
         assert not covered(reader)
         assert reader.sees("It was BackendSelect. ", "predict: 1 skipped")
 
-    read_session(Session(traced(FORUM)), story)
 
-
-def test_the_list_leads_to_a_step_and_forgets() -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_list_leads_to_a_step_and_forgets() -> None:
+    async with stepper_of(Session(traced(FORUM))) as reader:
         await reader.press("p", "c", "1", "c", "1", "p", "down", "enter")
         assert isinstance(reader.app.session.trace[reader.at], ev.KernelSelected)
         assert reader.sees("✓ Right: the kernel registered for BackendSelect itself.")
@@ -374,11 +368,9 @@ def test_the_list_leads_to_a_step_and_forgets() -> None:
         await reader.press("g", "p", "c", "c")
         assert isinstance(reader.app.screen, PredictionScreen), "asked from anew"
 
-    read_session(Session(traced(FORUM)), story)
 
-
-def test_a_question_can_be_left_for_good_and_survives_another_size() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_question_can_be_left_for_good_and_survives_another_size() -> None:
+    async with stepper_of(Session(traced(FORUM))) as reader:
         await reader.press("p", "c")
         await reader.pilot.resize_terminal(80, 24)
         await reader.pilot.pause()
@@ -394,8 +386,6 @@ def test_a_question_can_be_left_for_good_and_survives_another_size() -> None:
         assert not covered(reader)
         assert reader.sees("No more questions")
         assert reader.app.session.cursor.ahead is None
-
-    read_session(Session(traced(FORUM)), story)
 
 
 def test_hostile_names_are_shown_in_a_question() -> None:

@@ -14,7 +14,7 @@ from dispatchviz.views.cursor.cursor import Cursor
 from . import random_home
 from .odd_answers import ODD_ANSWERS
 from .random_keys import TRACES, tried
-from .screens import Reader, read
+from .screens import stepper
 from .synthetic import forum
 
 
@@ -55,14 +55,12 @@ def test_what_is_no_number_of_ours_is_no_step() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("keys", ["qs", "qss/abc\n", "q?", "qq", "?qsq", "q:5\n"])
-def test_keys_behind_the_one_that_quits_are_for_who_comes_next(keys: str) -> None:
-    async def story(reader: Reader) -> None:
+async def test_keys_behind_the_one_that_quits_are_for_who_comes_next(keys: str) -> None:
+    async with stepper(forum()) as reader:
         await reader.press_at_once(keys)
         left, typed = [event.key for event in reader.app.typed_behind()], [KEY.get(key, key) for key in keys]
         assert left == typed[len(typed) - len(left) :], "the last ones, in their order"
         assert left == typed[1:] or keys[0] != "q"
-
-    read(forum(), story)
 
 
 KEY = {"/": "slash", "?": "question_mark", ":": "colon", "\n": "enter"}

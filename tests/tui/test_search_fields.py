@@ -20,7 +20,7 @@ from tests.explain.programs import traced
 from tests.steps import line, step, steps
 from truth.programs import PROGRAMS
 
-from .screens import Reader, read
+from .screens import stepper
 from .synthetic import big, forum
 from .test_breakpoints import LOOP
 
@@ -240,11 +240,10 @@ def test_a_name_that_is_nowhere_is_told_with_those_that_are(query: str, why: str
 
 
 @pytest.mark.long
-def test_hits_are_marked_in_the_list_and_in_its_scroll_bar() -> None:
+async def test_hits_are_marked_in_the_list_and_in_its_scroll_bar() -> None:
     trace = forum()
     hits = list(all_hits(trace, "node:AddBackward0"))
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, (80, 24)) as reader:
         await reader.press("slash", *"node:AddBackward0", "enter")
         assert reader.at == hits[0]
         assert reader.sees(f"/node:AddBackward0: hit 1/{len(hits)}")
@@ -260,64 +259,51 @@ def test_hits_are_marked_in_the_list_and_in_its_scroll_bar() -> None:
         assert not any(row.startswith("*") for row in reader.screen)
         assert not reader.sees("/node:")
 
-    read(trace, story, (80, 24))
-
 
 def _numbered(row: str) -> bool:
     return row[2:].split()[0].isdigit() and row[0] in " *▶"
 
 
 @pytest.mark.long
-def test_folded_rows_tell_of_the_hits_in_them() -> None:
+async def test_folded_rows_tell_of_the_hits_in_them() -> None:
     trace = forum()
     inside = [at for at in all_hits(trace, "event:NodeCreated") if line(trace, 7) <= at]
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, (80, 24), level=1) as reader:
         await reader.press("slash", *"event:NodeCreated", "enter", "g")
         row = next(row for row in reader.screen if "z.sum().backward()" in row)
         assert row.startswith("*")
         assert f"{len(inside)} hit" in row
         assert next(row for row in reader.screen if "x.requires_grad_" in row).startswith(" ")
 
-    read(trace, story, (80, 24), level=1)
-
 
 @pytest.mark.long
-def test_a_search_goes_on_while_the_reader_walks() -> None:
+async def test_a_search_goes_on_while_the_reader_walks() -> None:
     trace = big(5_000)
     found = len(steps(trace, ev.KernelReturned))
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace) as reader:
         await reader.press("slash", *"returns", "enter", "s", "s")
         await reader.until(lambda: reader.sees(f"/returns: {found} hits"))
         assert reader.app.session.search.complete
 
-    read(trace, story)
-
 
 @pytest.mark.long
-def test_a_filter_takes_the_same_language() -> None:
+async def test_a_filter_takes_the_same_language() -> None:
     trace = forum()
     hits = list(all_hits(trace, "key:CUDA"))
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, (80, 24)) as reader:
         await reader.press("f", *"key:CUDA", "enter")
         assert list(reader.app.session.cursor.rows) == hits
         assert reader.sees(f"filter: key:CUDA  {len(hits)} of {len(trace)} steps · f Enter clears")
         await reader.press("f", "enter")
         assert not reader.sees("filter:")
 
-    read(trace, story, (80, 24))
 
-
-def test_the_hint_names_the_fields() -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_hint_names_the_fields() -> None:
+    async with stepper(forum(), (80, 24)) as reader:
         for key in ("slash", "f"):
             await reader.press(key)
             assert all(f"{field}:" in reader.screen[-1] for field in FIELDS)
             await reader.press("escape")
-
-    read(forum(), story, (80, 24))
 
 
 def test_the_first_hit_of_a_step() -> None:
