@@ -19,15 +19,9 @@ from tests.own_folders import left_as_it_is
 from truth.record import command
 
 CHANGING = (
-    "NO_COLOR",
-    "FORCE_COLOR",
-    "COLORTERM",
-    "COLUMNS",
-    "LINES",
-    "DISPATCHVIZ_CUDA",
-    "CUDA_VISIBLE_DEVICES",
+    "NO_COLOR", "FORCE_COLOR", "COLORTERM", "COLUMNS", "LINES", "DISPATCHVIZ_CUDA", "CUDA_VISIBLE_DEVICES",
     "PYTHONPATH",
-)
+)  # fmt: skip
 """Variables that change screens or results."""
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # programs begun here hear of Ctrl+C, also under nohup or `&`

@@ -170,23 +170,8 @@ def _luminance(colour: str) -> float:
 
 
 AWKWARD = [
-    "{",
-    "}",
-    "|",
-    "<b>x</b>",
-    "\\N",
-    "\\",
-    "a\\",
-    '"',
-    "&lt;",
-    "&",
-    "f[N]",
-    "x\ny",
-    "\x00\x1b",
-    "\ud800",
-    "→日",
-    "",
-]
+    "{", "}", "|", "<b>x</b>", "\\N", "\\", "a\\", '"', "&lt;", "&", "f[N]", "x\ny", "\x00\x1b", "\ud800", "→日", "",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", AWKWARD)

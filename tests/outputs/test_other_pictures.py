@@ -174,15 +174,12 @@ def test_as_files(kind: str, theme: str) -> None:
         assert chosen_picture(loop(), ".png", chosen).data.startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(
-    ("kind", "message"),
-    [
-        ("calls", "no operator is called at these steps"),
-        ("decision", "step 0 is in no call of an operator"),
-        ("table", "step 0 is in no call of an operator"),
-        ("classes", "step 0 is about no operator"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "message"), [
+    ("calls", "no operator is called at these steps"),
+    ("decision", "step 0 is in no call of an operator"),
+    ("table", "step 0 is in no call of an operator"),
+    ("classes", "step 0 is about no operator"),
+])  # fmt: skip
 def test_a_step_without_it(kind: str, message: str) -> None:
     with pytest.raises(RenderError, match=message):
         drawn_picture(loop(), kind, (0, 0))  # type: ignore[arg-type]

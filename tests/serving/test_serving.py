@@ -392,17 +392,14 @@ def test_two_servers_with_one_folder_give_no_file_twice(tmp_path: Path) -> None:
 # -- what cannot be served --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["zzz"], "there is no lesson 'zzz'; there are "),
-        (["missing.py"], "there is no file missing.py"),
-        (["error.txt"], "error.txt is no lesson, no .py file and no trace: nothing else can be offered"),
-        (["--folder", "home"], "there is no lesson in home"),
-        (["--answers", "offered.py"], "cannot keep answers in offered.py: File exists"),
-        (["--host", "203.0.113.1"], "cannot serve at 203.0.113.1, port "),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), [
+    (["zzz"], "there is no lesson 'zzz'; there are "),
+    (["missing.py"], "there is no file missing.py"),
+    (["error.txt"], "error.txt is no lesson, no .py file and no trace: nothing else can be offered"),
+    (["--folder", "home"], "there is no lesson in home"),
+    (["--answers", "offered.py"], "cannot keep answers in offered.py: File exists"),
+    (["--host", "203.0.113.1"], "cannot serve at 203.0.113.1, port "),
+])  # fmt: skip
 def test_what_cannot_be_offered_is_one_line(words: list[str], said: str, folder: Path) -> None:
     ended = dispatchviz("serve", *words, cwd=folder)
     assert (ended.status, ended.out) == (2, "")

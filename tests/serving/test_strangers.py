@@ -108,23 +108,20 @@ def test_a_proxy_is_named() -> None:
     with_server(story, "class.example.org")
 
 
-@pytest.mark.parametrize(
-    ("host", "may"),
-    [
-        ("127.0.0.1:8000", True),
-        ("192.0.2.7", True),
-        ("[::1]:8000", True),
-        ("LOCALHOST:9000", True),
-        ("class.example.org:1", True),
-        ("class.example.org.evil.example", False),
-        ("127.0.0.1.evil.example", False),
-        ("evil.example", False),
-        ("localhost@evil.example", False),
-        ("localhost:80:80", False),
-        ("localhost/../evil.example", False),
-        ("", False),
-    ],
-)
+@pytest.mark.parametrize(("host", "may"), [
+    ("127.0.0.1:8000", True),
+    ("192.0.2.7", True),
+    ("[::1]:8000", True),
+    ("LOCALHOST:9000", True),
+    ("class.example.org:1", True),
+    ("class.example.org.evil.example", False),
+    ("127.0.0.1.evil.example", False),
+    ("evil.example", False),
+    ("localhost@evil.example", False),
+    ("localhost:80:80", False),
+    ("localhost/../evil.example", False),
+    ("", False),
+])  # fmt: skip
 def test_which_names_the_server_answers_to(host: str, may: bool) -> None:
     assert may_be_asked(host, ("localhost", "class.example.org:8443")) == may
 
@@ -160,17 +157,14 @@ def test_the_page_may_connect_to_its_own_sessions_alone() -> None:
     with_server(story)
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        b"",
-        b"GET",
-        b"GET / HTTP/1.1\r\nHost: a\r\nX-Half",
-        b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",  # the next request does not come
-        b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf",
-        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nha",
-    ],
-)
+@pytest.mark.parametrize("sent", [
+    b"",
+    b"GET",
+    b"GET / HTTP/1.1\r\nHost: a\r\nX-Half",
+    b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",  # the next request does not come
+    b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf",
+    b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nha",
+])  # fmt: skip
 def test_a_connection_that_falls_silent_is_closed(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "SILENCE", 0.1)
 

@@ -72,15 +72,9 @@ class Anyone:
         self.done: deque[str] = deque(maxlen=REMEMBERED)
         self.keys = 0
         self._acts: Mapping[Callable[[], object], int] = {
-            self.presses: 60,
-            self.answers: 20,
-            self.clicks: 6,
-            self.scrolls: 4,
-            self.resizes: 3,
-            self.presses_others: 5,
-            self.uses_the_palette: 1,
-            self.loses_focus: 1,
-        }
+            self.presses: 60, self.answers: 20, self.clicks: 6, self.scrolls: 4, self.resizes: 3,
+            self.presses_others: 5, self.uses_the_palette: 1, self.loses_focus: 1,
+        }  # fmt: skip
 
     async def acts(self) -> None:
         """Does one of these."""

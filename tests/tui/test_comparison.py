@@ -199,13 +199,10 @@ async def test_the_next_difference_by_key_and_its_sentence() -> None:
         assert reader.sees("The runs part nowhere before this row")
 
 
-@pytest.mark.parametrize(
-    ("side", "key", "said", "kind"),
-    [
-        (0, "enter", "This row is not in A: Tab chooses the other side", ev.NodeCreated),
-        (1, "tab", "b.py ◂ Enter", ev.NoNodeMade),
-    ],
-)
+@pytest.mark.parametrize(("side", "key", "said", "kind"), [
+    (0, "enter", "This row is not in A: Tab chooses the other side", ev.NodeCreated),
+    (1, "tab", "b.py ◂ Enter", ev.NoNodeMade),
+])  # fmt: skip
 async def test_enter_opens_the_step_in_the_run_of_the_side(side: int, key: str, said: str, kind: type) -> None:
     runs = pair_of("no_grad")
     async with comparison([two_runs(*runs)]) as reader:

@@ -192,16 +192,13 @@ async def test_a_filter_that_lets_nothing_through_says_how_to_go_on() -> None:
 # -- looking up -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("keys", "words"),
-    [
-        ("tadd\n", ("dispatchviz table add", "aten::add.Tensor  (build cuda)", "wrapper_CUDA_add_Tensor")),
-        ("wlinear PrivateUse1\n", ("dispatchviz why linear PrivateUse1", "Claims to the cell, best first")),
-        ("kAutogradCUDA\n", ("dispatchviz keys AutogradCUDA", "AutogradCUDA")),
-        ("k\n", ("dispatchviz keys (Esc", "PythonTLSSnapshot")),
-        ("cadd\n", ("dispatchviz codegen add", "structured_delegate: add.out")),
-    ],
-)
+@pytest.mark.parametrize(("keys", "words"), [
+    ("tadd\n", ("dispatchviz table add", "aten::add.Tensor  (build cuda)", "wrapper_CUDA_add_Tensor")),
+    ("wlinear PrivateUse1\n", ("dispatchviz why linear PrivateUse1", "Claims to the cell, best first")),
+    ("kAutogradCUDA\n", ("dispatchviz keys AutogradCUDA", "AutogradCUDA")),
+    ("k\n", ("dispatchviz keys (Esc", "PythonTLSSnapshot")),
+    ("cadd\n", ("dispatchviz codegen add", "structured_delegate: add.out")),
+])  # fmt: skip
 async def test_a_key_looks_something_up(keys: str, words: tuple[str, ...]) -> None:
     async with home(size=(100, 40)) as reader:
         await reader.press_at_once(keys)
@@ -325,23 +322,11 @@ def test_what_is_being_recorded_is_not_read(tmp_path: Path) -> None:
 
 def test_how_long_ago_and_how_large() -> None:
     assert [ago(seconds) for seconds in (-5, 59, 60, 3700, 7200, 86400, 10**7)] == [
-        "just now",
-        "just now",
-        "1 minute ago",
-        "1 hour ago",
-        "2 hours ago",
-        "1 day ago",
-        "115 days ago",
-    ]
+        "just now", "just now", "1 minute ago", "1 hour ago", "2 hours ago", "1 day ago", "115 days ago",
+    ]  # fmt: skip
     assert [in_bytes(size) for size in (0, 1, 999, 1000, 25_400, 3_210_000, 10**10)] == [
-        "0 bytes",
-        "1 byte",
-        "999 bytes",
-        "1.0 kB",
-        "25 kB",
-        "3.2 MB",
-        "10 GB",
-    ]
+        "0 bytes", "1 byte", "999 bytes", "1.0 kB", "25 kB", "3.2 MB", "10 GB",
+    ]  # fmt: skip
 
 
 # -- the table of keys ------------------------------------------------------------------------------------------------

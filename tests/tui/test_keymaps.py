@@ -370,12 +370,8 @@ def test_one_lane_is_lit_at_a_sub_step() -> None:
     at = the_call(trace, "aten::add.Tensor")
     lit = {stage: [row.plain for row in rows_at(trace, at, 74, stage) if row.shaded] for stage in STAGES}
     assert [row.strip("▶ +−=").split()[0] for found in lit.values() for row in found] == [
-        "x,",
-        "included",
-        "excluded",
-        "mask",
-        "left",
-    ]
+        "x,", "included", "excluded", "mask", "left",
+    ]  # fmt: skip
     assert all(row.startswith("▶") for found in lit.values() for row in found)
 
 

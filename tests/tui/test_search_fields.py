@@ -35,25 +35,22 @@ def program(name: str) -> Trace:
 # -- what a text means -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "query"),
-    [
-        ("", Query()),
-        ("ADD tensor", Query(("add", "tensor"))),
-        ('"returns  Z" add', Query(("returns z", "add"))),
-        ('add"returns z', Query(("add", "returns z"))),
-        ('"not closed', Query(("not closed",))),
-        ("key:CUDA node:Mul", Query((), (("key", "CUDA"), ("node", "Mul")))),
-        ("KEY:CUDA x", Query(("x",), (("key", "CUDA"),))),
-        ('file:"my file.py" says:"a leaf"', Query((), (("file", "my file.py"), ("says", "a leaf")))),
-        ("op:aten::add.Tensor", Query((), (("op", "aten::add.Tensor"),))),
-        ("aten::add a:b", Query(("aten::add", "a:b"))),
-        ('key: "" says:""', Query()),
-        ("no Node: d", Query(("no", "node:", "d"))),
-        ("no Node:", Query(("no",))),
-        ("forum.py:6", Query(("forum.py:6",))),
-    ],
-)
+@pytest.mark.parametrize(("text", "query"), [
+    ("", Query()),
+    ("ADD tensor", Query(("add", "tensor"))),
+    ('"returns  Z" add', Query(("returns z", "add"))),
+    ('add"returns z', Query(("add", "returns z"))),
+    ('"not closed', Query(("not closed",))),
+    ("key:CUDA node:Mul", Query((), (("key", "CUDA"), ("node", "Mul")))),
+    ("KEY:CUDA x", Query(("x",), (("key", "CUDA"),))),
+    ('file:"my file.py" says:"a leaf"', Query((), (("file", "my file.py"), ("says", "a leaf")))),
+    ("op:aten::add.Tensor", Query((), (("op", "aten::add.Tensor"),))),
+    ("aten::add a:b", Query(("aten::add", "a:b"))),
+    ('key: "" says:""', Query()),
+    ("no Node: d", Query(("no", "node:", "d"))),
+    ("no Node:", Query(("no",))),
+    ("forum.py:6", Query(("forum.py:6",))),
+])  # fmt: skip
 def test_terms(text: str, query: Query) -> None:
     assert query_of(text) == query
     assert bool(query_of(text)) == (text not in ("", 'key: "" says:""'))
@@ -219,18 +216,15 @@ def test_a_filter_of_a_trace_that_grows_shows_what_one_of_the_whole_would(query:
     assert still_hits(trace, query, all_hits(part, query), len(part)) == list(all_hits(trace, query))
 
 
-@pytest.mark.parametrize(
-    ("query", "why"),
-    [
-        ("key:XLA", "key is one of AutogradCUDA, CUDA"),
-        ("node:MulBackward0", "node is one of SumBackward0, AddBackward0, AccumulateGrad"),
-        ("op:xlogy", "op is one of add, sum"),
-        ("tensor:w", "tensor is one of x, y, z"),
-        ("key:CUDA node:n99", ""),
-        ("key:CUDA add", ""),
-        ("words", ""),
-    ],
-)
+@pytest.mark.parametrize(("query", "why"), [
+    ("key:XLA", "key is one of AutogradCUDA, CUDA"),
+    ("node:MulBackward0", "node is one of SumBackward0, AddBackward0, AccumulateGrad"),
+    ("op:xlogy", "op is one of add, sum"),
+    ("tensor:w", "tensor is one of x, y, z"),
+    ("key:CUDA node:n99", ""),
+    ("key:CUDA add", ""),
+    ("words", ""),
+])  # fmt: skip
 def test_a_name_that_is_nowhere_is_told_with_those_that_are(query: str, why: str) -> None:
     assert unknown_name(forum(), query) == why
     assert nothing_has(forum(), query) == f"No step has {query}{why and ': '}{why}"

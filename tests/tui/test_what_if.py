@@ -167,15 +167,12 @@ def test_what_is_not_utf8_is_the_program_that_was_recorded(tmp_path: Path) -> No
         assert ChangedRequest.decoded(request.encoded()) == request
 
 
-@pytest.mark.parametrize(
-    ("words", "kind"),
-    [
-        (["script.py", "-m", "bert"], "file"),
-        (["-m", "script", "-m", "bert"], "module"),
-        (["--only", "op=add", "-m", "script", "-m", "bert"], "module"),
-        ([], "file"),
-    ],
-)
+@pytest.mark.parametrize(("words", "kind"), [
+    (["script.py", "-m", "bert"], "file"),
+    (["-m", "script", "-m", "bert"], "module"),
+    (["--only", "op=add", "-m", "script", "-m", "bert"], "module"),
+    ([], "file"),
+])  # fmt: skip
 def test_a_module_is_what_stands_behind_its_option(tmp_path: Path, words: list[str], kind: str) -> None:
     file = tmp_path / "script.py"
     file.write_text("x = 1\n")
