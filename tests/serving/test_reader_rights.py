@@ -98,7 +98,6 @@ def test_at_ones_own_terminal_everything_is_there() -> None:
 
 def test_no_text_tells_of_a_key_that_is_not_there(served: None) -> None:
     note = pin_note(NO_CHOICE, PaneChoice(pinned=(2,)))
-    assert note is not None
     assert note.plain == " This pane stays; 1: panes follow the step again"
     said = "\n".join(row.plain for row in help_rows())
     assert "a file of yours" not in said

@@ -183,7 +183,6 @@ def test_the_first_stops_are_passed_over() -> None:
     assert stops("line 9 ignore 3", trace) == every[3:]
     assert stops("line 9 if step > 0 ignore 1", trace) == every[1:]
     point = breakpoint_named("line 9 ignore 1", trace)
-    assert point is not None
     assert [point.next(trace, 0), point.next(trace, every[2], forward=False)] == [every[1], every[1]]
     assert refusal("line 9 ignore 4", trace) == "script.py:9 has 4 stops: ignore 4 leaves none"
 

@@ -9,7 +9,6 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.outline.levels import LEVELS
-from dispatchviz.foundation.shown_text import shown
 from dispatchviz.trace import Trace
 from dispatchviz.tui.comparison import comparison_rows
 from dispatchviz.tui.comparison.comparison_actions import COMPARISON_ACTIONS
@@ -21,11 +20,9 @@ from tests.amounts import amount
 from tests.explain.comparison.runs import traced
 from tests.explain.comparison.test_aligned_rows import LOOP, PAIRS
 from tests.explain.comparison.test_pairs import PLAIN
-from tests.hostile_texts import HOSTILE
 from truth.programs import PROGRAMS
 
-from .comparison_reader import comparison, state_of, two_runs
-from .screens import SIZES, Reader
+from .screens import SIZES, Reader, comparison, state_of, two_runs
 
 NO_GRAD = PAIRS["no_grad"][1]
 
@@ -121,12 +118,6 @@ def test_equal_rows_beside_others_are_one_row() -> None:
     assert "import torch" in texts(after)[0]
 
 
-def test_registrations_that_one_run_has_more_are_one_row() -> None:
-    state = state_of(*pair_of("vmap"))
-    many = [each for each in state.rows if isinstance(each.item, Several)]
-    assert any(text.startswith(" >") and text.endswith("registrations") for text in texts(state)) or not many
-
-
 def test_a_narrow_terminal_has_one_column_with_signs() -> None:
     state = state_of(*pair_of("inference_mode")).to_stop(1)
     narrow = texts(state, 59)
@@ -141,20 +132,6 @@ def test_two_columns_fit_eighty_columns() -> None:
         line = comparison_rows.list_row(state, each, 79)
         assert line.width <= 79
         assert isinstance(state.rows[each].item, Several) or line.plain.index("│") == 40
-
-
-@pytest.mark.parametrize("hostile", HOSTILE[::3])
-def test_hostile_names_are_shown_as_they_read(hostile: str) -> None:
-    source = f"import torch\nx = torch.ones(2)\nprint({hostile!r})\ny = x * 2\n"
-    state = state_of(traced(source), traced(source.replace("x * 2", "x * 3")))
-    lines = [comparison_rows.list_row(state, at, 100) for at in range(len(state.rows))]
-    lines += [
-        *comparison_rows.why(state, 100, 9),
-        *comparison_rows.below(state, 100, 9),
-        *comparison_rows.whole(state, 99),
-    ]
-    for each in lines:
-        assert shown(each.plain) == each.plain
 
 
 # -- keys -------------------------------------------------------------------------------------------------------------

@@ -67,7 +67,6 @@ def test_every_role_can_be_read_on_every_background(name: str, presenting: bool)
 def test_without_colours_dim_text_is_dim() -> None:
     palette = Palette(BUILTIN_THEMES["textual-dark"].to_color_system().generate(), no_color=True)
     (segment,) = palette.segments(line(("text", "dim")), 4, palette.base)
-    assert segment.style is not None
     assert segment.style.dim
 
 

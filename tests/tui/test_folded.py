@@ -62,7 +62,6 @@ def test_the_words() -> None:
 @pytest.mark.parametrize("level", range(len(LEVELS)))
 def test_the_last_step_is_reached_at_every_level(level: int) -> None:
     session = Session(forum())
-    assert session.cursor.outline is not None
     cursor = session.cursor.outlined(session.cursor.outline.at_level(level)).last()
     assert cursor.at == last_step(forum())
     session.cursor = cursor

@@ -103,7 +103,6 @@ async def test_who_is_at_the_end_goes_on_with_it_until_the_next_move(growing: Gr
         before = len(session.trace)
         growing.grow(PARTS[1])
         await reader.until(lambda: len(session.trace) > before)
-        assert session.cursor.outline is not None
         assert reader.at == session.cursor.outline.steps[-1]
         await reader.press("S")
         at, before = reader.at, len(session.trace)

@@ -105,18 +105,6 @@ async def test_with_the_focus_elsewhere_a_step_is_a_step(pane: int) -> None:
         assert why_here(FORUM, ADD + 1)[:20] in reader.text
 
 
-async def test_rows_are_the_same_again_after_the_walk() -> None:
-    async with stepper(FORUM, (100, 30), ADD) as reader:
-        pane = reader.app.view.panes[KEYS]
-        assert isinstance(pane, PaneView)
-        await reader.press("2")
-        before = pane.plain
-        await reader.press("s", "s")
-        assert pane.plain != before
-        await reader.press("S", "S")
-        assert pane.plain == before
-
-
 def test_the_help_of_the_pane_tells_it() -> None:
     assert "the steps forward and back walk through the sets of a call" in " ".join(help_rows(KEYS)[0].plain.split())
 

@@ -88,18 +88,12 @@ async def test_go_to_a_step() -> None:
         assert reader.at == 0
 
 
-async def test_keys_typed_before_the_question_appears_belong_to_it() -> None:
-    async with stepper(forum()) as reader:
-        await reader.press_at_once(":37\n")
-        assert reader.at == 37
-        await reader.press_at_once("/redispatch\n")
-        assert reader.sees("Hit 1 of")
-
-
 @pytest.mark.long
 async def test_search_goes_along_while_typing() -> None:
     first, *_, last = nodes = steps(forum(), ev.NodeCreated)
     async with stepper(forum()) as reader:
+        await reader.press("full_stop")
+        assert reader.sees("Nothing searched for yet: / starts a search")
         await reader.press("slash", *"redis")
         assert reader.at == step(forum(), redispatch())
         assert reader.sees("Hit 1 of 1")
@@ -119,12 +113,6 @@ async def test_search_goes_along_while_typing() -> None:
         assert (reader.at, reader.sees("No step has nothing like it")) == (first, True)
 
 
-async def test_search_again_without_a_search_says_how() -> None:
-    async with stepper(forum()) as reader:
-        await reader.press("full_stop")
-        assert reader.sees("Nothing searched for yet: / starts a search")
-
-
 async def test_marks_stop_continue_and_are_seen() -> None:
     trace = forum()
     marked = step(trace, ev.BindingEntered)
@@ -141,21 +129,16 @@ async def test_marks_stop_continue_and_are_seen() -> None:
         assert reader.sees("No longer marked")
 
 
-async def test_the_program_raised() -> None:
+async def test_it_opens_at_an_error_or_at_the_step_asked_for() -> None:
     async with stepper(raising()) as reader:
         assert reader.at == len(raising()) - 1
         assert reader.sees("The program stopped here with an error", "S back")
         assert reader.sees("a leaf Variable that requires grad is being used in place")
         await reader.press("g")
         assert reader.at == 0
-
-
-@pytest.mark.long
-async def test_the_step_asked_for() -> None:
-    async with stepper(raising(), step=1) as reader:
-        assert reader.at == 1
-    async with stepper(forum(), step=5000) as reader:
-        assert reader.at == len(forum()) - 1
+    for trace, asked, opened in ((raising(), 1, 1), (forum(), 5000, END)):
+        async with stepper(trace, step=asked) as reader:
+            assert reader.at == opened
 
 
 async def test_a_click_on_a_step_goes_there() -> None:

@@ -33,7 +33,7 @@ from tests.explain.programs import traced
 from tests.steps import step
 from tests.tui.programs import example
 
-from .screens import SIZES, stepper
+from .screens import stepper
 from .synthetic import awkward, forum
 
 BESIDE = [pane for pane in PANES if pane != STEPS]
@@ -216,18 +216,6 @@ def test_no_text_of_a_program_breaks_a_pane(hostile: str) -> None:
                 for row in shown(pane, trace, at, width):
                     assert "\x1b" not in row
                     assert "\n" not in row
-
-
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("hostile", ["[/]", "f[N]"])
-async def test_every_pane_is_painted_with_hostile_names(size: tuple[int, int], hostile: str) -> None:
-    trace = awkward(hostile)
-    at = step(trace, ev.NodeCreated)
-    async with stepper(trace, size, at) as reader:
-        for key in ("2", "3", "4", "5", "6", "7", "8", "9", "0", "K", "T"):
-            await reader.press(key, "enter")
-            assert all(len(row) == size[0] for row in reader.screen)
-            await reader.press("escape", "greater_than_sign", "less_than_sign", "1")
 
 
 async def test_rows_that_are_cut_scroll_sideways() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.tui.app import StepperApp
-from dispatchviz.tui.commands import browser, sharing
+from dispatchviz.tui.commands import browser
 from dispatchviz.views.cursor.breakpoints.breakpoint import Breakpoint
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.saved_marks import Marks
@@ -105,18 +105,11 @@ def test_marks_are_kept_beside_the_trace(tmp_path: Path) -> None:
     assert "cannot be written" in Marks(forum(), str(tmp_path / "no folder" / "t")).set(1, "")
 
 
-@pytest.mark.parametrize(
-    ("file", "link"),
-    [("", "dispatchviz run --step 5 forum.py"), ("a b.jsonl", "dispatchviz open --step 5 'a b.jsonl'")],
-)
-async def test_y_copies_a_command_line(file: str, link: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    copied: list[str] = []
-    monkeypatch.setattr(StepperApp, "copy_to_clipboard", lambda self, text: copied.append(text))
-    assert sharing.link(Session(forum(), 5, file)) == link
+async def test_y_copies_a_command_line() -> None:
     async with stepper(forum(), step=5) as reader:
         await reader.press("y")
         assert reader.sees("Copied: dispatchviz run --step 5 forum.py")
-        assert copied == ["dispatchviz run --step 5 forum.py"]
+        assert reader.app.clipboard == "dispatchviz run --step 5 forum.py"
 
 
 async def test_o_draws_the_graph_for_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,10 +150,7 @@ async def test_while_a_picture_is_drawn_all_keys_work(monkeypatch: pytest.Monkey
 
 
 async def test_why_there_is_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(trace: Trace, at: int) -> tuple[Path, str]:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(browser, "picture_file", fails)
+    monkeypatch.setattr(browser, "picture_file", Mock(side_effect=OSError(28, "No space left on device")))
     async with stepper(forum(), step=0) as reader:
         await reader.press("G", "o")
         await reader.until(lambda: reader.sees("No picture: ", "No space left on device"))

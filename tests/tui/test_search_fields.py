@@ -17,7 +17,7 @@ from dispatchviz.views.cursor.step_search import Search, all_hits, still_hits
 from dispatchviz.views.cursor.unknown_names import unknown_name
 from dispatchviz.views.session import Session
 from tests.explain.programs import traced
-from tests.steps import line, step, steps
+from tests.steps import line, steps
 from truth.programs import PROGRAMS
 
 from .screens import stepper
@@ -280,25 +280,9 @@ async def test_a_search_goes_on_while_the_reader_walks() -> None:
         assert reader.app.session.search.complete
 
 
-@pytest.mark.long
-async def test_a_filter_takes_the_same_language() -> None:
-    trace = forum()
-    hits = list(all_hits(trace, "key:CUDA"))
-    async with stepper(trace, (80, 24)) as reader:
-        await reader.press("f", *"key:CUDA", "enter")
-        assert list(reader.app.session.cursor.rows) == hits
-        assert reader.sees(f"filter: key:CUDA  {len(hits)} of {len(trace)} steps · f Enter clears")
-        await reader.press("f", "enter")
-        assert not reader.sees("filter:")
-
-
 async def test_the_hint_names_the_fields() -> None:
     async with stepper(forum(), (80, 24)) as reader:
         for key in ("slash", "f"):
             await reader.press(key)
             assert all(f"{field}:" in reader.screen[-1] for field in FIELDS)
             await reader.press("escape")
-
-
-def test_the_first_hit_of_a_step() -> None:
-    assert step(forum(), ev.NodeCreated) in all_hits(forum(), "event:NodeCreated")

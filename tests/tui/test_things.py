@@ -13,14 +13,13 @@ from dispatchviz.tui.screens.cell_screen import CellScreen
 from dispatchviz.tui.screens.places_screen import PlacesScreen
 from dispatchviz.tui.screens.things_screen import ThingsScreen
 from dispatchviz.tui.widgets.chosen_rows import leads_somewhere
-from dispatchviz.views.keymap import key_of, pane_key
+from dispatchviz.views.keymap import pane_key
 from dispatchviz.views.layout.pane_layout import CALLS, ENGINE, GRAPH, KEYS, OUTPUT, PANES, STEPS, TABLE, TENSORS
 from dispatchviz.views.panes import structured_pane
 from tests.explain.programs import traced
 from tests.steps import last_step, line, step
 
 from .screens import SIZES, stepper
-from .synthetic import awkward, forum
 
 PROGRAM = """
 import torch
@@ -91,17 +90,12 @@ def test_a_part_of_a_structured_kernel_is_about_what_it_writes(trace: Trace) -> 
     assert about[str(step(trace, ev.ImplEntered))] == TensorThing(allocated.tensor)
 
 
-async def test_the_key_that_asks_on_is_told_in_every_keymap(trace: Trace) -> None:
-    async with stepper(trace, step=line(trace, 6)) as reader:
+async def test_a_click_on_an_answer_goes_there_and_the_key_that_asks_on_is_told_in_every_keymap(trace: Trace) -> None:
+    async with stepper(trace, step=line(trace, 4), level=DEFAULT) as reader:
         reader.app.use_keymap("gdb")
         await reader.press("semicolon", "i")
         assert isinstance(reader.app.screen, ThingsScreen)
         assert reader.sees(", i asks on,")
-
-
-async def test_a_click_on_an_answer_goes_there(trace: Trace) -> None:
-    async with stepper(trace, step=line(trace, 4), level=DEFAULT) as reader:
-        await reader.press("i")
         rows = reader.screen
         at = next(y for y, row in enumerate(rows) if "saved by MulBackward0" in row)
         await reader.pilot.click(offset=(rows[at].index("saved"), at))
@@ -109,10 +103,12 @@ async def test_a_click_on_an_answer_goes_there(trace: Trace) -> None:
         assert isinstance(trace[reader.at], ev.VariableSaved)
 
 
-async def test_a_step_without_things_says_so(trace: Trace) -> None:
+async def test_a_title_that_tells_a_step_leads_there(trace: Trace) -> None:
     async with stepper(trace, step=line(trace, 2), level=DEFAULT) as reader:
         await reader.press("i")
         assert reader.sees("This step names no tensor and no Node")
+        await reader.press(pane_key(ENGINE), "down", "enter")
+        assert reader.at == step(trace, ev.BackwardStarted)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -158,7 +154,6 @@ async def test_rows_are_asked_and_given_up(trace: Trace) -> None:
         await reader.press(pane_key(TENSORS), "down", "down")
         view = reader.app.view.panes[TENSORS]
         row = view.chosen_row
-        assert row is not None
         name = row.plain.split()[0]
         assert reader.sees("Enter goes there, i asks, Esc leaves")
         await reader.press("i")
@@ -180,18 +175,10 @@ async def test_a_chosen_row_stays_with_what_it_is_about(trace: Trace) -> None:
         await reader.press(pane_key(GRAPH), "down")
         view = reader.app.view.panes[GRAPH]
         row = view.chosen_row
-        assert row is not None
         await reader.press("s")
-        assert view.chosen_row is not None
         assert view.chosen_row.key == row.key
         await reader.press("g")
         assert view.chosen_row is None, "the graph is not there yet"
-
-
-async def test_a_title_that_tells_a_step_leads_there(trace: Trace) -> None:
-    async with stepper(trace, step=line(trace, 2), level=DEFAULT) as reader:
-        await reader.press(pane_key(ENGINE), "down", "enter")
-        assert reader.at == step(trace, ev.BackwardStarted)
 
 
 async def test_the_rows_of_a_table_say_why(trace: Trace) -> None:
@@ -209,11 +196,16 @@ async def test_the_rows_of_a_table_say_why(trace: Trace) -> None:
 
 
 async def test_a_frame_is_asked_about_its_call(trace: Trace) -> None:
-    saved = step(trace, ev.VariableSaved)
-    async with stepper(trace, step=saved, level=DEFAULT) as reader:
-        await reader.press(pane_key(CALLS), "down", "i")
+    async with stepper(trace, step=step(trace, ev.VariableSaved), level=DEFAULT) as reader:
+        await reader.press(pane_key(CALLS), "down")
+        assert reader.sees("Enter goes there")
+        assert [row for row in reader.screen if " ›" in row]
+        await reader.press("i")
         assert isinstance(reader.app.screen, ThingsScreen)
         assert reader.sees("▌ y (t3)")
+        await reader.press("escape", "g")
+        assert not reader.sees("Enter goes there")
+        assert not [row for row in reader.screen if " ›" in row]
 
 
 async def test_panes_without_rows_that_lead_somewhere_scroll(trace: Trace) -> None:
@@ -275,33 +267,10 @@ async def test_history_goes_both_ways_and_is_a_list(trace: Trace) -> None:
         assert reader.at == begin
         await reader.press("e", "e")
         assert reader.at == 0, "places before and behind the chosen one stay"
-
-
-async def test_a_new_move_forgets_what_was_undone() -> None:
-    async with stepper(forum()) as reader:
         await reader.press("G", "backspace", "n", "e")
-        assert reader.sees("No undone jump to go to again")
-
-
-async def test_output_rows_lead_to_what_printed_them(trace: Trace) -> None:
-    async with stepper(trace, step=last_step(trace), level=DEFAULT) as reader:
-        await reader.press(pane_key(OUTPUT), "down", "enter")
+        assert reader.sees("No undone jump to go to again"), "a new move forgets what was undone"
+        await reader.press("G", pane_key(OUTPUT), "down", "enter")
         assert isinstance(trace[reader.at], ev.Printed)
-
-
-@pytest.mark.parametrize("text", ["[/]", "[a]", "f[N]", "\x1b[31m", "\u202e"])
-async def test_hostile_names_are_shown(text: str) -> None:
-    async with stepper(awkward(text)) as reader:
-        await reader.press("G")
-        for _ in range(6):
-            await reader.press("i", "escape", "h", "escape", "S")
-        assert "\x1b" not in reader.text
-
-
-def test_the_keys_are_told() -> None:
-    assert key_of("app.ask_thing").keys == ("i",)
-    assert key_of("cross").keys == ("x",)
-    assert (key_of("jump('redo')").keys, key_of("places").keys) == (("e",), ("h",))
 
 
 async def test_a_click_on_a_row_that_leads_nowhere_asks(trace: Trace) -> None:
@@ -315,13 +284,3 @@ async def test_a_click_on_a_row_that_leads_nowhere_asks(trace: Trace) -> None:
         await reader.pilot.click(offset=(view.region.x + 10, view.region.y + y))
         await reader.pilot.pause()
         assert isinstance(reader.app.screen, CellScreen)
-
-
-async def test_the_highlight_is_gone_where_its_row_is(trace: Trace) -> None:
-    """What is painted, not only what is known."""
-    async with stepper(trace, step=step(trace, ev.VariableSaved), level=DEFAULT) as reader:
-        await reader.press(pane_key(CALLS), "down")
-        assert reader.sees("›Enter goes there") or reader.sees("› ", "Enter goes there")
-        await reader.press("g")
-        assert not reader.sees("Enter goes there")
-        assert not [row for row in reader.screen if " ›" in row]

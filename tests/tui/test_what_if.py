@@ -108,13 +108,11 @@ def test_all_that_is_offered_can_be_run(source: str) -> None:
 def test_the_process_records_what_the_changed_program_does(tmp_path: Path) -> None:
     trace = script(tmp_path, FORUM)
     again = ChangedProcess(trace, read_change("6: no_grad"), [str(tmp_path / "script.py")]).result()
-    assert again is not None
     assert compare(again, changed(FORUM, "6: no_grad")).same_way
     assert isinstance(again[-1], ev.ProgramRaised), "an error is an answer"
     assert (tmp_path / "script.py").read_text() == FORUM
     code = run(Code("import torch\nx = torch.ones(2) * 2\n")).trace
     again = ChangedProcess(code, read_change("2: inference_mode"), []).result()
-    assert again is not None
     assert len(again.steps_of(ev.InferenceModeChanged)) == 2
 
 
@@ -137,7 +135,6 @@ def test_a_changed_run_is_recorded_as_the_other_was(tmp_path: Path) -> None:
     file.write_text(FORUM)
     plain = run(str(file), only=read_only(["op=add,line=script.py:6"]), hashes=True, values=16).trace
     again = ChangedProcess(plain, read_change("6: enable_grad"), [str(file)]).result()
-    assert again is not None
     assert again.header.only == plain.header.only == ("op=add", "line=script.py:6")
     found = compare(plain, again)
     assert found.hashed
@@ -408,7 +405,6 @@ def test_the_two_runs_are_what_opens(tmp_path: Path) -> None:
     session = Session(trace, line(trace, 6))
     update = compared(session, changed(FORUM, "6: no_grad"), read_change("6: no_grad"))
     assert isinstance(update, Update)
-    assert update.opens is not None
     two = update.opens.__closure__[0].cell_contents  # type: ignore[attr-defined]
     state = opened(Compared((two,)))
     said = " ".join(each.plain for each in why(state, 200, 9))
@@ -422,5 +418,4 @@ def test_a_change_that_changes_nothing_is_a_remark(tmp_path: Path) -> None:
     trace = script(tmp_path, FORUM)
     update = compared(Session(trace, 0), trace, read_change("6: enable_grad"))
     assert update.opens is None
-    assert update.note is not None
     assert update.note.plain == " With line 6: enable_grad the program does exactly the same"

@@ -92,14 +92,9 @@ async def test_w_shows_all_that_there_is_to_say() -> None:
 
 
 async def test_an_interrupted_program_has_no_error() -> None:
-    trace = raising()
-    last = trace[len(trace) - 1]
-    assert isinstance(last, ev.ProgramRaised)
-    interrupted = Trace(
-        trace.header,
-        [*trace.events[:-1], ev.ProgramRaised(last.seq, None, "KeyboardInterrupt", "", last.file, last.line)],
-    )
-    async with stepper(interrupted, (80, 24)) as reader:
+    *before, last = raising().events
+    end = ev.ProgramRaised(last.seq, None, "KeyboardInterrupt", "", last.file, last.line)
+    async with stepper(Trace(raising().header, [*before, end]), (80, 24)) as reader:
         assert reader.sees("The program was interrupted here: S back  g start  ? keys")
         assert not reader.sees("with an error")
 
@@ -127,49 +122,35 @@ async def test_continue_past_the_last_stop_says_so() -> None:
         assert reader.sees("No breakpoint, mark or error before that: this is the first step")
 
 
-@pytest.mark.parametrize(
-    ("key", "asks"), [("colon", "Step: "), ("slash", "Search: "), ("b", "Stop at: "), ("m", "Name: ")]
-)
-async def test_a_question_says_what_it_asks_and_its_hint_is_whole(key: str, asks: str) -> None:
-    async with stepper(forum(), (80, 24)) as reader:
-        await reader.press(key)
-        hint = reader.app.view.query_one(Prompt).placeholder
-        assert reader.screen[-1].rstrip() == f" {asks}{hint}"
-        await reader.press(*"abc")
-        assert reader.screen[-1].rstrip() == f" {asks}abc"
-
-
-async def test_the_breakpoints_there_are_stand_over_the_question() -> None:
-    async with stepper(forum()) as reader:
-        await reader.press("b", *"add", "enter", "b")
-        assert reader.sees("c stops at operator aten::add", "Stop at: ")
+async def test_a_question_says_what_it_asks_and_its_hint_is_whole() -> None:
+    async with stepper(raising(), (80, 24)) as reader:
+        for key, asks in [("colon", "Step: "), ("slash", "Search: "), ("b", "Stop at: "), ("m", "Name: ")]:
+            await reader.press(key)
+            hint = reader.app.view.query_one(Prompt).placeholder
+            assert reader.screen[-1].rstrip() == f" {asks}{hint}"
+            await reader.press(*"abc")
+            assert reader.screen[-1].rstrip() == f" {asks}abc"
+            await reader.press("escape")
+        await reader.press("o")
+        assert reader.sees("No backward graph: nothing in this program recorded one")
+        await reader.press("b", *"add_", "enter", "b")
+        assert reader.sees("c stops at operator aten::add_", "Stop at: ")
 
 
 async def test_of_a_long_path_the_end_and_the_position_are_seen() -> None:
-    trace = forum()
     path = "/home/somebody/projects/with/a/very/long/path/to/the/experiments/of/this/week/training_loop.py"
-    async with stepper(Trace(Header(cuda="CuPy", program=path), trace.events), (80, 24)) as reader:
+    async with stepper(Trace(Header(cuda="CuPy", program=path), forum().events), (80, 24)) as reader:
         assert reader.screen[0].startswith(" …/")
-        assert f"/this/week/training_loop.py  step 0 of {len(trace)}  depth 0  forward" in reader.screen[0]
+        assert f"/this/week/training_loop.py  step 0 of {len(forum())}  depth 0  forward" in reader.screen[0]
 
 
 async def test_a_terminal_that_is_too_small_says_so() -> None:
     async with stepper(forum()) as reader:
-        await reader.pilot.resize_terminal(59, 20)
-        await reader.pilot.pause()
-        assert reader.text.strip() == "The terminal is 59x20, the stepper needs 60x15"
-        await reader.pilot.resize_terminal(30, 10)
-        await reader.pilot.pause()
-        assert words(reader.text) == "The terminal is 30x10, the stepper needs 60x15"
-        await reader.pilot.resize_terminal(60, 15)
-        await reader.pilot.pause()
-        assert reader.sees("1 Steps", "5 Source", "q quit")
-
-
-async def test_a_program_without_a_graph_and_one_before_its_graph() -> None:
-    async with stepper(raising()) as reader:
-        await reader.press("o")
-        assert reader.sees("No backward graph: nothing in this program recorded one")
+        for size in ((59, 20), (30, 10), (60, 15)):
+            await reader.pilot.resize_terminal(*size)
+            await reader.pilot.pause()
+            said = f"The terminal is {size[0]}x{size[1]}, the stepper needs 60x15"
+            assert words(reader.text) == said if size != (60, 15) else reader.sees("1 Steps", "5 Source", "q quit")
 
 
 @pytest.mark.parametrize(
