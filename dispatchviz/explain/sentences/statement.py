@@ -1,4 +1,4 @@
-"""A sentence as a value: its kind, its text, and the facts about PyTorch that it states.
+"""A sentence as a value: its kind, its text, the facts about PyTorch that it states; and how many steps a trace has.
 
 ``why`` modules return statements; what is shown is their words. A kind is a short name written where the sentence is
 written, and nowhere twice, so that all kinds can be listed without running anything. The facts are ``claims``: the

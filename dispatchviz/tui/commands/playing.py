@@ -1,4 +1,4 @@
-"""The clock of a trace that plays by itself: it goes to the next row until a question, the end or a key stops it."""
+"""Playing a trace by itself: a clock goes from row to row until a question, the end or a key stops it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The question for a step: its number, a line of the program, a turn of a loop."""
+"""The stepper's questions that a reader answers by typing: a step, a filter, a search, a mark, a breakpoint."""
 
 from __future__ import annotations
 

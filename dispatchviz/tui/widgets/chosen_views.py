@@ -1,4 +1,4 @@
-"""The pane of the call stack: short, or whole, as the reader has chosen."""
+"""Panes that show one of several views: a sub-step of the key-set card, the short or the whole call stack."""
 
 from __future__ import annotations
 
