@@ -129,7 +129,7 @@ def test_y_copies_a_command_line(file: str, link: str, monkeypatch: pytest.Monke
 
 def test_o_draws_the_graph_for_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Path] = []
-    monkeypatch.setattr(browser, "open_picture", lambda path: opened.append(path) or True)
+    monkeypatch.setattr(browser, "open_in_browser", lambda path: opened.append(path) or True)
 
     async def story(reader: Reader) -> None:
         await reader.press("o")
@@ -151,7 +151,7 @@ def test_while_a_picture_is_drawn_all_keys_work(monkeypatch: pytest.MonkeyPatch)
         return Path("/somewhere.svg"), "748 Nodes are folded"
 
     monkeypatch.setattr(browser, "picture_file", slow)
-    monkeypatch.setattr(browser, "open_picture", lambda path: True)
+    monkeypatch.setattr(browser, "open_in_browser", lambda path: True)
 
     async def story(reader: Reader) -> None:
         last = reader.at
@@ -189,4 +189,4 @@ def test_without_a_display_no_browser_takes_over_the_terminal(monkeypatch: pytes
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("sys.platform", "linux")
-    assert browser.open_picture(Path("/nowhere.svg")) is False
+    assert browser.open_in_browser(Path("/nowhere.svg")) is False

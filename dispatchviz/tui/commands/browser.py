@@ -24,7 +24,7 @@ def picture_file(trace: Trace, at: int) -> tuple[Path, str]:
     return path, graph.render(path, expand=[] if here is None else [selector(here)])
 
 
-def open_picture(path: Path) -> bool:
+def open_in_browser(path: Path) -> bool:
     """Shows a file in the browser; False where there is none, or only one that would take over the terminal."""
     import webbrowser
 

@@ -50,7 +50,7 @@ def _drawn(session: Session, at: int) -> Line:
         return line((f" No picture: {error}", "warning"))
     finally:
         session.is_drawing = False
-    opened = browser.open_picture(path)
+    opened = browser.open_in_browser(path)
     text = " Opened in the browser: " if opened else " No browser here. The picture is in "
     return line((text, "hint"), str(path), (f". {note}" if note else "", "hint"))
 
