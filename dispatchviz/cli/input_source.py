@@ -13,7 +13,7 @@ from dispatchviz.explain.sentences.statement import numbers_of_steps
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.terminal_output import complain
 from dispatchviz.outputs.formats import suffix_of
-from dispatchviz.outputs.trace.format import TRACES
+from dispatchviz.outputs.trace_files import TRACES
 from dispatchviz.outputs.written_files import BEGINNING
 from dispatchviz.running.program_source import STANDARD_INPUT as STANDARD_INPUT
 from dispatchviz.running.program_source import Script, name_of
