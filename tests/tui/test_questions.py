@@ -11,7 +11,7 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.app import StepperApp
-from dispatchviz.tui.commands import browser, sharing
+from dispatchviz.tui.commands import sharing
 from dispatchviz.views.cursor.breakpoints.breakpoint import Breakpoint
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.kept_texts import Marks
@@ -129,7 +129,7 @@ def test_y_copies_a_command_line(file: str, link: str, monkeypatch: pytest.Monke
 
 def test_o_draws_the_graph_for_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Path] = []
-    monkeypatch.setattr(browser, "open_in_browser", lambda path: opened.append(path) or True)
+    monkeypatch.setattr(sharing, "open_in_browser", lambda path: opened.append(path) or True)
 
     async def story(reader: Reader) -> None:
         await reader.press("o")
@@ -150,8 +150,8 @@ def test_while_a_picture_is_drawn_all_keys_work(monkeypatch: pytest.MonkeyPatch)
         assert may_end.wait(HANGS)
         return Path("/somewhere.svg"), "748 Nodes are folded"
 
-    monkeypatch.setattr(browser, "picture_file", slow)
-    monkeypatch.setattr(browser, "open_in_browser", lambda path: True)
+    monkeypatch.setattr(sharing, "picture_file", slow)
+    monkeypatch.setattr(sharing, "open_in_browser", lambda path: True)
 
     async def story(reader: Reader) -> None:
         last = reader.at
@@ -174,7 +174,7 @@ def test_why_there_is_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(trace: Trace, at: int) -> tuple[Path, str]:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(browser, "picture_file", fails)
+    monkeypatch.setattr(sharing, "picture_file", fails)
 
     async def story(reader: Reader) -> None:
         await reader.press("G", "o")
@@ -189,4 +189,4 @@ def test_without_a_display_no_browser_takes_over_the_terminal(monkeypatch: pytes
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("sys.platform", "linux")
-    assert browser.open_in_browser(Path("/nowhere.svg")) is False
+    assert sharing.open_in_browser(Path("/nowhere.svg")) is False
