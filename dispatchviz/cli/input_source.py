@@ -9,11 +9,11 @@ from functools import cache
 
 from dispatchviz.core.record.trace_file import Trace as Recorded
 from dispatchviz.core.record.trace_file import looks_like_trace
-from dispatchviz.explain.sentences.step_counts import numbers_of_steps
+from dispatchviz.explain.sentences.statement import numbers_of_steps
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.terminal_output import complain
 from dispatchviz.outputs.formats import suffix_of
-from dispatchviz.outputs.trace.format import TRACES
+from dispatchviz.outputs.trace_files import TRACES
 from dispatchviz.outputs.written_files import BEGINNING
 from dispatchviz.running.program_source import STANDARD_INPUT as STANDARD_INPUT
 from dispatchviz.running.program_source import Script, name_of

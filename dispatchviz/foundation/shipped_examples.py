@@ -1,4 +1,4 @@
-"""The programs that ship with the package: where they are, and what each of them shows.
+"""The programs that ship with the package, what each of them shows, and files with a name close to a missing one.
 
 In a checkout the folder ``examples`` is beside the package, in an installed one within it. Its ``README.md`` says of
 each program what there is to see, once for all who ask. ``examples/forum.py`` names a program on every machine: a file

@@ -1,4 +1,4 @@
-"""The events of one kind, of a whole trace or of one of its backwards."""
+"""The events of one kind, of a whole trace or of one of its backwards, without those of printing tensors."""
 
 from __future__ import annotations
 

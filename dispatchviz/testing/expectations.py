@@ -1,7 +1,7 @@
 """Assertions over a trace. A failure names the step, as the stepper does.
 
 All take a trace, also one that is still being recorded, and optionally ``within``: then only what happened within
-the first event of that pattern counts. What is called to print a tensor counts only within that (``printed_steps.py``).
+the first event of that pattern counts. Calls that print a tensor count only within that (``events_of_kind.py``).
 A name that does not exist is refused (``known_names.py``).
 """
 

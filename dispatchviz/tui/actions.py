@@ -157,7 +157,7 @@ def breakpoints(session: Session) -> Reply:
 
 def ask_what_if(session: Session) -> Reply:
     """The changes that may be tried at this step."""
-    from dispatchviz.tui.commands.what_if import offered
+    from dispatchviz.tui.comparison.what_if.what_if_screen import offered
 
     found = offered(session)
     if isinstance(found, Update):

@@ -1,4 +1,4 @@
-"""A lesson's passage as rows, for the stepper and the page."""
+"""A lesson's passage as rows, for the stepper and the page, and for the bar above the panes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Short replies to a key, which the stepper and the page both give."""
+"""Short replies to a key, which the stepper and the page both give, and the tempo of a trace that plays by itself."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.predictions.prediction import Prediction
-from dispatchviz.explain.sentences.step_counts import number_of_steps
+from dispatchviz.explain.sentences.statement import number_of_steps
 from dispatchviz.views.cursor.breakpoints.breakpoint import carry_over
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.kept_texts import Marks

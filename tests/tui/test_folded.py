@@ -8,7 +8,7 @@ import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.outline.levels import DEFAULT, LEVELS
-from dispatchviz.explain.sentences.step_counts import number_of_steps, numbers_of_steps, part_of, place_of
+from dispatchviz.explain.sentences.statement import number_of_steps, numbers_of_steps, part_of, place_of
 from dispatchviz.outputs.cell.trace_card import trace_text
 from dispatchviz.outputs.step.step_text import print_step
 from dispatchviz.trace import Trace

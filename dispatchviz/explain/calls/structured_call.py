@@ -1,4 +1,5 @@
-"""The structured kernel around a step: its meta function, the output that this requests, its impl function."""
+"""The structured kernel around a step: its meta function, the output that this requests, its impl function, its
+class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a kernel is usually missing, and what to do about it: by the kind of the key whose cell is empty."""
+"""The usual causes of a missing kernel and of an endless recursion, and what to do about them."""
 
 from __future__ import annotations
 

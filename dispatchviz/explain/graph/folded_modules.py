@@ -1,4 +1,4 @@
-"""What comes from one module, as one item of a folded graph: the outermost modules, and what is within opened ones.
+"""The Nodes of one module as one item of a folded graph: the outermost modules, and what opened ones contain.
 
 Which module a Node comes from is decided in ``node_groups.py``, for these boxes as for the frames around Nodes. Nodes
 of a module that do not stand in a row become several items. Of a repeat all turns have to agree. A module that is all

@@ -1,4 +1,4 @@
-"""What a picture says of a Node besides its state: the forward call that made it, its hooks, its view, its memory.
+"""Words for a Node in pictures and lanes: its state, its forward call, hooks, view, memory.
 
 ``graph_node.py`` has what the engine's state depends on; this is looked up when a box is drawn.
 """

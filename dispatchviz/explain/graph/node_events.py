@@ -1,4 +1,5 @@
-"""The events of each Node of a trace, found by its columns: only those that a question is about are decoded."""
+"""The events of each Node of a trace, and Nodes by age: found by columns, and decoded only where a question needs
+them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A Node without its tensors: enough to order and to fold a graph of many thousand.
+"""A Node without its tensors: enough to order and fold a graph of many thousand, and to compare it with an earlier
+step.
 
 How far the engine is with it is told by the kinds of its steps alone; no event of the engine is decoded.
 """

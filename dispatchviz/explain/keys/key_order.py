@@ -1,4 +1,4 @@
-"""All dispatch keys in their order: functionalities by priority, backends, aliases."""
+"""All dispatch keys in their order: functionalities by priority, backends, aliases with the keys that they cover."""
 
 from __future__ import annotations
 

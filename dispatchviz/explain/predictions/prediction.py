@@ -1,4 +1,5 @@
-"""A question about a step that has not been shown: what may be answered, why each answer is right or wrong."""
+"""A question about a step that has not been shown: its possible answers, why each is right or wrong, which calls it
+is about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sentences of the engine state about PyTorch, gathered from a trace."""
+"""Facts for the sentences of the engine, gathered from a trace: claims about PyTorch, requested gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of a tensor: who made it, saved it, changed it, uses it, is on its memory, and where it ends.
+"""The questions of a tensor: who made it, saved it, changed it, uses it, shares its memory; and those of any thing.
 
 Answers are about the whole recording, names in them as of the step at which is asked. All but its uses (``uses.py``)
 is found by the trace's columns. What no event tells is not told: when memory was freed, who holds a tensor.

@@ -1,4 +1,4 @@
-"""What encloses a step: the dispatch around it, the kernel around it, the caller, the active guard.
+"""The surroundings of a step: dispatch, kernel, caller, active guard, and the lines of the program's source.
 
 All of it is found by walking outwards or a few steps forward, never by a pass over the trace.
 """

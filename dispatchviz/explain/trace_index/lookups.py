@@ -1,4 +1,4 @@
-"""Answers about a trace that are found when they are asked for, and the latest of them kept.
+"""Look-ups in the columns of a trace: what has a value from which step on, events of a kind, the nearest step.
 
 A ``Lookup`` is a mapping whose values are looked up; ``Entries`` are the steps from which on something has a value,
 each value read when it is asked; ``StepsByKind`` are the steps about one tensor, Node or name, by kind of event.

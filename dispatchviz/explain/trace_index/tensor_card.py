@@ -1,4 +1,5 @@
-"""One tensor as of a step: shape, keys, version, memory, who saved it; what the trace does not tell is left out."""
+"""One tensor as of a step: shape, strides, keys, version, memory, who saved it; what the trace does not say is left
+out."""
 
 from __future__ import annotations
 

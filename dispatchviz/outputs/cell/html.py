@@ -1,4 +1,4 @@
-"""HTML for the output of a cell.
+"""HTML for the output of a cell, and a key set as such.
 
 A notebook that is opened by somebody else is not trusted: its frames, scripts and SVG are taken out, and many a style.
 So a picture is an ``img`` with its data, which every front end leaves in, and all else is text in plain elements; a

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatchviz.explain.sentences.step_counts import LAST, PART, PLACE
+from dispatchviz.explain.sentences.statement import LAST, PART, PLACE
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.views.keymap import key_of
 from dispatchviz.views.lesson_rows import page_end

@@ -17,7 +17,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_stack import Frame
 from dispatchviz.explain.calls.folded_frames import GROUPS, OUTSIDE, folded
 from dispatchviz.explain.kinds.all_kinds import label, rule, sign, why_here
-from dispatchviz.explain.sentences.step_counts import place_of
+from dispatchviz.explain.sentences.statement import place_of
 from dispatchviz.explain.things.step_things import things_of
 from dispatchviz.explain.things.tensor_questions import description, questions, title
 from dispatchviz.explain.things.uses import uses

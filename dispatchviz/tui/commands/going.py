@@ -1,4 +1,5 @@
-"""Sequences of two keys: what the second may be; going to the next or the previous Node, redispatch, guard ..."""
+"""Sequences of two keys, which lead to the next or the previous Node, redispatch or guard; and crossing to the other
+pass."""
 
 from __future__ import annotations
 

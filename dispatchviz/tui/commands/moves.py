@@ -1,4 +1,4 @@
-"""Moves of the cursor, and the note that each leaves; to the hits of a search leads ``searching.py``."""
+"""Moves of the cursor, with the note that each leaves, also through the sub-steps of a key-set card."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text over the home screen: what a command prints, a program, the help."""
+"""A text over another screen: what a command prints, a program, the help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the input line needs to know of a question, whoever asks."""
+"""Questions on the input line: the fields that it needs, and the base class of the stepper's questions."""
 
 from __future__ import annotations
 

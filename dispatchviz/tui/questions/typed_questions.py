@@ -1,4 +1,4 @@
-"""The question for a step: its number, a line of the program, a turn of a loop."""
+"""The stepper's questions that a reader answers by typing: a step, a filter, a search, a mark, a breakpoint."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from dispatchviz.explain.outline.places import line_named, turn_named
-from dispatchviz.explain.sentences.step_counts import numbers_of_steps, part_of
+from dispatchviz.explain.sentences.statement import numbers_of_steps, part_of
 from dispatchviz.tui.commands.move_notes import nothing_has
 from dispatchviz.tui.commands.moves import goto
 from dispatchviz.tui.commands.searching import counted, nearest, next_hit

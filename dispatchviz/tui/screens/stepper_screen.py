@@ -15,9 +15,9 @@ from textual.theme import Theme
 from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.terminal.terminal_app import Ready, View
+from dispatchviz.tui.widgets.box_layout import BoxLayout
 from dispatchviz.tui.widgets.rows_view import RowsView
 from dispatchviz.tui.widgets.stepper_widgets import StepperWidgets
-from dispatchviz.tui.widgets.viewport import BoxLayout
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import QUITS, Leaving
 from dispatchviz.views.layout.kept_layouts import read_layouts, write_layouts

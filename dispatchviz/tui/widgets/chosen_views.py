@@ -1,4 +1,4 @@
-"""The pane of the call stack: short, or whole, as the reader has chosen."""
+"""Panes that show one of several views: a sub-step of the key-set card, the short or the whole call stack."""
 
 from __future__ import annotations
 
@@ -6,11 +6,35 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.widgets.pane_view import NOTHING, PaneView
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.cursor_state import ShownStack
-from dispatchviz.views.layout.pane_layout import CALLS, KEYS
+from dispatchviz.views.layout.pane_layout import CALLS, ENGINE, KEYS
 from dispatchviz.views.panes.pane_list import PANES, rows_of
 from dispatchviz.views.panes.row_changes import GUTTER, marked
 from dispatchviz.views.text.line_fitting import cut_row
 from dispatchviz.views.text.styled_line import Line
+
+ENGINE_TITLE, _ = PANES[ENGINE]
+
+
+class EngineView(PaneView):
+    """Unfolds as many sections as the cursor says."""
+
+    def __init__(self) -> None:
+        super().__init__(ENGINE, ENGINE_TITLE, self._sections)
+        self._unfolds = False
+
+    def show(self, cursor: Cursor, width: int, height: int) -> None:
+        if cursor.unfolds_engine != self._unfolds:
+            self._unfolds = cursor.unfolds_engine
+            self._made = (NOTHING, [])  # with other sections
+            self.title = f"{ENGINE_TITLE}  unfolded" if self._unfolds else ENGINE_TITLE
+            self.refresh_title()
+        super().show(cursor, width, height)
+
+    def _sections(self, trace: Trace, at: int, width: int) -> list[Line]:
+        from dispatchviz.views.panes.engine_pane import rows_as  # with the pane, not for the first paint
+
+        return rows_as(trace, at, whole=self._unfolds)
+
 
 CALLS_TITLE, _ = PANES[CALLS]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dispatchviz.tui.terminal.palette import Palette
-from dispatchviz.tui.widgets.chosen_views import CallsView, KeySetView
-from dispatchviz.tui.widgets.engine_view import EngineView
+from dispatchviz.tui.widgets.chosen_views import CallsView, EngineView, KeySetView
 from dispatchviz.tui.widgets.painted_lines import Bar
 from dispatchviz.tui.widgets.pane_view import PaneView
 from dispatchviz.tui.widgets.rows_view import RowsView

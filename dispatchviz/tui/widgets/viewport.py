@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from msgspec.structs import replace
-from textual.geometry import NULL_OFFSET, NULL_SPACING, Region, Size
-from textual.layout import Layout, WidgetPlacement
-from textual.layouts.vertical import VerticalLayout
-from textual.widget import Widget
 
-from dispatchviz.views.layout.pane_layout import Box
 from dispatchviz.views.text.styled_line import Line, line
 
 
@@ -84,22 +78,3 @@ def title_row(key: str, title: str, focused: bool, width: int, said: Line | None
     row = line((head, "focus" if focused else "title"))
     row = row if said is None else replace(row, spans=(*row.spans, *said.spans, (" ", "")))
     return replace(row, spans=(*row.spans, ("─" * max(width - 1 - row.width, 0), "rule")))
-
-
-class BoxLayout(Layout):
-    """Gives each widget the box of its id; others (Textual's own toasts) go where Textual puts them."""
-
-    name = "boxes"
-
-    def __init__(self, boxes: Callable[[Size], Mapping[str, Box]]) -> None:
-        self._boxes = boxes
-
-    def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> list[WidgetPlacement]:
-        boxes = self._boxes(size)
-        placed = [_placement(child, boxes[child.id]) for child in children if child.id and child.id in boxes]
-        others = [child for child in children if child.id not in boxes]
-        return placed + (VerticalLayout().arrange(parent, others, size, greedy) if others else [])
-
-
-def _placement(widget: Widget, box: Box) -> WidgetPlacement:
-    return WidgetPlacement(Region(*box), NULL_OFFSET, NULL_SPACING, widget)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dispatchviz.core.record.events import BackwardStarted
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.step_counts import part_of, place_of
+from dispatchviz.explain.sentences.statement import part_of, place_of
 from dispatchviz.explain.trace_index.lookups import uses_cuda
 from dispatchviz.explain.trace_index.recorded_engine import engine_text, is_live
 from dispatchviz.explain.trace_index.thread_state import ThreadState, thread_state

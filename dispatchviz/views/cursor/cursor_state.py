@@ -61,7 +61,7 @@ class CursorState:
     follows: bool = False
     """The reader wanted to be at the end, and goes on to each new one."""
     stage: int | None = None
-    """The sub-step of the key-set card (``key_set_walk.py``); None: all of it, as after every other move."""
+    """The sub-step of the key-set card; None: all of it, as after every move but a walk (``tui/commands/moves.py``)."""
     frames: ShownStack = "short"
     """How much of the call stack its pane shows."""
     unfolds_engine: bool = False

@@ -1,4 +1,4 @@
-"""Texts of steps, kept in a file beside the trace: ``forum.jsonl.gz.marks.json``.
+"""Texts of steps and named marks, kept in a file beside the trace: ``forum.jsonl.gz.marks.json``.
 
 What is in such a file and is not ours stays there: steps that this trace does not have, as after another run of the
 program, what another stepper has written meanwhile. A file that cannot be read as ours is never written.

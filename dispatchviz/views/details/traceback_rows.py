@@ -1,4 +1,4 @@
-"""The rows of Python's traceback."""
+"""The traceback of an error as Python prints it, or the lines at which the program was when it handled one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Which panes have nothing to say at a step, and when they will: what stands in the title of a pane that shrinks to it.
+"""Panes that are empty at a step, and the step at which they will not be: the text in the title of a pane that
+shrinks to it.
 
 Asked for every pane at every step before one is laid out, so each answer is a bisection or a walk outwards.
 """

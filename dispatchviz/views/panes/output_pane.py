@@ -1,4 +1,4 @@
-"""What the program had printed by a step, its last line in view."""
+"""The output of the program up to a step, with its last line in view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question and its verdict as rows of text."""
+"""A question and its verdict as rows of text, and the room on the screen while one is open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code in colours, by Pygments: spans of text with the name of a role, for whoever shows them.
+"""Code in colours: spans of text with the name of a role, from Pygments; commands print Python, yaml and C++ with it.
 
 Not here: what colour a role has (``tui/terminal/palette.py``, ``cards/codegen_text.py``).
 """

@@ -1,4 +1,5 @@
-"""Lines brought to a width: cut with an ellipsis, wrapped between words, padded into columns.
+"""Lines fitted to a width: cut with an ellipsis, wrapped between words, padded into columns, very long ones
+shortened first.
 
 Widths are in terminal cells; a wide character takes two.
 """

@@ -1,4 +1,5 @@
-"""The whole history of an operator's table as a value, and the table as it is after each step."""
+"""The whole history of an operator's table as a value, and the table after each step: in full, or grouped by
+content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In place or out of place: what ``InputBuffer::add`` asks before gradients that meet are summed.
+"""Conditions that PyTorch's code tests: those of ``InputBuffer::add`` decide whether gradients are summed in place.
 
 ``accumulate`` and ``can_accumulate_inplace`` of ``torch/csrc/autograd/input_buffer.cpp``, term by term in their order.
 One of them asks how many hold the tensor: of those the trace has the outcome alone.

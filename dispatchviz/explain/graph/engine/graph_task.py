@@ -1,4 +1,4 @@
-"""A graph task whole, as of a step: every member of PyTorch's struct, its value here and what it is for.
+"""A graph task as of a step: every member of PyTorch's struct with its value and purpose, and its final callbacks.
 
 Which edges are left and what is outstanding is derived (``task_progress.py``); what no event tells is only explained.
 """

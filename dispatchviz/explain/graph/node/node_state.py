@@ -1,4 +1,5 @@
-"""What a class of Nodes keeps for its formula, and whether that formula consists of recorded operations."""
+"""The state of a Node: what its class keeps for the formula, and ``has_parent_``, which reading its topological
+number sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All statements, as one value."""
+"""All statements and all reasons, each as one value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A statement of a text that many have read, with today's answer; a reason why something is as it is."""
+"""A statement that many have read, with today's answer; a reason; and the steps that each is about."""
 
 from __future__ import annotations
 
