@@ -8,13 +8,13 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from dispatchviz.views.cursor.saved_marks import Marks
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.commands import sharing
 from dispatchviz.views.cursor.breakpoints.breakpoint import Breakpoint
 from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.cursor.kept_texts import Marks
 from dispatchviz.views.cursor.step_search import all_hits
 from dispatchviz.views.session import Session
 from tests.steps import last_step, step
