@@ -206,10 +206,3 @@ def test_mistakes_are_one_line_and_keep_the_trace(tmp_path: Path) -> None:
         assert (ended.status, ended.out) == (2, "")
         assert ended.err.count("\n") == 1
         assert ("the trace is kept" in ended.err) == ("some" not in wanted)
-
-
-@pytest.mark.long
-def test_other_forms_have_no_levels() -> None:
-    ended = dispatchviz("trace", "--format", "torch", "--level", "calls", "--op", "add", "examples/forum.py")
-    assert (ended.status, ended.out) == (2, "")
-    assert ended.err.startswith("dispatchviz: --level and --op with --format torch would do nothing")

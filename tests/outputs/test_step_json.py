@@ -92,6 +92,3 @@ def test_on_the_command_line(tmp_path: object) -> None:
     assert list(json.loads(one.out)["views"]) == ["cell"]
     everything = dispatchviz("run", "--step", "45", "--json", FORUM)
     assert list(json.loads(everything.out)["views"]) == [name for name in view_names() if name != LOG]
-    both = dispatchviz("run", "--json", "--level", "calls", FORUM)
-    assert (both.status, both.out) == (2, "")
-    assert both.err == "dispatchviz: --level with --json would do nothing: leave one of them out\n"
