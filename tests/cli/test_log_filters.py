@@ -15,8 +15,9 @@ from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.outputs.log.log_filter import LogFilter, chosen_steps
 from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.running.program import run
+from tests.tui.programs import example
 
-from .command import FORUM, dispatchviz, script
+from .command import dispatchviz, script
 
 PROGRAM = """\
 import torch
@@ -38,7 +39,7 @@ for turn in range(2):
 @pytest.fixture(scope="module")
 def trace() -> Trace:
     """The founding program's."""
-    return run(FORUM).trace
+    return example("forum.py")
 
 
 @pytest.fixture(scope="module")

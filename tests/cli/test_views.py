@@ -25,8 +25,8 @@ from dispatchviz.outputs.step.step_text import (
     print_view,
     view_names,
 )
-from dispatchviz.running.program import run
 from dispatchviz.views.panes.pane_list import PANES, rows_of
+from tests.tui.programs import example
 
 from .command import FORUM, STEP_INSTEAD, dispatchviz, refused, script
 from .test_completion import completed
@@ -37,7 +37,7 @@ Captured = pytest.CaptureFixture[str]
 @pytest.fixture(scope="module")
 def trace() -> Trace:
     """The founding program's."""
-    return run(FORUM).trace
+    return example("forum.py")
 
 
 @pytest.fixture(scope="module")

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.running.program import run
 from dispatchviz.testing import call, event, node_created, node_ran, redispatch
 from tests.steps import last_step, step
+from tests.tui.programs import example
 
 from .screens import SIZES, stepper
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-
-
-@cache
-def traced(name: str) -> Trace:
-    return run(str(EXAMPLES / name)).trace
 
 
 def the_add(trace: Trace) -> int:
@@ -29,7 +23,7 @@ def the_add(trace: Trace) -> int:
 
 async def seen(at: int, *words: str, size: tuple[int, int] = (120, 40), program: str = "forum.py") -> None:
     """The screen at a step has these words; line breaks do not count."""
-    async with stepper(traced(program), size, at) as reader:
+    async with stepper(example(program), size, at) as reader:
         await reader.pilot.pause()
         why = " ".join(reader.app.view.query_one("#why").plain)
         everything = " ".join(
@@ -44,7 +38,7 @@ PANES = (2, 3, 4, 5, 6)
 
 
 async def test_the_key_set_says_why_autograd_is_in_it_although_only_x_requires_grad() -> None:
-    trace = traced("forum.py")
+    trace = example("forum.py")
     at = step(trace, ev.KeySetComputed, within=the_add(trace))
     await seen(
         at,
@@ -56,13 +50,13 @@ async def test_the_key_set_says_why_autograd_is_in_it_although_only_x_requires_g
 
 
 async def test_the_skipped_keys_and_whose_they_are() -> None:
-    trace = traced("forum.py")
+    trace = example("forum.py")
     at = step(trace, ev.FallthroughSkipped, within=the_add(trace))
     await seen(at, "ADInplaceOrView and BackendSelect", "fallthrough", "VariableFallbackKernel.cpp")
 
 
 async def test_the_cell_holds_the_kernel_of_the_alias() -> None:
-    trace = traced("forum.py")
+    trace = example("forum.py")
     at = step(trace, ev.KernelSelected, within=the_add(trace))
     await seen(
         at, "holds VariableType::add_Tensor", "reason autograd kernel registered to Autograd", "▶ Autograd taken"
@@ -70,7 +64,7 @@ async def test_the_cell_holds_the_kernel_of_the_alias() -> None:
 
 
 async def test_the_node_the_empty_edge_and_the_generated_line() -> None:
-    trace = traced("forum.py")
+    trace = example("forum.py")
     made = step(trace, node_created("AddBackward0"))
     await seen(made, "AddBackward0", "grad_fn = nodes.AddBackward0()", "core/generated/variable_type.py")
     edges = step(trace, ev.EdgesCollected, within=the_add(trace))
@@ -78,7 +72,7 @@ async def test_the_node_the_empty_edge_and_the_generated_line() -> None:
 
 
 async def test_the_guard_the_redispatch_and_the_kernel() -> None:
-    trace = traced("forum.py")
+    trace = example("forum.py")
     guard = step(trace, ev.GuardEntered, within=the_add(trace))
     await seen(guard, "AutoDispatchBelowADInplaceOrView", "autograd has already been handled")
     passed_on = step(trace, redispatch(), within=guard)
@@ -93,7 +87,7 @@ async def test_the_guard_the_redispatch_and_the_kernel() -> None:
 
 
 async def test_backward_shows_which_node_runs() -> None:
-    trace = traced("forum.py")
+    trace = example("forum.py")
     await seen(step(trace, node_ran("SumBackward0")), "backward", "SumBackward0", "running", "waits for 1")
     await seen(last_step(trace), "AccumulateGrad (x)", "3rd: done")
 
@@ -101,7 +95,7 @@ async def test_backward_shows_which_node_runs() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("size", [SIZES[0], SIZES[2]])
 async def test_a_step_of_each_kind_paints_at_every_size(size: tuple[int, int]) -> None:
-    trace = traced("forum.py")
+    trace = example("forum.py")
     kinds = {type(event): event.seq for event in trace}
     async with stepper(trace, size) as reader:
         for at in sorted(kinds.values()):
@@ -111,13 +105,13 @@ async def test_a_step_of_each_kind_paints_at_every_size(size: tuple[int, int]) -
 
 
 async def test_the_program_that_raises_opens_at_its_end() -> None:
-    async with stepper(traced("in_place_on_leaf.py")) as reader:
-        assert reader.at == len(traced("in_place_on_leaf.py")) - 1
+    async with stepper(example("in_place_on_leaf.py")) as reader:
+        assert reader.at == len(example("in_place_on_leaf.py")) - 1
         assert reader.sees("S back", "RuntimeError ended the program at line", "An in-place operator makes its Node")
 
 
 async def test_under_no_grad_the_screen_says_why_there_is_no_node() -> None:
-    trace = traced("no_grad.py")
+    trace = example("no_grad.py")
     await seen(
         step(trace, event(ev.NoNodeMade, why="grad mode is off")), "no Node", "grad mode is off", program="no_grad.py"
     )
