@@ -11,8 +11,8 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_stack import call_stack
 from dispatchviz.explain.calls.whole_stack import whole_stack
 from dispatchviz.explain.kinds.all_kinds import rule, why_here
-from dispatchviz.explain.things.questions import questions, title
 from dispatchviz.explain.things.step_things import things_of
+from dispatchviz.explain.things.tensor_questions import questions, title
 from dispatchviz.outputs.step.step_text import (
     BECAUSE,
     LOG,

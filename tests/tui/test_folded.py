@@ -8,12 +8,11 @@ import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.outline.levels import DEFAULT, LEVELS
-from dispatchviz.explain.sentences.step_counts import number_of_steps, numbers_of_steps, part_of, place_of
+from dispatchviz.explain.sentences.statement import number_of_steps, numbers_of_steps, part_of, place_of
 from dispatchviz.outputs.cell.trace_card import trace_text
 from dispatchviz.outputs.step.step_text import print_step
 from dispatchviz.trace import Trace
-from dispatchviz.tui.questions.filter_question import FilterQuestion
-from dispatchviz.tui.questions.step_question import StepQuestion, place_named
+from dispatchviz.tui.questions.typed_questions import FilterQuestion, StepQuestion, place_named
 from dispatchviz.views.bars.header_bar import header_rows
 from dispatchviz.views.session import Session
 from tests.steps import last_step, step

@@ -12,11 +12,11 @@ from dispatchviz.explain.calls.key_set_lanes import INCLUDED, UNITED, WINNER, st
 from dispatchviz.explain.calls.key_set_stages import stage_name, stage_sentence, stages_at
 from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.testing import redispatch
+from dispatchviz.tui.commands.moves import walk, walk_back
 from dispatchviz.tui.screens.help_screen import help_rows
-from dispatchviz.tui.widgets.bar import Bar
+from dispatchviz.tui.widgets.painted_lines import Bar
 from dispatchviz.tui.widgets.pane_view import PaneView
 from dispatchviz.views.cursor.cursor import Cursor
-from dispatchviz.views.cursor.key_set_walk import walk, walk_back
 from dispatchviz.views.layout.pane_layout import CALLS, KEYS, STEPS
 from tests.steps import step
 

@@ -11,10 +11,10 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.tui.commands import browser
+from dispatchviz.tui.commands import sharing
 from dispatchviz.views.cursor.breakpoints.breakpoint import Breakpoint
 from dispatchviz.views.cursor.cursor import Cursor
-from dispatchviz.views.cursor.saved_marks import Marks
+from dispatchviz.views.cursor.kept_texts import Marks
 from dispatchviz.views.cursor.step_search import all_hits
 from dispatchviz.views.session import Session
 from tests.steps import last_step, step
@@ -114,7 +114,7 @@ async def test_y_copies_a_command_line() -> None:
 
 async def test_o_draws_the_graph_for_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Path] = []
-    monkeypatch.setattr(browser, "open_picture", lambda path: opened.append(path) or True)
+    monkeypatch.setattr(sharing, "open_in_browser", lambda path: opened.append(path) or True)
     async with stepper(forum(), step=0) as reader:
         await reader.press("o")
         assert reader.sees(f"No backward graph yet: it starts at step {step(forum(), ev.NodeCreated)}")
@@ -132,8 +132,8 @@ async def test_while_a_picture_is_drawn_all_keys_work(monkeypatch: pytest.Monkey
         assert may_end.wait(HANGS)
         return Path("/somewhere.svg"), "748 Nodes are folded"
 
-    monkeypatch.setattr(browser, "picture_file", slow)
-    monkeypatch.setattr(browser, "open_picture", lambda path: True)
+    monkeypatch.setattr(sharing, "picture_file", slow)
+    monkeypatch.setattr(sharing, "open_in_browser", lambda path: True)
     async with stepper(forum(), step=last_step(forum())) as reader:
         last = reader.at
         await reader.press("o")
@@ -150,7 +150,7 @@ async def test_while_a_picture_is_drawn_all_keys_work(monkeypatch: pytest.Monkey
 
 
 async def test_why_there_is_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(browser, "picture_file", Mock(side_effect=OSError(28, "No space left on device")))
+    monkeypatch.setattr(sharing, "picture_file", Mock(side_effect=OSError(28, "No space left on device")))
     async with stepper(forum(), step=0) as reader:
         await reader.press("G", "o")
         await reader.until(lambda: reader.sees("No picture: ", "No space left on device"))
@@ -162,4 +162,4 @@ def test_without_a_display_no_browser_takes_over_the_terminal(monkeypatch: pytes
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("sys.platform", "linux")
-    assert browser.open_picture(Path("/nowhere.svg")) is False
+    assert sharing.open_in_browser(Path("/nowhere.svg")) is False

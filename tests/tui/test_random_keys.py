@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.tui.questions.step_question import step_named
+from dispatchviz.tui.questions.typed_questions import step_named
 from dispatchviz.tui.terminal.keymaps import use_named
 from dispatchviz.views.cursor.breakpoints.typed_breakpoints import breakpoint_named, refusal
 from dispatchviz.views.cursor.cursor import Cursor

@@ -9,11 +9,10 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events import KeySetComputed
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.cells.registration.lit_table import lit_table
 from dispatchviz.explain.cells.registration.program_registrations import history_at, history_here, operator_here
+from dispatchviz.explain.cells.registration.registration_history import lit_table
 from dispatchviz.explain.codegen.operator_at_step import operator_at
-from dispatchviz.explain.sentences.then_and_now.reasons.all_reasons import REASONS
-from dispatchviz.explain.sentences.then_and_now.statements.past_statements import STATEMENTS
+from dispatchviz.explain.sentences.then_and_now.all_entries import REASONS, STATEMENTS
 from dispatchviz.running.program import run
 from dispatchviz.testing import call, node_ran, redispatch
 from dispatchviz.views.details.registration_rows import history_rows

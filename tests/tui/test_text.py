@@ -16,8 +16,7 @@ from dispatchviz.views.bars.why_bar import needed_rows
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.panes import source_pane
 from dispatchviz.views.text import code_colours
-from dispatchviz.views.text.line_fitting import columns, fit, paragraphs, wrap
-from dispatchviz.views.text.long_text import LONGEST, cut_row, cut_text
+from dispatchviz.views.text.line_fitting import LONGEST, columns, cut_row, cut_text, fit, paragraphs, wrap
 from dispatchviz.views.text.styled_line import line
 
 from .screens import stepper
