@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.testing import redispatch
@@ -141,7 +139,7 @@ async def test_help_names_every_key_and_what_the_pane_shows() -> None:
         assert reader.sees("1 Steps")
 
 
-async def test_what_a_choice_means_is_said_where_panes_are_hidden() -> None:
+async def test_what_a_choice_means_is_said_where_panes_are_hidden_and_a_question_gives_the_focus_back() -> None:
     async with stepper(forum(), (80, 24)) as reader:
         await reader.press("6")
         assert reader.sees("This pane stays; 1: panes follow the step again")
@@ -149,12 +147,7 @@ async def test_what_a_choice_means_is_said_where_panes_are_hidden() -> None:
         assert reader.sees("Panes follow the step")
         await reader.press("z")
         assert reader.sees("z or Esc: all panes again")
-
-
-@pytest.mark.long
-async def test_a_question_gives_the_focus_back() -> None:
-    async with stepper(forum()) as reader:
-        await reader.press("2", "colon", "3", "enter")
+        await reader.press("escape", "2", "colon", "3", "enter")
         assert (reader.at, reader.app.view.focused.number) == (3, KEYS)
         await reader.press("slash", "escape")
         assert reader.app.view.focused.number == KEYS
