@@ -13,7 +13,7 @@ from dispatchviz.core.record.events import FallthroughSkipped, KernelEntered
 from dispatchviz.core.record.trace_file import Trace
 from tests.steps import step
 
-from .command import FORUM, dispatchviz, in_bytes, refused, script
+from .command import FORUM, dispatchviz, in_bytes, script
 
 pytestmark = pytest.mark.long
 
@@ -49,8 +49,9 @@ def test_a_trace_is_opened_by_its_name_and_through_standard_input(name: str, fol
 
 @pytest.mark.parametrize("command", ["run", "trace"])
 def test_a_trace_takes_no_arguments(command: str, folder: Path) -> None:
-    said = refused(command, "t.jsonl", "--step", "3", cwd=folder)
-    assert "t.jsonl is a saved trace and takes no arguments such as --step" in said
+    ended = dispatchviz(command, "t.jsonl", "--step", "3", cwd=folder)
+    assert ended.status == 2
+    assert "t.jsonl is a saved trace and takes no arguments such as --step" in ended.err
 
 
 def test_a_program_comes_through_standard_input(tmp_path: Path) -> None:
