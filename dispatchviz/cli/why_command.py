@@ -56,7 +56,7 @@ def lines(
 ) -> Iterator[str]:
     """The text."""
     if error is not None:
-        from dispatchviz.views.cards.error_answer_text import error_lines
+        from dispatchviz.views.cards.why_text import error_lines
 
         yield from error_lines(_error_answer(error, build, operator), console)
         return
