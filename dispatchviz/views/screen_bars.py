@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from dispatchviz.core.record.events import BackwardStarted
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.statement import part_of, place_of
@@ -11,7 +13,8 @@ from dispatchviz.explain.trace_index.lookups import uses_cuda
 from dispatchviz.explain.trace_index.recorded_engine import engine_text, is_live
 from dispatchviz.explain.trace_index.thread_state import ThreadState, thread_state
 from dispatchviz.views.cursor.cursor import Cursor
-from dispatchviz.views.keymap import key_of
+from dispatchviz.views.keymap import QUIT, QUITS, Key, Leaving, entries, footer, key_of
+from dispatchviz.views.replies import FASTER, SLOWER
 from dispatchviz.views.text.line_fitting import LONGEST, cut_text, path_end, shorter
 from dispatchviz.views.text.styled_line import Line, Span, line
 
@@ -103,3 +106,26 @@ def _short(state: ThreadState) -> Iterator[str]:
     guards = sum(not guard.is_mode for guard in state.guards)
     if guards:
         yield f"{guards} guard{'' if guards == 1 else 's'}"
+
+
+def footer_row(width: int, breakpoints: bool = False, leaving: Leaving = QUITS, playing: bool = False) -> Line:
+    """The keys of the footer, as many as fit; with breakpoints ``continue`` goes to these.
+
+    While a trace is played they are the keys that change the tempo.
+    """
+    keys = _while_playing(leaving) if playing else entries(leaving)
+    return footer((_with_stops(key) if breakpoints else key for key in keys), width)
+
+
+def _with_stops(key: Key) -> Key:
+    return replace(key, footer="next stop") if key.action == "move('resume')" else key
+
+
+def _while_playing(leaving: Leaving) -> list[Key]:
+    kept = {**PLAYING, "help": "help", QUIT: leaving.footer}
+    single = [replace(key, keys=tuple(each for each in key.keys if " " not in each)) for key in entries(leaving)]
+    return [replace(key, footer=kept[key.action]) for key in single if key.action in kept]
+
+
+PLAYING = {FASTER: "faster", SLOWER: "slower", "app.autoplay": "stop"}
+"""What keys do while a trace is played, for the footer."""
