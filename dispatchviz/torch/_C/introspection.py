@@ -227,3 +227,10 @@ def _dispatch_get_registrations_for_dispatch_key(dispatch_key: str) -> list[str]
 def _dispatch_print_registrations_for_dispatch_key(dispatch_key: str) -> None:
     for name in _dispatch_get_registrations_for_dispatch_key(dispatch_key):
         print(name)
+
+
+def _log_api_usage_once(event: str, /) -> None:
+    """Tells nobody, as a PyTorch in which no program has set a logger (``LogAPIUsageOnceFromPython`` in
+    ``torch/csrc/Module.cpp``). TypeError if it is no text."""
+    if not isinstance(event, str):
+        raise TypeError("bad argument type for built-in operation")
