@@ -88,3 +88,11 @@ def check_same_size(where: str, one: TensorArg, other: TensorArg) -> None:
             f"Expected tensor for {one} to have same size as tensor for {other}; but {sizes[0]} does not equal "
             f"{sizes[1]}",
         )
+
+
+def check_same_device(*tensors: Tensor) -> None:
+    """RuntimeError for the first tensor on another device than those before it; numbers on the CPU go with all."""
+    devices = [each._device for each in tensors if each._size or each._device.type != "cpu"]
+    for device in devices:
+        if device is not devices[0]:
+            raise RuntimeError(f"Tensor on device {device} is not on the expected device {devices[0]}!")
