@@ -23,7 +23,7 @@ from dispatchviz.views.predictions.spoilers import ASKED_FIRST, hides_sentence
 from dispatchviz.views.text.line_fitting import cut_row, fit, paragraphs, wrap
 from dispatchviz.views.text.styled_line import Line, Span, line
 
-LONGEST = 6_000
+LONGEST_REASON = 6_000
 """Characters of a text that are wrapped here; the screen of the whole text has all of it."""
 
 INTERRUPTED = "KeyboardInterrupt"
@@ -65,12 +65,12 @@ def needed_rows(cursor: Cursor, notes: Iterable[Line], width: int, notes_alone: 
     message of an error."""
     event = cursor.trace[cursor.at]
     if notes_alone:
-        return [part for note in notes for part in wrap(cut_row(replace(note, indent=1), LONGEST), width - 1)]
+        return [part for note in notes for part in wrap(cut_row(replace(note, indent=1), LONGEST_REASON), width - 1)]
     shown = _stage(cursor) or why_here(cursor.trace, cursor.at)
     sentence = ASKED_FIRST.plain if hides_sentence(cursor) else shown
     texts = [line(" ", (sentence, "bold"), indent=1), *message_lines(event, sentence)]
     rows = [*(replace(note, indent=1) for note in notes), *texts]
-    return [part for row in rows for part in wrap(cut_row(row, LONGEST), width - 1)]
+    return [part for row in rows for part in wrap(cut_row(row, LONGEST_REASON), width - 1)]
 
 
 def _stage(cursor: Cursor) -> str:
