@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dispatchviz.core.table.operator_entry import OperatorEntry
-    from dispatchviz.explain.cells.operators.operator_names import Found
+    from dispatchviz.explain.cells.operator_names import Found
     from dispatchviz.explain.codegen.codegen_card import CodegenCard
     from dispatchviz.explain.codegen.structured_classes import Family
     from dispatchviz.explain.codegen.torchgen_texts import Real

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.table.operator_entry import OperatorEntry
     from dispatchviz.core.table.registry import Registry
     from dispatchviz.explain.cells.computed_table import TableCard
-    from dispatchviz.explain.cells.operators.operator_names import Found
+    from dispatchviz.explain.cells.operator_names import Found
     from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory
     from dispatchviz.views.text.console import Console
 

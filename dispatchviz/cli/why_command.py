@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from dispatchviz.explain.cells.operators.operator_names import Found
+    from dispatchviz.explain.cells.operator_names import Found
     from dispatchviz.explain.cells.why_cell import CellAnswer
     from dispatchviz.explain.errors.error_message import ErrorAnswer
     from dispatchviz.views.text.console import Console
