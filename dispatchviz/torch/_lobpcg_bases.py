@@ -1,4 +1,5 @@
-"""Bases of the space that ``lobpcg`` searches (``torch/_lobpcg.py``). B represents the inner product."""
+"""Bases of the space that ``lobpcg`` searches (``torch/_lobpcg.py``), and products in which None represents the
+identity. B represents the inner product."""
 
 from __future__ import annotations
 

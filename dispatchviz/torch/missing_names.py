@@ -1,4 +1,4 @@
-"""The errors for names and modules that the model lacks."""
+"""The errors for names and modules that the model lacks, and the ``__getattr__`` of modules that raises them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The rows at the top: the program, the step, the filter, what cuda is, what is not in the trace."""
+"""The bars of the screen: program and step at the top, the sentence of the step with its rule below them, keys at
+the bottom."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Devices by name, as ``c10::Device``: a type and an index.
+"""Devices by name, as ``c10::Device``: a type and an index; the errors of a device.
 
 NB: in PyTorch tensors live on some twenty device types; here kernels are for cpu, cuda and meta, and only tensors
 without memory (wrapper subclasses) are on the others.

@@ -2,7 +2,7 @@
 
 Mirrors ``torch/csrc/jit/frontend/function_schema_parser.cpp`` and ``schema_type_parser.cpp``.
 
-Not here: tokens (``schema_lexer.py``), operator names (``operator_name.py``), types and texts (``schema_grammar.py``).
+Not here: tokens (``schema_lexer.py``), types and texts (``schema_grammar.py``).
 
 NB: in PyTorch, custom classes have to be registered, elements of a list have to be of its type, and numbers have to fit
 into 64 bits.

@@ -1,4 +1,4 @@
-"""Raw key sets that have a name in PyTorch, or that one meets often."""
+"""Raw key sets that have a name in PyTorch or that one meets often, and the keys of ordinary tensors."""
 
 from __future__ import annotations
 

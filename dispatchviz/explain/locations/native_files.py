@@ -1,4 +1,5 @@
-"""In which of PyTorch's source files a function is that is registered elsewhere, or not at all.
+"""PyTorch's source files of functions that are registered elsewhere or not at all, and the calls in meta and impl
+functions.
 
 ``native_files.txt`` is read off PyTorch's own library (``truth/recorders/native_files.py``): the meta functions, and
 the impl functions of the CPU. CUDA's are in no library for the CPU; what is known of them stands here.

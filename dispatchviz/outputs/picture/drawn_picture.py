@@ -1,4 +1,4 @@
-"""A drawing as a picture: files by suffix, and what a notebook shows."""
+"""A drawing as a picture: files by suffix, and the picture in a notebook."""
 
 from __future__ import annotations
 

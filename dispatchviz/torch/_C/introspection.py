@@ -1,4 +1,4 @@
-"""``torch._C._dispatch_*``: questions about keys, operators, kernels and tables.
+"""``torch._C._dispatch_*``: questions about keys, operators, kernels and tables; the conj and neg bits, set by hand.
 
 Mirrors ``initDispatchBindings`` of ``torch/csrc/utils/python_dispatch.cpp``.
 

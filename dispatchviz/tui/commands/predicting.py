@@ -1,4 +1,5 @@
-"""Asking before showing: switched on and off, a move that stops at a question, an answer that leads to the step."""
+"""Asking before showing: a move stops at a question, an answer leads to the step; and a lesson from place to
+place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The screen of two runs at a moment: which rows are unfolded, the cursor, the side that Enter opens, a remark.
+"""The screen of two runs: its keys, and its state with unfolded rows, cursor, the side that Enter opens, a remark.
 
 Equal rows one after the other are one row, until they are unfolded, and so are registrations that one run has more.
 

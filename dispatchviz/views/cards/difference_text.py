@@ -1,4 +1,5 @@
-"""The difference of two snapshots as text: a summary, then what changed, the same change of many operators once."""
+"""Snapshots as text: the size of one; of two a summary, then what changed, the same change of many operators
+once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``why OP KEY`` as text."""
+"""``why OP KEY`` and ``why --error`` as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Iteration over submodules, parameters, buffers (``Module.named_parameters`` and the like)."""
+"""Iteration over submodules, parameters, buffers (``Module.named_parameters`` and the like), and the note of their
+changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a call is dispatched as it is."""
+"""Reasons: why a call is dispatched as it is, and why kernels are written, generated and called as they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why the graph keeps what it keeps."""
+"""Reasons: why the graph keeps what it keeps, and why the engine runs Nodes as it does."""
 
 from __future__ import annotations
 
