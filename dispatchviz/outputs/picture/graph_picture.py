@@ -59,7 +59,7 @@ class BackwardGraph(explain.BackwardGraph):
         theme: Theme = "light",
         since: int | None = None,
     ) -> str:
-        """The picture; all else as in ``render``."""
+        """The picture; its arguments are those of the method ``render``."""
         return picture(self, ".svg", folded, tuple(expand), Options(detail, cluster, theme, since)).data.decode()
 
     def __repr__(self) -> str:
