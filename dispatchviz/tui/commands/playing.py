@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from textual.timer import Timer
 
-from dispatchviz.tui.commands import autoplay
 from dispatchviz.tui.commands.moves import move
 from dispatchviz.views.keymap import key_of
 from dispatchviz.views.replies import FASTER, ROW_SECONDS, SLOWER, TEMPOS, paused, playing
@@ -33,7 +32,7 @@ class Playing:
     @property
     def tempo(self) -> str:
         """The tempo for the header; empty while it does not play."""
-        return autoplay.told(self._session) if self.is_on else ""
+        return told(self._session) if self.is_on else ""
 
     def begin(self) -> None:
         """Plays from now on."""
@@ -42,7 +41,7 @@ class Playing:
 
     def next_row(self) -> None:
         """Goes to the next row."""
-        update = autoplay.next_row(self._session)
+        update = next_row(self._session)
         if update is None or update.asks is not None:
             self._timer = None
         self._show(update or Update(self._session.cursor, paused(": this is the last row")))
@@ -54,8 +53,8 @@ class Playing:
         if self._timer is None:
             return False
         self._timer.stop()
-        if by := autoplay.tempo_change(key):
-            changed = autoplay.at_tempo(self._session, by)
+        if by := tempo_change(key):
+            changed = at_tempo(self._session, by)
             self._play_on()
             self._show(changed)
             return True
@@ -64,7 +63,7 @@ class Playing:
         return key in GOES_ON_WITHOUT
 
     def _play_on(self) -> None:
-        self._timer = self._wait(autoplay.row_time(self._session))
+        self._timer = self._wait(row_time(self._session))
 
 
 def tempo_change(key: str) -> int:

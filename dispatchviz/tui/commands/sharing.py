@@ -48,15 +48,13 @@ def open_picture(session: Session) -> Update:
 
 
 def _drawn(session: Session, at: int) -> Line:
-    from dispatchviz.tui.commands import browser
-
     try:
-        path, note = browser.picture_file(session.trace, at)
+        path, note = picture_file(session.trace, at)
     except (DispatchvizError, OSError) as error:
         return line((f" No picture: {error}", "warning"))
     finally:
         session.is_drawing = False
-    opened = browser.open_in_browser(path)
+    opened = open_in_browser(path)
     text = " Opened in the browser: " if opened else " No browser here. The picture is in "
     return line((text, "hint"), str(path), (f". {note}" if note else "", "hint"))
 

@@ -156,7 +156,6 @@ def test_the_sentence_the_rule_and_the_place_of_every_step() -> None:
     for at in range(len(trace)):
         assert page.rows(page.data["why"], at) == [as_row(row) for row in why_lines(trace, at)]
         where = page.rows(page.data["where"], at)
-        assert where is not None
         assert f"depth {trace.depths[at]}" in where[0][0][0][0]
 
 
