@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from dispatchviz.explain.cells.cell_changes import Change
 from dispatchviz.explain.cells.why_cell import CellAnswer
-from dispatchviz.explain.errors.error_message import ErrorAnswer
 from dispatchviz.views.text.console import Console
+
+if TYPE_CHECKING:
+    from dispatchviz.explain.errors.error_message import ErrorAnswer  # `why OP KEY` needs no trace
 
 
 def why_lines(answer: CellAnswer, build: str, console: Console) -> Iterator[str]:
