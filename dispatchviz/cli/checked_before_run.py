@@ -14,7 +14,7 @@ from dispatchviz.cli.input_source import standard_input
 from dispatchviz.cli.program_text import whole_program
 from dispatchviz.core.record.event_filter import Only, is_file, names_operator
 from dispatchviz.core.table.registry import process
-from dispatchviz.explain.cells.operators.operator_names import close_operators, means_one
+from dispatchviz.explain.cells.operator_names import close_operators, means_one
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.outputs.log.log_filter import is_in_file, line_range
 from dispatchviz.running.program_source import STANDARD_INPUT, Script, Source, read_source

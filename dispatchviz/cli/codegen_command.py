@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dispatchviz.core.table.operator_entry import OperatorEntry
-    from dispatchviz.explain.cells.operators.operator_names import Found
+    from dispatchviz.explain.cells.operator_names import Found
     from dispatchviz.explain.codegen.codegen_card import CodegenCard
     from dispatchviz.explain.codegen.structured_classes import Family
     from dispatchviz.explain.codegen.torchgen_texts import Real
@@ -103,8 +103,8 @@ def _check_together(structured: bool, output: str | None, others: dict[str, bool
 
 def _draw(operator: str | None, output: str) -> int:
     """Writes the picture of the classes."""
+    from dispatchviz.outputs.picture.drawn_picture import suffix_of
     from dispatchviz.outputs.picture.format import check_picture
-    from dispatchviz.outputs.picture.picture_file import suffix_of
     from dispatchviz.outputs.picture.structured_picture import render
 
     check_picture(output, suffix_of(output))

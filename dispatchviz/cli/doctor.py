@@ -11,7 +11,7 @@ import sys
 
 import dispatchviz
 from dispatchviz.core.device.array_library import cuda_state, detect
-from dispatchviz.explain.cells.operators.host_operators import BY_NUMPY, BY_PYTHON, host_operators
+from dispatchviz.explain.cells.host_operators import BY_NUMPY, BY_PYTHON, host_operators
 from dispatchviz.live.blind_spots import BLIND_SPOTS, LIFTED
 from dispatchviz.live.installed_torch import OLDEST, WANTED, release
 from dispatchviz.tui.terminal.support import can_run

@@ -195,7 +195,7 @@ def _check_options(
 ) -> None:
     """Raises DispatchvizError for options that the format does not take, and for a theme that a picture cannot have."""
     from dispatchviz.cli.input_source import check_alone
-    from dispatchviz.outputs.picture.picture_file import check_theme
+    from dispatchviz.outputs.picture.drawn_picture import check_theme
 
     if wanted is PICTURE:
         check_theme(suffix, chosen.options.theme)

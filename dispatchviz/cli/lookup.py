@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from dispatchviz.core.table.operator_entry import OperatorEntry
     from dispatchviz.core.table.registry import Registry
-    from dispatchviz.explain.cells.operators.operator_names import Found
+    from dispatchviz.explain.cells.operator_names import Found
     from dispatchviz.views.text.console import Console
 
 
@@ -32,7 +32,7 @@ def registry_of(build: str | None) -> tuple[Registry, str]:
 def operator_of(registry: Registry, text: str) -> tuple[OperatorEntry, Found]:
     """The operator that a name means. DispatchvizError if that is unknown or open."""
     from dispatchviz.cli.other_meanings import with_meaning
-    from dispatchviz.explain.cells.operators.operator_names import find_operator
+    from dispatchviz.explain.cells.operator_names import find_operator
     from dispatchviz.foundation.errors import DispatchvizError
 
     try:

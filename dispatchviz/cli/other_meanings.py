@@ -20,7 +20,7 @@ def _meanings(word: str) -> Iterator[tuple[str, str]]:
     import os
 
     from dispatchviz.core.table.pytorch_registrations import pytorch_operators
-    from dispatchviz.explain.cells.operators.operator_names import means_one
+    from dispatchviz.explain.cells.operator_names import means_one
     from dispatchviz.explain.keys.key_names import known_key
     from dispatchviz.foundation.shipped_examples import LESSONS, examples, names_example
     from dispatchviz.outputs.formats import suffix_of

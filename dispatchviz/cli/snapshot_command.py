@@ -34,7 +34,7 @@ def command(output: str | None) -> int:
     from dispatchviz.foundation.terminal_output import print_json_lines
     from dispatchviz.live.snapshot import from_installed, snapshot_text, write_snapshot
     from dispatchviz.outputs.written_files import STANDARD_OUTPUT
-    from dispatchviz.views.cards.snapshot_text import summary_lines
+    from dispatchviz.views.cards.difference_text import summary_lines
     from dispatchviz.views.text.console import terminal
 
     if output is not None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.table.operator_entry import OperatorEntry
     from dispatchviz.core.table.registry import Registry
     from dispatchviz.explain.cells.computed_table import TableCard
-    from dispatchviz.explain.cells.operators.operator_names import Found
+    from dispatchviz.explain.cells.operator_names import Found
     from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory
     from dispatchviz.views.text.console import Console
 
@@ -76,8 +76,8 @@ def _draw(output: str, operator: str | None, keys: tuple[str, ...], build: str |
     if keys or others:
         raise DispatchvizError("-o draws the whole table: leave out the KEYs and all other options but --build")
     from dispatchviz.outputs.picture.chosen_picture import numbered
+    from dispatchviz.outputs.picture.drawn_picture import suffix_of
     from dispatchviz.outputs.picture.format import check_picture
-    from dispatchviz.outputs.picture.picture_file import suffix_of
     from dispatchviz.outputs.picture.table_picture import table_picture
 
     check_picture(output, suffix_of(output))

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from dispatchviz.explain.cells.operators.operator_names import Found
+    from dispatchviz.explain.cells.operator_names import Found
     from dispatchviz.explain.cells.why_cell import CellAnswer
     from dispatchviz.explain.errors.error_message import ErrorAnswer
     from dispatchviz.views.text.console import Console
@@ -56,7 +56,7 @@ def lines(
 ) -> Iterator[str]:
     """The text."""
     if error is not None:
-        from dispatchviz.views.cards.error_answer_text import error_lines
+        from dispatchviz.views.cards.why_text import error_lines
 
         yield from error_lines(_error_answer(error, build, operator), console)
         return

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.thread.guard_names import guard_name
+from dispatchviz.live.local_sets import guard_name
 from dispatchviz.running.user_lines import ProgramEventBuilder
 
 if TYPE_CHECKING:

@@ -11,6 +11,8 @@ import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dispatchviz.core.keys.key_set import raw
+from dispatchviz.core.keys.keys import ALIASES, BACKEND_MASK, DispatchKey
 from dispatchviz.live.key_numbers import raw_of
 
 _NAME = "_ZN3c104impl26raw_local_dispatch_key_setE"
@@ -68,3 +70,30 @@ class _Asked(Sequence[int]):
 
     def __getitem__(self, which: Any) -> Any:
         return self._asked[which]()
+
+
+K = DispatchKey
+_AUTOGRAD = ALIASES[K.Autograd] & ~BACKEND_MASK
+_ADINPLACE = raw(K.ADInplaceOrView)
+_AUTOCAST = sum(raw(key) & ~BACKEND_MASK for key in K if key.name.startswith("Autocast"))
+
+_FRONT = raw(K.FuncTorchDynamicLayerFrontMode)
+
+_NAMES = {
+    _AUTOGRAD | _ADINPLACE: "AutoDispatchBelowADInplaceOrView",
+    _AUTOGRAD: "AutoDispatchBelowAutograd",
+    _ADINPLACE: "AutoDispatchBelowADInplaceOrView",
+}
+"""By what is excluded more than before, apart from autocast."""
+
+
+def guard_name(old_included: int, included: int, old_excluded: int, excluded: int) -> str:
+    """PyTorch's name of the guard between two states of the thread."""
+    more = excluded & ~old_excluded & ~BACKEND_MASK
+    if more & _FRONT and more & ~_FRONT:
+        return "SaveLocalDispatchKeySet"  # a transform gets the call, without the keys of others
+    if more and included == old_included:
+        return _NAMES.get(more) or _NAMES.get(more & _AUTOGRAD) or "ExcludeDispatchKeyGuard"
+    if more or excluded != old_excluded:
+        return "ForceDispatchKeyGuard"
+    return "IncludeDispatchKeyGuard"

@@ -1,7 +1,7 @@
 """All formats of files that a trace becomes; the suffix of a name determines which.
 
-A new format is a module or folder with its ``Format`` and a name in ``FORMATS``: suffixes, errors, help, checks and the
-command ``export`` follow.
+A new format is a module or folder with its ``Format`` and a name in ``FORMATS``: suffixes, errors, help, checks and
+the command ``export`` follow.
 """
 
 from __future__ import annotations

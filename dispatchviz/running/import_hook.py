@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 from dispatchviz.running.call_sites import is_users_file
 from dispatchviz.torch._lazy_modules import when_loaded
-from dispatchviz.torch.missing_names import missing_module
-from dispatchviz.torch.module_getattr import install
+from dispatchviz.torch.missing_names import install, missing_module
 
 if TYPE_CHECKING:
     from importlib.abc import Loader

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import runpy
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,7 +30,6 @@ from dispatchviz.running.instrumented_source import Changed, compile_instrumente
 from dispatchviz.running.process.children import Family, in_family
 from dispatchviz.running.process.early_end import Keeper, NoKeeper, default_signals_again, die_of, finished_first
 from dispatchviz.running.process.interpreter_state import put_back_afterwards
-from dispatchviz.running.process.main_module import run_module
 from dispatchviz.running.process.program_end import End, clear_main, run_to_its_end
 from dispatchviz.running.process.progress import LIMIT_HINT, progress_of
 from dispatchviz.running.process.standard_output import told_of_writes
@@ -290,3 +290,20 @@ def _recorded(watcher: ProgramRecorder) -> Iterator[None]:
         if recorder.listening is watcher:
             watcher.settle()  # what is noted of a cell is true as long as the program's libraries are there
         recorder.stop(watcher)  # what puts the machine back as it was is no part of the program
+
+
+def run_module(name: str, path: str, code: CodeType | None) -> None:
+    """Runs a module in ``sys.modules["__main__"]``; with ``code`` instead of its own if it is found at ``path``."""
+    python: Any = runpy
+    own_details = python._get_module_details
+
+    def details(*arguments: Any) -> tuple[str, Any, CodeType]:
+        python._get_module_details = own_details
+        found, spec, own = own_details(*arguments)
+        return found, spec, code if code is not None and spec.origin == path else own
+
+    python._get_module_details = details
+    try:
+        python._run_module_as_main(name)
+    finally:
+        python._get_module_details = own_details

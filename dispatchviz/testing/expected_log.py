@@ -80,8 +80,6 @@ QUESTIONS: dict[str, Callable[[Trace], Any]] = {
 
 NO_COPY = "no copy in accumulate"
 
-COUNTS = "never:", "once:", "anywhere:", "3 times:", "at most 3 times:"
-
 _COMMENT = re.compile(r"(^|\s)#.*")
 """``Mul#1`` is no comment."""
 

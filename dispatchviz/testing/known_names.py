@@ -15,7 +15,7 @@ from dispatchviz.core.keys.keys import RUNTIME_KEYS
 from dispatchviz.core.record.events import Dispatched, KernelSelected, NodeCreated, NodeStarted
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.table.registry import process
-from dispatchviz.explain.cells.operators.operator_names import USUAL, close_operators, find_operator, joined
+from dispatchviz.explain.cells.operator_names import USUAL, close_operators, find_operator, joined
 from dispatchviz.explain.keys.key_names import NAMES as KEYS
 from dispatchviz.explain.keys.key_names import runtime_keys
 from dispatchviz.foundation.errors import DispatchvizError

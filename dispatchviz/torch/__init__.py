@@ -61,7 +61,7 @@ from dispatchviz.torch import legacy_constructors as _legacy_constructors
 from dispatchviz.torch import library as library
 from dispatchviz.torch import linalg as linalg
 from dispatchviz.torch import masked as masked
-from dispatchviz.torch import module_getattr as _module_getattr
+from dispatchviz.torch import missing_names as _module_getattr
 from dispatchviz.torch import nn as nn
 from dispatchviz.torch import optim as optim
 from dispatchviz.torch import overrides as overrides

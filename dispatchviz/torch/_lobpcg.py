@@ -11,8 +11,8 @@ from typing import Any
 
 from dispatchviz.core.tensor import dtype as dtypes
 from dispatchviz.torch import _lobpcg_bases as bases
+from dispatchviz.torch import _lobpcg_bases as products
 from dispatchviz.torch import _lobpcg_gradient as gradient
-from dispatchviz.torch import _lobpcg_products as products
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.overrides import handle_torch_function, has_torch_function
 

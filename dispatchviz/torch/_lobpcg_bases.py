@@ -1,10 +1,10 @@
-"""Bases of the space that ``lobpcg`` searches (``torch/_lobpcg.py``). B represents the inner product."""
+"""Bases of the space that ``lobpcg`` searches (``torch/_lobpcg.py``), and products in which None represents the
+identity. B represents the inner product."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.torch._lobpcg_products import matmul, qform, symeig
 from dispatchviz.torch._namespace import torch
 
 
@@ -103,3 +103,25 @@ def _check_room(worker: Any, U: Any, V: Any) -> None:
             f"Overdetermined shape of U: #B-cols(={worker.B.shape[-1]}) >= #U-cols(={U.shape[-1]}) + "
             f"#V-cols(={V.shape[-1]}) must hold"
         )
+
+
+def matmul(A: Any, B: Any) -> Any:
+    """A B"""
+    return B if A is None else torch.matmul(A, B)
+
+
+def qform(A: Any, S: Any) -> Any:
+    """S^T A S"""
+    columns = S.mT
+    return matmul(columns, matmul(A, S))
+
+
+def basis(A: Any) -> Any:
+    """Orthonormal columns that span those of A."""
+    return torch.linalg.qr(A).Q
+
+
+def symeig(A: Any, largest: bool = False) -> tuple[Any, Any]:
+    """Eigenvalues and eigenvectors of a symmetric matrix, the smallest first or the largest."""
+    E, Z = torch.linalg.eigh(A, UPLO="U")
+    return (torch.flip(E, dims=(-1,)), torch.flip(Z, dims=(-1,))) if largest else (E, Z)

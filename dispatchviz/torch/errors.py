@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatchviz.core.device.accelerator_error import AcceleratorError as AcceleratorError
+from dispatchviz.core.device.device import AcceleratorError as AcceleratorError
 
 
 class OutOfMemoryError(RuntimeError):

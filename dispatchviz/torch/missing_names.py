@@ -1,12 +1,14 @@
-"""The errors for names and modules that the model lacks."""
+"""The errors for names and modules that the model lacks, and the ``__getattr__`` of modules that raises them."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from opcode import opmap
-from types import FrameType
+from types import FrameType, ModuleType
+from typing import Any
 
+from dispatchviz.torch._lazy_modules import ATTRIBUTES, attribute_of, is_unloaded, names_of
 from dispatchviz.torch.version import __version__
 
 LACKS = f"is not in dispatchviz's model of PyTorch {__version__}"
@@ -43,3 +45,25 @@ def _imports_from(frame: FrameType) -> bool:
 
 
 _MODEL = "dispatchviz."
+
+
+def getter(module: ModuleType) -> Callable[[str], Any]:
+    """For one module. The returned function raises the error of ``missing`` for unknown names."""
+    elsewhere = ATTRIBUTES.get(module.__name__, {})
+
+    def find(attribute: str) -> Any:
+        if attribute in elsewhere:
+            return attribute_of(module, attribute)
+        raise missing(module.__name__, attribute)
+
+    return find
+
+
+def install() -> None:
+    """For all parts that have been loaded and do not answer themselves."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith(f"{_MODEL}torch.") and not is_unloaded(module) and "__getattr__" not in vars(module):
+            members: dict[str, Any] = vars(module)
+            members["__getattr__"] = getter(module)
+            if name in ATTRIBUTES:
+                members["__dir__"] = lambda module=module: names_of(module)

@@ -13,8 +13,7 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.kinds.all_kinds import rule
-from dispatchviz.explain.locations.native_calls import native_calls
-from dispatchviz.explain.locations.native_files import FALLBACKS, structured_file
+from dispatchviz.explain.locations.native_files import FALLBACKS, native_calls, structured_file
 from dispatchviz.running.program import run
 from truth.observers.elf_symbols import Library
 from truth.programs import PROGRAMS

@@ -9,8 +9,7 @@ from dispatchviz.core.record.events import Dispatched
 from dispatchviz.explain.codegen.kept_texts import FOLDER, kept, kept_operators
 from dispatchviz.explain.codegen.torchgen_texts import named
 from dispatchviz.explain.kinds.all_kinds import rule
-from dispatchviz.explain.locations.native_calls import native_calls
-from dispatchviz.explain.locations.native_files import kernel_file, structured_file
+from dispatchviz.explain.locations.native_files import kernel_file, native_calls, structured_file
 from dispatchviz.explain.locations.pytorch_locations import binding_file, entry_point
 
 from .founding import founding

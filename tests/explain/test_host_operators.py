@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dispatchviz import torch
-from dispatchviz.explain.cells.operators.host_operators import BY_NUMPY, BY_PYTHON, host_operators
+from dispatchviz.explain.cells.host_operators import BY_NUMPY, BY_PYTHON, host_operators
 from tests import cupy_stand_in
 from tests.cuda_kinds import STAND_IN, cuda_is
 

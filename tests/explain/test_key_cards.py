@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dispatchviz.core.keys.keys import CELL, RUNTIME_KEYS, DispatchKey
-from dispatchviz.explain.cells.operators.operator_names import find_operator
+from dispatchviz.explain.cells.operator_names import find_operator
 from dispatchviz.explain.cells.pytorch_tables import pytorch
 from dispatchviz.explain.keys.key_cards import key_card
 from dispatchviz.explain.keys.key_names import find_key, runtime_key, runtime_keys

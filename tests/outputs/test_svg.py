@@ -18,8 +18,8 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.child_processes import running
 from dispatchviz.outputs.picture import svg as module
 from dispatchviz.outputs.picture.dot import MOST_USES, Drawing, drawing
+from dispatchviz.outputs.picture.drawn_picture import SUFFIXES
 from dispatchviz.outputs.picture.graph_picture import backward_graph, render
-from dispatchviz.outputs.picture.picture_file import SUFFIXES
 from dispatchviz.outputs.picture.png import png
 from dispatchviz.outputs.picture.svg import RenderError, pdf, svg, texts
 from dispatchviz.running import program

@@ -25,8 +25,8 @@ from dispatchviz.running.engines import MODEL
 from dispatchviz.running.process.unrecorded_children import UnrecordedChildren
 from dispatchviz.running.recording import EngineName
 from dispatchviz.trace import Trace
-from dispatchviz.views.bars.header_bar import MOST_NOTICES, header_rows
 from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.screen_bars import MOST_NOTICES, header_rows
 from tests.cli.command import dispatchviz as command
 from tests.cli.command import script
 

@@ -13,8 +13,7 @@ from dispatchviz.trace import Trace
 from dispatchviz.tui.comparison import comparison_rows
 from dispatchviz.tui.comparison.comparison_actions import COMPARISON_ACTIONS
 from dispatchviz.tui.comparison.comparison_app import ComparisonApp
-from dispatchviz.tui.comparison.comparison_keymap import COMPARISON_KEYMAP
-from dispatchviz.tui.comparison.comparison_state import Compared, Several, opened
+from dispatchviz.tui.comparison.comparison_state import COMPARISON_KEYMAP, Compared, Several, opened
 from dispatchviz.views.keymap import FOOTER_KEYS
 from tests.amounts import amount
 from tests.explain.comparison.runs import traced

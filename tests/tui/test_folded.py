@@ -13,7 +13,7 @@ from dispatchviz.outputs.cell.trace_card import trace_text
 from dispatchviz.outputs.step.step_text import print_step
 from dispatchviz.trace import Trace
 from dispatchviz.tui.questions.typed_questions import FilterQuestion, StepQuestion, place_named
-from dispatchviz.views.bars.header_bar import header_rows
+from dispatchviz.views.screen_bars import header_rows
 from dispatchviz.views.session import Session
 from tests.steps import last_step, step
 

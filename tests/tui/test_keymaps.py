@@ -30,8 +30,6 @@ from dispatchviz.tui.terminal.keymaps import (
     use_named,
 )
 from dispatchviz.views import keymap as keymap_module
-from dispatchviz.views.bars.footer_bar import footer_row
-from dispatchviz.views.bars.why_bar import first_notes
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import (
     DEFAULT,
@@ -52,6 +50,7 @@ from dispatchviz.views.layout.pane_layout import PANES
 from dispatchviz.views.pane_help import ABOUT
 from dispatchviz.views.panes.key_set_pane import rows, rows_at
 from dispatchviz.views.panes.key_set_table import table
+from dispatchviz.views.screen_bars import first_notes, footer_row
 from dispatchviz.views.session import Session
 from tests.cli.command import dispatchviz
 from tests.steps import last_step, step

@@ -9,7 +9,6 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.whole_stack import whole_stack
 from dispatchviz.explain.graph.engine_state import engine_state
 from dispatchviz.testing import event
-from dispatchviz.views.bars.header_bar import header_rows
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.layout.pane_layout import (
     CALLS,
@@ -27,6 +26,7 @@ from dispatchviz.views.panes import engine_pane
 from dispatchviz.views.panes.calls_pane import whole_rows
 from dispatchviz.views.panes.pane_list import PANES as TITLED
 from dispatchviz.views.panes.pane_list import rows_of
+from dispatchviz.views.screen_bars import header_rows
 from dispatchviz.views.text.line_fitting import from_cell, wrap
 from dispatchviz.views.text.styled_line import line
 from tests.explain.programs import traced

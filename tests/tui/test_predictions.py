@@ -22,7 +22,6 @@ from dispatchviz.tui.commands.moves import jump, move
 from dispatchviz.tui.commands.predicting import answered, forgotten, guess_note, masked, started
 from dispatchviz.tui.screens.guesses_screen import GuessesScreen
 from dispatchviz.tui.screens.prediction_screen import PredictionScreen, PredictionView
-from dispatchviz.views.bars.why_bar import needed_rows
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.layout.pane_layout import CELL, ENGINE, GRAPH, KEYS, SMALLEST, TABLE
 from dispatchviz.views.layout.screen_plan import Scene
@@ -32,6 +31,7 @@ from dispatchviz.views.panes.step_rows import step_row
 from dispatchviz.views.predictions.asking import FAR, NEAR
 from dispatchviz.views.predictions.question_rows import question_rows, verdict
 from dispatchviz.views.predictions.spoilers import ASKED_FIRST, hidden, without_hidden, without_step
+from dispatchviz.views.screen_bars import needed_rows
 from dispatchviz.views.session import Session, Update
 from tests.explain.programs import traced
 from tests.steps import line, step

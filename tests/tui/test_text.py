@@ -11,10 +11,9 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.shown_text import JOINER, shown
 from dispatchviz.tui.widgets.viewport import Viewport, title_row
-from dispatchviz.views.bars.header_bar import header_rows
-from dispatchviz.views.bars.why_bar import needed_rows
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.panes import source_pane
+from dispatchviz.views.screen_bars import header_rows, needed_rows
 from dispatchviz.views.text import code_colours
 from dispatchviz.views.text.line_fitting import LONGEST, columns, cut_row, cut_text, fit, paragraphs, wrap
 from dispatchviz.views.text.styled_line import line

@@ -9,8 +9,8 @@ from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.tui.commands import sharing
 from dispatchviz.tui.widgets.prompt import Prompt
-from dispatchviz.views.bars.why_bar import first_notes
 from dispatchviz.views.layout.pane_layout import why_height
+from dispatchviz.views.screen_bars import first_notes
 from dispatchviz.views.session import Session
 from tests.steps import last_step, step, steps
 

@@ -21,7 +21,6 @@ FUNCTION = 2
 SYMBOL_TABLE, DYNAMIC_SYMBOLS = 2, 11
 """Types of sections; a library that was stripped has the second alone, with what it exports."""
 
-_HEADER = struct.Struct("<16x2H5I6H")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _SECTIONS_AT, _SECTIONS = 40, 60

@@ -19,7 +19,7 @@ from dispatchviz.core.table.pytorch_registrations import pytorch_operators, pyto
 from dispatchviz.explain.calls.binding_frames import pytorch_signature, takes_out
 from dispatchviz.explain.calls.kernel_frames import native_function
 from dispatchviz.explain.calls.whole_stack import is_in_place
-from dispatchviz.explain.cells.operators.operator_names import find_operator
+from dispatchviz.explain.cells.operator_names import find_operator
 from dispatchviz.explain.cells.pytorch_tables import cell_of, pytorch
 from dispatchviz.explain.codegen.definitions import FUNCTIONS, dispatched_to, entry, entry_field
 from dispatchviz.explain.keys.key_names import find_key

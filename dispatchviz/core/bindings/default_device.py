@@ -5,9 +5,8 @@ NB: in PyTorch a mode adds ``device=`` to the arguments of factory functions; he
 
 from __future__ import annotations
 
-from dispatchviz.core.device.accelerator_error import no_device
 from dispatchviz.core.device.array_library import has_device
-from dispatchviz.core.device.device import CPU, Device, contexts
+from dispatchviz.core.device.device import CPU, Device, contexts, no_device
 from dispatchviz.core.device.missing_devices import check_initialized
 from dispatchviz.core.table.pytorch_registrations import chosen_build
 

@@ -1,4 +1,4 @@
-"""Devices by name, as ``c10::Device``: a type and an index.
+"""Devices by name, as ``c10::Device``: a type and an index; the errors of a device.
 
 NB: in PyTorch tensors live on some twenty device types; here kernels are for cpu, cuda and meta, and only tensors
 without memory (wrapper subclasses) are on the others.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from dispatchviz.core.device.accelerator_error import invalid_device
 from dispatchviz.core.device.declared_in_c import DeclaredInC
 
 NAMES = (
@@ -117,3 +116,30 @@ def concrete(device: Device) -> Device:
             raise invalid_device()
         return CUDA
     return CPU if device.type == "cpu" else META if device.type == "meta" else device
+
+
+class AcceleratorError(RuntimeError):
+    """A device has failed; ``error_code`` is what its library says."""
+
+    error_code: int
+
+
+AcceleratorError.__module__ = "torch"
+
+_INVALID_DEVICE = 101
+"""``cudaErrorInvalidDevice``"""
+
+
+def invalid_device() -> AcceleratorError:
+    """``c10_cuda_check_implementation``, for a device that the machine does not have."""
+    error = AcceleratorError(
+        "CUDA error: invalid device ordinal\nGPU device may be out of range, do you have enough GPUs?\n"
+        "For more detailed error information, run with CUDA_LOG_FILE=stderr\n"
+    )
+    error.error_code = _INVALID_DEVICE
+    return error
+
+
+def no_device() -> RuntimeError:
+    """``device_count_ensure_non_zero`` (``c10/cuda/CUDAFunctions.cpp``)."""
+    return RuntimeError("No CUDA GPUs are available")

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from dispatchviz.core.device.accelerator_error import no_device
 from dispatchviz.core.device.array_library import has_device
-from dispatchviz.core.device.device import Device, concrete
+from dispatchviz.core.device.device import Device, concrete, no_device
 
 _MTIA = (
     "Torch not compiled with MTIA enabled. Ensure you have `import mtia.host_runtime.torch_mtia.dynamic_library` in "

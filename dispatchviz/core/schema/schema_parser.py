@@ -2,7 +2,7 @@
 
 Mirrors ``torch/csrc/jit/frontend/function_schema_parser.cpp`` and ``schema_type_parser.cpp``.
 
-Not here: tokens (``schema_lexer.py``), operator names (``operator_name.py``), types and texts (``schema_grammar.py``).
+Not here: tokens (``schema_lexer.py``), types and texts (``schema_grammar.py``).
 
 NB: in PyTorch, custom classes have to be registered, elements of a list have to be of its type, and numbers have to fit
 into 64 bits.
@@ -11,9 +11,9 @@ into 64 bits.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from dispatchviz.core.schema.function_schema import Argument, FunctionSchema
-from dispatchviz.core.schema.operator_name import OperatorName, read_name
 from dispatchviz.core.schema.schema_grammar import (
     DEFAULT_BEFORE,
     DOTS_NOT_LAST,
@@ -252,3 +252,28 @@ def _argument(name: str, annotated: str, default: str | None = None, kwarg_only:
 
 
 _ANNOTATION = re.compile(r"(?<=[\w\]?])\((?P<inside>[a-z*]\w*(?:\|[\w*]+)*!?(?: -> [^)]*)?)\)(?!\w)")
+
+
+class OperatorName(NamedTuple):
+    """An operator's name and its overload, which may be empty."""
+
+    name: str
+    overload: str
+
+    def __str__(self) -> str:
+        return f"{self.name}.{self.overload}" if self.overload else self.name
+
+
+def read_name(tokens: Tokens) -> OperatorName:
+    """The name at the beginning of a schema. SchemaError if there is none, and for a reserved overload."""
+    name = tokens.expect(IDENT).text
+    if tokens.next_if(":"):
+        tokens.expect(":")
+        name = f"{name}::{tokens.expect(IDENT).text}"
+    if not tokens.next_if("."):
+        return OperatorName(name, "")
+    overload = tokens.expect(IDENT).text
+    if overload == "default" or overload.startswith("__"):
+        problem = f"{overload} is not a legal overload name for aten operators"
+        raise SchemaError(tokens.source, 0, problem, length=0)
+    return OperatorName(name, overload)

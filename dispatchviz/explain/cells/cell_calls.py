@@ -10,7 +10,7 @@ from dispatchviz.core.table.pytorch_registrations import is_structured
 from dispatchviz.explain.cells.autograd_cell import autograd
 from dispatchviz.explain.cells.cell_path import CallPath, call_path
 from dispatchviz.explain.keys.key_text import grouped_keys_text, is_autograd, is_backend, purpose, runtime_name, shown
-from dispatchviz.explain.keys.tensor_keys import backend_of, tensor_set
+from dispatchviz.explain.keys.named_key_sets import backend_of, tensor_set
 from dispatchviz.explain.sentences.sentence_claims import (
     BackendKeys,
     CallVisits,

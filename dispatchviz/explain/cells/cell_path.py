@@ -21,7 +21,7 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 from dispatchviz.core.table.precedence import MATH
 from dispatchviz.explain.keys.key_text import functionalities, is_autograd
-from dispatchviz.explain.keys.tensor_keys import tensor_set
+from dispatchviz.explain.keys.named_key_sets import tensor_set
 
 K = DispatchKey
 

@@ -12,7 +12,7 @@ from dispatchviz.explain.cells.cell_path import call_path
 from dispatchviz.explain.cells.pytorch_tables import YOURS, cell_of
 from dispatchviz.explain.cells.tried_registrations import IMPL, WITHOUT, Tried, kernel_of
 from dispatchviz.explain.keys.key_text import grouped_keys_text, is_autograd, is_backend
-from dispatchviz.explain.keys.tensor_keys import backend_of
+from dispatchviz.explain.keys.named_key_sets import backend_of
 from dispatchviz.explain.sentences.sentence_claims import CellAfter, StaleAfter
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.foundation.english import capital, counted, listed

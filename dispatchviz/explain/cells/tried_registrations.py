@@ -13,7 +13,7 @@ from dispatchviz.core.table.registry import Registry
 from dispatchviz.explain.cells.cell_path import CallPath
 from dispatchviz.explain.cells.pytorch_tables import SKIP, YOURS, copy_of
 from dispatchviz.explain.keys.key_text import is_autograd
-from dispatchviz.explain.keys.tensor_keys import backend_of
+from dispatchviz.explain.keys.named_key_sets import backend_of
 from dispatchviz.explain.sentences.sentence_claims import CallVisits, CellAfter
 
 K = DispatchKey

@@ -16,8 +16,7 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.pytorch_registrations import pytorch_registrations
 from dispatchviz.explain.codegen import generated_files
 from dispatchviz.explain.codegen.definitions import FUNCTIONS, Piece, delegating, dispatched_to, entry, entry_field
-from dispatchviz.explain.locations.native_calls import native_calls
-from dispatchviz.explain.locations.native_files import structured_file
+from dispatchviz.explain.locations.native_files import native_calls, structured_file
 
 FORMS = {"functional": "functional", "in-place": "inplace", "out": "out"}
 """The three operators of a family, and how torchgen ends the names of their classes."""

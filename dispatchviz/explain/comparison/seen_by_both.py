@@ -23,11 +23,11 @@ from msgspec.structs import replace
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events.hook_events import BEFORE_NODE, BEHIND_NODE
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.core.thread.guard_names import guard_name
 from dispatchviz.explain.comparison.first_mentions import FirstMentions
 from dispatchviz.explain.comparison.met_nodes import MetNodes
 from dispatchviz.explain.graph.node.node_hooks import hooks_of
 from dispatchviz.explain.trace_index.recorded_engine import UNSEEN_RUNNING, is_live
+from dispatchviz.live.local_sets import guard_name
 
 KEPT = (
     ev.Dispatched, ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.KernelEntered,

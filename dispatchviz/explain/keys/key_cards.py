@@ -11,7 +11,7 @@ from dispatchviz.core.table.pytorch_registrations import operators_with
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.explain.keys.key_order import ALIAS_TEXTS
 from dispatchviz.explain.keys.key_text import grouped_keys_text, is_autograd, is_backend, purpose, shown
-from dispatchviz.explain.keys.tensor_keys import backend_of, tensor_set
+from dispatchviz.explain.keys.named_key_sets import backend_of, tensor_set
 from dispatchviz.explain.sentences.sentence_claims import (
     AliasKeys,
     BackendKeys,

@@ -1,12 +1,11 @@
-"""Raw key sets that have a name in PyTorch, or that one meets often."""
+"""Raw key sets that have a name in PyTorch or that one meets often, and the keys of ordinary tensors."""
 
 from __future__ import annotations
 
 from dispatchviz.core.keys import key_set
-from dispatchviz.core.keys.key_set import FULL, raw
+from dispatchviz.core.keys.key_set import AUTOCAST_KEY, AUTOGRAD_KEY, FULL, raw
 from dispatchviz.core.keys.keys import BACKEND_MASK, RUNTIME_KEYS, DispatchKey
-from dispatchviz.explain.keys.key_text import is_backend
-from dispatchviz.explain.keys.tensor_keys import tensor_set
+from dispatchviz.explain.keys.key_text import is_autograd, is_backend
 
 K = DispatchKey
 
@@ -52,3 +51,19 @@ def _tensor(ks: int) -> str:
         if ks == raw(backend):
             return f"a call with an ordinary {backend} tensor, below autograd"
     return ""
+
+
+def tensor_set(backend: DispatchKey) -> int:
+    """The set of an ordinary tensor of a backend key: strided, sparse, quantized, nested."""
+    device = backend.backend
+    nested = raw(K.AutogradNestedTensor) if backend.functionality == K.NestedTensor else 0
+    return raw(backend, K.ADInplaceOrView, AUTOGRAD_KEY[device], AUTOCAST_KEY[device]) | nested
+
+
+def backend_of(key: DispatchKey) -> DispatchKey | None:
+    """The backend key whose tensors have a key; None if no ordinary tensor does."""
+    if is_backend(key.name):
+        return key
+    if is_autograd(key.name) and key.backend:
+        return DispatchKey[key.name.removeprefix("Autograd")]
+    return {K.AutogradNestedTensor: K.NestedTensorCPU, K.AutogradOther: K.MkldnnCPU}.get(key)

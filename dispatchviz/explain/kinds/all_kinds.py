@@ -112,5 +112,5 @@ def how_known_in_short(trace: Trace, event: ev.AnyEvent) -> str:
 
 
 def unseen(kind: type[ev.Event]) -> str:
-    """What to say where a model's trace would have events of a kind."""
+    """The text in place of events of a kind that a recording of PyTorch cannot have."""
     return f"Not seen in a release build: {KINDS[kind].known.by}."

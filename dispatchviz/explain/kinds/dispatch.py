@@ -243,7 +243,7 @@ def _skipped(trace: Trace, event: ev.FallthroughSkipped) -> Statement:
 
 
 def _owners(event: ev.FallthroughSkipped, operator: str) -> str:
-    """Whose the fallthroughs are."""
+    """Name the owner of each fallthrough: the operator, or the fallback of the key."""
     fallbacks = [(name, where) for name, reason, where in event.keys if reason == "backend fallback"]
     own = [(name, where) for name, reason, where in event.keys if reason != "backend fallback"]
     parts = []
@@ -306,7 +306,7 @@ _EXTRACTOR = "aten/src/ATen/core/dispatch/DispatchKeyExtractor.h"
 _REGISTRATIONS = "from the registrations of this build"
 
 
-_BOXING = "every kernel is called on a stack here, so that nothing is told of others"
+_BOXING = "the recorder calls every kernel on a stack, so an unboxed call cannot be seen"
 
 
 def _why_dispatched(trace: Trace, event: ev.Dispatched) -> Statements:

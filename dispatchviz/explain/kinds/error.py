@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.errors.broken_rules import broken_rule
-from dispatchviz.explain.errors.error_causes import called_again
+from dispatchviz.explain.errors.broken_rules import broken_rule, called_again
 from dispatchviz.explain.errors.inplace_errors import changed_by
 from dispatchviz.explain.kinds.kind import WIDTH, Kind, Known, Rule, unseen
 from dispatchviz.explain.sentences.statement import Statement, Statements
@@ -23,7 +22,7 @@ def raised(exception: str, message: str) -> str:
 
 
 def _why_error(trace: Trace, event: ev.ErrorRaised) -> Statements:
-    """What went wrong, in the middle of what, and why; a reason that is known comes before the message."""
+    """Name the error and the code that raised it; a known reason comes before the message."""
     begin = f"{_where(trace, event)}{event.exception}"
     rule = _rule(trace, event)
     raised = Statement("error", f"{begin}." if rule else _with_message(begin, event))
@@ -47,7 +46,7 @@ def _where(trace: Trace, event: ev.ErrorRaised) -> str:
 
 
 def _message(message: str) -> str:
-    """Whole and in one line, but for a table of cells that follows it."""
+    """Join the whole message into one line, without the table of cells that may follow it."""
     first = " ".join(message.partition("\n\n")[0].split())
     return first if not first or first.endswith((".", "!", "?")) else f"{first}."
 
@@ -84,7 +83,7 @@ def _said(event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
 
 
 def _changed(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
-    """Of a saved tensor that was changed: by whom it was saved, and by which line it was changed."""
+    """Name the Node that saved a tensor and the line that changed it in place since."""
     node = around(trace, event.seq, ev.NodeStarted)
     if node is None or "modified by an inplace operation" not in event.message:
         return ()

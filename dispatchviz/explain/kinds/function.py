@@ -32,7 +32,7 @@ def _entered(event: ev.FunctionEntered) -> Statement:
 
 
 def _output(trace: Trace, event: ev.FunctionOutput) -> Statements:
-    """What the caller gets, and why; then whether it may be written to."""
+    """Say which tensor the caller gets and why, and whether in-place operations on it are allowed."""
     first = _returned(trace, event)
     limit = _limit(trace, event)
     return first if limit is None else (first, limit)

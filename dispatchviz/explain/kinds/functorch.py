@@ -46,7 +46,7 @@ def _popped(event: ev.DynamicLayerPopped) -> Statement:
 
 
 def _why_batched(trace: Trace, event: ev.BatchedTensorMade) -> Statement:
-    """What a BatchedTensor hides."""
+    """Name the dimension that a BatchedTensor hides, and the level of vmap that hides it."""
     value = tensor_name(trace, event.value, event.seq)
     made = index(trace).tensors.get(event.tensor)
     seen = f", so the function sees {shaped(made.shape)}" if made is not None else ""
@@ -59,7 +59,7 @@ def _why_batched(trace: Trace, event: ev.BatchedTensorMade) -> Statement:
 
 
 def _why_wrapped(trace: Trace, event: ev.TensorWrapperMade) -> Statement:
-    """What a level of ``grad`` works on."""
+    """Name the tensor that a level of ``grad`` or ``jvp`` wraps."""
     value = tensor_name(trace, event.value, event.seq)
     name, transform = tensor_name(trace, event.tensor, event.seq), _transform_of(trace, event.level, event.seq)
     own = "tangent" if transform == "jvp" else "history"

@@ -215,7 +215,7 @@ GRAPH_KINDS = (
             "torch::autograd::Node::should_compute_output",
             NODE,
         ),
-        known=unseen("nobody tells why a member is empty"),
+        known=unseen("the reason why a member is empty cannot be seen"),
         panes=("backward graph", "source"),
     )
     | Kind(
@@ -270,7 +270,7 @@ GRAPH_KINDS = (
             "torch::autograd::compute_requires_grad",
             HISTORY,
         ),
-        known=unseen("nobody tells why no Node was made"),
+        known=unseen("the reason why no Node was made cannot be seen"),
         level="calls",
         reason_in_log="always",
     )

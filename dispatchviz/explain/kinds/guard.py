@@ -36,7 +36,7 @@ GUARD_FILES = {
 
 
 _MODE = "torch/utils/_python_dispatch.py"
-"""Of the modes of programs, which are guards too."""
+"""The file of the modes that programs enter, which are guards too."""
 
 
 def _inference_mode(event: ev.InferenceModeChanged) -> Statement:

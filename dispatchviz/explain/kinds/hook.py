@@ -61,7 +61,7 @@ def _hook(trace: Trace, event: ev.HookRan) -> Statement:
 
 
 def _replaceable(kind: str) -> str:
-    """What a hook may replace."""
+    """Name the gradient that a hook of a kind may replace."""
     return {
         "tensor pre hook": "the gradient of its tensor",
         "pre hook": "the gradients that the Node receives",

@@ -53,7 +53,7 @@ _WIDTH = 240
 
 
 def _warned(trace: Trace, event: ev.Warned) -> Statement:
-    """Of what, and where it points to."""
+    """Quote a warning with its category and, if it is a line of the program, its line."""
     what = " ".join(event.message.split())
     if not event.category:
         return Statement("warning on stderr", f"PyTorch writes a warning to stderr ({event.file}): {what}")

@@ -48,7 +48,7 @@ def _node_started_label(trace: Trace, event: ev.NodeStarted) -> str:
 
 
 SHOWN = 5
-"""Of a longer queue the first ones are named."""
+"""The number of Nodes that are named of a longer queue."""
 
 
 def _came(trace: Trace, event: ev.DependencyMet) -> Statement:

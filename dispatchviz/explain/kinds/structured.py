@@ -17,7 +17,7 @@ _STRUCTURED = "a structured kernel calls its meta and impl functions itself"
 
 
 def _meta(trace: Trace, event: ev.MetaEntered) -> Statement:
-    """What it checks, and which outputs it will request, if it gets that far."""
+    """Say what a meta function checks, and list the outputs that it requests unless it raises."""
     claims = (StructuredFunction(event.function),)
     checks = f"Before any data of the result is computed, {event.function} checks the arguments"
     within = list(trace.children(event.seq))
@@ -35,7 +35,7 @@ _METHODS = {
     "set_output_strided": "the kernel needs exactly these strides",
     "set_output_contiguous": "the kernel needs contiguous memory",
 }
-"""What the method says by which a meta function declares its output."""
+"""Maps each method that declares an output to what it says of the strides."""
 
 
 def _requested(event: ev.OutputAllocated) -> Statement:

@@ -1,4 +1,4 @@
-"""What happens to tensors."""
+"""The kinds of events about tensors."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ TENSOR_KINDS = (
         known=Known(
             "observed",
             "the tensor is read when a call first has it, or returns it",
-            {"how": ("derived", "from that nobody met it before")},
+            {"how": ("derived", "the recorder meets it for the first time")},
         ),
         panes=("tensors", "source"),
     )
@@ -227,7 +227,7 @@ TENSOR_KINDS = (
         label=_view_label,
         why=view_sentences.why_made,
         rule=Rule("The base of a view is never itself a view.", "torch::autograd::as_view", VARIABLE_TYPE),
-        known=unseen("that a tensor is a view is told by its storage, which it shares"),
+        known=unseen("a view shows only in the storage that it shares"),
         panes=("tensors", "source"),
     )
     | Kind(
@@ -304,7 +304,7 @@ TENSOR_KINDS = (
         label=_grad_set_label,
         why=_grad_set,
         rule=_grad_set_rule,
-        known=unseen("nobody tells that .grad is assigned"),
+        known=unseen("an assignment to .grad cannot be seen"),
         panes=("tensors", "source"),
     )
     | Kind(

@@ -73,7 +73,7 @@ def _calls(event: ev.TorchDispatchEntered) -> str:
 
 
 def _left(trace: Trace, event: ev.TorchDispatchLeft) -> Statement:
-    """What the handler returned."""
+    """Name the result of a handler, or say that it returned NotImplemented."""
     if event.not_implemented:
         return Statement(
             "handler returns NotImplemented", f"{event.handler} returns NotImplemented: the next handler is called."

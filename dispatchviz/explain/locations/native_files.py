@@ -1,4 +1,5 @@
-"""In which of PyTorch's source files a function is that is registered elsewhere, or not at all.
+"""PyTorch's source files of functions that are registered elsewhere or not at all, and the calls in meta and impl
+functions.
 
 ``native_files.txt`` is read off PyTorch's own library (``truth/recorders/native_files.py``): the meta functions, and
 the impl functions of the CPU. CUDA's are in no library for the CPU; what is known of them stands here.
@@ -82,3 +83,18 @@ def structured_file(function: str) -> str:
 def kernel_file(kernel: str, registered: str) -> str:
     """Of a kernel: generated ones, and most of those written by hand, are in the file that registers them."""
     return FALLBACKS.get(kernel, registered)
+
+
+_CALLS_FILE = Path(__file__).parent / "native_calls.txt"
+
+
+@cache
+def _calls() -> dict[str, tuple[str, ...]]:
+    lines = _CALLS_FILE.read_text(encoding="utf-8").splitlines()
+    return {name: tuple(called.split()) for name, _, called in (line.partition(": ") for line in lines)}
+
+
+def native_calls(function: str) -> tuple[str, ...]:
+    """``build_borrowing_binary_op`` of ``structured_add_Tensor::meta``, ``add_stub`` of
+    ``structured_ufunc_add_CPU::impl``; none if it calls none, or has no code for the CPU."""
+    return _calls().get(function, ())

@@ -1,4 +1,4 @@
-"""A drawing as a picture: files by suffix, and what a notebook shows."""
+"""A drawing as a picture: files by suffix, and the picture in a notebook."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dispatchviz.core.record.file_replacement import write_whole
 from dispatchviz.outputs.picture.dot import Drawing
-from dispatchviz.outputs.picture.picture_file import check_theme, suffix_of, write_picture
 from dispatchviz.outputs.picture.picture_options import Theme
 from dispatchviz.outputs.picture.png import png
-from dispatchviz.outputs.picture.svg import pdf, svg
+from dispatchviz.outputs.picture.svg import RenderError, pdf, svg
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +54,33 @@ class DrawnPicture:
         """Writes the file, by the suffix of its name; gives the note. RenderError if that cannot be done."""
         write_picture(path, self.data(suffix_of(path), theme))
         return self.note
+
+
+SUFFIXES = (".dot", ".svg", ".png", ".pdf")
+"""Of the files that can be written."""
+
+
+def suffix_of(path: str | Path) -> str:
+    """One of ``SUFFIXES``. RenderError for a file with another."""
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise RenderError(f"cannot write {target.name}: the suffix must be one of {', '.join(SUFFIXES)}")
+    return suffix
+
+
+def check_theme(suffix: str, theme: Theme) -> None:
+    """Raises RenderError for a theme that pictures of a form do not have."""
+    if theme == "auto" and suffix != ".svg":
+        raise RenderError(f"the theme auto is for .svg, which a browser draws: a {suffix} is light or dark")
+    if theme == "dark" and suffix not in (".svg", ".png"):
+        raise RenderError(f"the theme dark is for .svg and .png: a {suffix} is light")
+
+
+def write_picture(path: str | Path, data: bytes) -> None:
+    """Writes the file. RenderError if that cannot be done."""
+    target = Path(path)
+    try:
+        write_whole(target, data)
+    except OSError as error:
+        raise RenderError(f"cannot write {target}: {error.strerror}") from None

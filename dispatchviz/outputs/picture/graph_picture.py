@@ -19,7 +19,7 @@ from dispatchviz.foundation.english import listed
 from dispatchviz.foundation.garbage_collection import collector_waits
 from dispatchviz.foundation.shown_text import shown
 from dispatchviz.outputs.picture.dot import Drawing, drawing, legend
-from dispatchviz.outputs.picture.picture_file import check_theme, suffix_of, write_picture
+from dispatchviz.outputs.picture.drawn_picture import check_theme, suffix_of, write_picture
 from dispatchviz.outputs.picture.picture_options import USUAL, Detail, Options, Theme
 from dispatchviz.outputs.picture.png import png
 from dispatchviz.outputs.picture.svg import RenderError, check_size, pdf, svg
@@ -59,7 +59,7 @@ class BackwardGraph(explain.BackwardGraph):
         theme: Theme = "light",
         since: int | None = None,
     ) -> str:
-        """The picture; all else as in ``render``."""
+        """The picture; its arguments are those of the method ``render``."""
         return picture(self, ".svg", folded, tuple(expand), Options(detail, cluster, theme, since)).data.decode()
 
     def __repr__(self) -> str:

@@ -25,10 +25,10 @@ from dispatchviz.explain.trace_index.recorded_engine import engine_text
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.terminal_output import print_paged, print_painted
 from dispatchviz.outputs.log.printed_log import is_paged, print_log
-from dispatchviz.views.bars.why_bar import known_lines, message_lines, rule_lines
 from dispatchviz.views.details.thing_rows import question_rows
 from dispatchviz.views.panes.calls_pane import listed_rows, whole_rows
 from dispatchviz.views.panes.pane_list import PANES, rows_of
+from dispatchviz.views.screen_bars import known_lines, message_lines, rule_lines
 from dispatchviz.views.session import Session
 from dispatchviz.views.text.console import STYLES, painted, shows_colours
 from dispatchviz.views.text.line_fitting import cut_row, wrap

@@ -105,12 +105,13 @@ from dispatchviz.torch._C.introspection import (
 )
 from dispatchviz.torch._C.introspection import _dispatch_pystub as _dispatch_pystub
 from dispatchviz.torch._C.introspection import _functionality_to_backend_keys as _functionality_to_backend_keys
+from dispatchviz.torch._C.introspection import _get_autograd_fallback_mode as _get_autograd_fallback_mode
+from dispatchviz.torch._C.introspection import _log_api_usage_once as _log_api_usage_once
 from dispatchviz.torch._C.introspection import _parse_dispatch_key as _parse_dispatch_key
+from dispatchviz.torch._C.introspection import _set_autograd_fallback_mode as _set_autograd_fallback_mode
+from dispatchviz.torch._C.introspection import _set_conj as _set_conj
+from dispatchviz.torch._C.introspection import _set_neg as _set_neg
 from dispatchviz.torch._C.introspection import _to_functionality_key as _to_functionality_key
-from dispatchviz.torch._C.math_bits import _get_autograd_fallback_mode as _get_autograd_fallback_mode
-from dispatchviz.torch._C.math_bits import _set_autograd_fallback_mode as _set_autograd_fallback_mode
-from dispatchviz.torch._C.math_bits import _set_conj as _set_conj
-from dispatchviz.torch._C.math_bits import _set_neg as _set_neg
 from dispatchviz.torch._C.operator_handle import _dispatch_call_boxed as _dispatch_call_boxed
 from dispatchviz.torch._C.operator_handle import _dispatch_find_schema_or_throw as _dispatch_find_schema_or_throw
 from dispatchviz.torch._C.operator_handle import (
@@ -120,7 +121,6 @@ from dispatchviz.torch._C.operator_handle import (
     _dispatch_set_report_error_callback as _dispatch_set_report_error_callback,
 )
 from dispatchviz.torch._C.operator_handle import _SafeKernelFunction as _SafeKernelFunction
-from dispatchviz.torch._C.usage_log import _log_api_usage_once as _log_api_usage_once
 from dispatchviz.torch.amp.autocast_mode import is_autocast_available as _is_autocast_available  # noqa: F401
 from dispatchviz.torch.autocast_functions import is_any_autocast_enabled as _is_any_autocast_enabled  # noqa: F401
 from dispatchviz.torch.function_schema import FunctionSchema as FunctionSchema

@@ -11,8 +11,12 @@ from dispatchviz.core.layers.functorch.ad_interpreters import (
     prev_grad_mode,
     unwrap_for_grad,
 )
-from dispatchviz.core.layers.functorch.batch_dim import add_batch_dim, remove_batch_dim
-from dispatchviz.core.layers.functorch.batched_tensor import maybe_get_batched_impl, unwrap_at_level
+from dispatchviz.core.layers.functorch.batched_tensor import (
+    add_batch_dim,
+    maybe_get_batched_impl,
+    remove_batch_dim,
+    unwrap_at_level,
+)
 from dispatchviz.core.layers.functorch.dynamic_layer import init_and_push, layers, pop_and_delete
 from dispatchviz.core.layers.functorch.interpreter import VmapInterpreter
 from dispatchviz.core.layers.functorch.tensor_wrapper import maybe_get_tensor_wrapper

@@ -1,4 +1,4 @@
-"""``torch._C._dispatch_*``: questions about keys, operators, kernels and tables.
+"""``torch._C._dispatch_*``: questions about keys, operators, kernels and tables; the conj and neg bits, set by hand.
 
 Mirrors ``initDispatchBindings`` of ``torch/csrc/utils/python_dispatch.cpp``.
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dispatchviz.core.autograd.kernels import autograd_fallback
 from dispatchviz.core.bindings import pybind
 from dispatchviz.core.bindings.pybind import bound
 from dispatchviz.core.bindings.python_keys import DispatchKey, DispatchKeySet, python_key
@@ -25,6 +26,7 @@ from dispatchviz.core.keys.keys import (
 from dispatchviz.core.keys.keys import DispatchKey as K
 from dispatchviz.core.table import dump
 from dispatchviz.core.table.library import process
+from dispatchviz.core.tensor import conj_neg_bits
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
 from dispatchviz.torch._C.operator_handle import existing_op, find_op
@@ -227,3 +229,34 @@ def _dispatch_get_registrations_for_dispatch_key(dispatch_key: str) -> list[str]
 def _dispatch_print_registrations_for_dispatch_key(dispatch_key: str) -> None:
     for name in _dispatch_get_registrations_for_dispatch_key(dispatch_key):
         print(name)
+
+
+def _log_api_usage_once(event: str, /) -> None:
+    """Tells nobody, as a PyTorch in which no program has set a logger (``LogAPIUsageOnceFromPython`` in
+    ``torch/csrc/Module.cpp``). TypeError if it is no text."""
+    if not isinstance(event, str):
+        raise TypeError("bad argument type for built-in operation")
+
+
+@bound("_set_conj(arg0: torch.Tensor, arg1: bool) -> None")
+def _set_conj(tensor: Tensor, conj: bool) -> None:
+    """Changes the tensor's key set and nothing else."""
+    conj_neg_bits.set_conj(tensor, conj)
+
+
+@bound("_set_neg(arg0: torch.Tensor, arg1: bool) -> None")
+def _set_neg(tensor: Tensor, neg: bool) -> None:
+    """Changes the tensor's key set and nothing else."""
+    conj_neg_bits.set_neg(tensor, neg)
+
+
+@bound("_set_autograd_fallback_mode(arg0: str) -> None")
+def _set_autograd_fallback_mode(mode: str) -> None:
+    """``nothing`` or ``warn``. RuntimeError for ``error`` and for other strings."""
+    autograd_fallback.set_autograd_fallback_mode(mode)
+
+
+@bound("_get_autograd_fallback_mode() -> str")
+def _get_autograd_fallback_mode() -> str:
+    """``warn`` unless it was changed."""
+    return autograd_fallback.get_autograd_fallback_mode()

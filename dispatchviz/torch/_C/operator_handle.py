@@ -14,8 +14,7 @@ from dispatchviz.core.kernel.boxing import boxed_form
 from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.python_side.operator_arguments import stack_for
-from dispatchviz.core.schema.operator_name import OperatorName
-from dispatchviz.core.schema.schema_parser import parse_name
+from dispatchviz.core.schema.schema_parser import OperatorName, parse_name
 from dispatchviz.core.table.library import process
 from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.torch.operator_base import OperatorHandle as _DispatchOperatorHandle

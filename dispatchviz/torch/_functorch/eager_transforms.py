@@ -7,16 +7,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from dispatchviz.core.autograd.variables.requires_grad_flag import change_requires_grad
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.restoring_state import restores_state
 from dispatchviz.torch._C._functorch import (
     _grad_decrement_nesting,
     _grad_increment_nesting,
+    _unwrap_for_grad,
+    _wrap_for_grad,
     get_unwrapped,
     is_functorch_wrapped_tensor,
 )
 from dispatchviz.torch._functorch.argnums import ArgNums, slice_argnums
-from dispatchviz.torch._functorch.wrapping import create_differentiable, undo_create_differentiable, wrap_all_tensors
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.autograd.graph import disable_saved_tensors_hooks
 from dispatchviz.torch.grad_modes import enable_grad
@@ -216,3 +218,26 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
         return tensor
     value = get_unwrapped(tensor)
     return debug_unwrap(value) if recurse else value
+
+
+def wrap_all_tensors(tree: Any, level: int) -> Any:
+    """Every tensor as one of that level."""
+    return tree_map(lambda value: _wrap_for_grad(value, level) if isinstance(value, Tensor) else value, tree)
+
+
+def create_differentiable(value: Any) -> Any:
+    """``requires_grad_()``, which the user may not call there. ValueError for what is no tensor."""
+    if not isinstance(value, Tensor):
+        raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
+    return change_requires_grad(value)
+
+
+def undo_create_differentiable(tree: Any, level: int) -> Any:
+    """Every tensor unwrapped to the level below. RuntimeError for what is no tensor."""
+
+    def unwrapped(value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
+        return _unwrap_for_grad(value, level)
+
+    return tree_map(unwrapped, tree)

@@ -9,8 +9,11 @@ from typing import Any
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._C._functorch import _jvp_decrement_nesting, _jvp_increment_nesting
 from dispatchviz.torch._functorch.argnums import ArgNums, replace_args, slice_argnums
-from dispatchviz.torch._functorch.eager_transforms import assert_non_empty_tensor_output
-from dispatchviz.torch._functorch.wrapping import undo_create_differentiable, wrap_all_tensors
+from dispatchviz.torch._functorch.eager_transforms import (
+    assert_non_empty_tensor_output,
+    undo_create_differentiable,
+    wrap_all_tensors,
+)
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.autograd import forward_ad as fwAD
 from dispatchviz.torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten

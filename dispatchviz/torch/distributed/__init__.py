@@ -7,10 +7,20 @@ NB: none can be made here, so ``init_process_group`` refuses; what needs one fai
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, NoReturn
 
-from dispatchviz.torch.distributed.no_process_group import needs_a_group
+
+def needs_a_group(name: str) -> Callable[..., NoReturn]:
+    """A function that fails as it does where no process group was made."""
+
+    def function(*args: Any, **kwargs: Any) -> NoReturn:
+        raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = "ValueError: there is no process group."
+    return function
 
 
 def is_available() -> bool:

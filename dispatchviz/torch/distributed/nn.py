@@ -3,7 +3,7 @@ process group."""
 
 from __future__ import annotations
 
-from dispatchviz.torch.distributed.no_process_group import needs_a_group
+from dispatchviz.torch.distributed import needs_a_group
 
 globals().update(
     {

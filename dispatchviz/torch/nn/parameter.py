@@ -161,3 +161,11 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 def is_lazy(param: Any) -> bool:
     """Whether a parameter or buffer is uninitialized."""
     return isinstance(param, UninitializedTensorMixin)
+
+
+def new_parameter(module: Any, name: str, size: Any, device: Any, dtype: Any, wanted: bool = True) -> None:
+    """An uninitialised Parameter as an attribute, or None in its place."""
+    if wanted:
+        setattr(module, name, torch.nn.Parameter(torch.empty(size, device=device, dtype=dtype)))
+    else:
+        module.register_parameter(name, None)

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from dispatchviz.explain.calls.key_set_stages import stages_at
 from dispatchviz.explain.outline.levels import LEVELS
-from dispatchviz.tui.commands.guiding import along
 from dispatchviz.tui.commands.move_notes import jumped, no_stop, went_nowhere
-from dispatchviz.tui.commands.predicting import question_on_the_way
+from dispatchviz.tui.commands.predicting import along, question_on_the_way
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.cursor_state import next_stop
 from dispatchviz.views.layout.pane_layout import KEYS

@@ -1,14 +1,21 @@
-"""Asking before showing: switched on and off, a move that stops at a question, an answer that leads to the step."""
+"""Asking before showing: a move stops at a question, an answer leads to the step; and a lesson from place to
+place."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import key_of
+from dispatchviz.views.lesson_rows import BACK
 from dispatchviz.views.predictions.question_rows import verdict
 from dispatchviz.views.replies import NO_MORE
 from dispatchviz.views.session import Session, Update
 from dispatchviz.views.text.styled_line import Line, line
+
+if TYPE_CHECKING:
+    from dispatchviz.lessons.guide import Guide
 
 
 def started(session: Session) -> Update:
@@ -71,3 +78,22 @@ def masked(session: Session, cursor: Cursor) -> Cursor:
 
 def _with(note: Line, problem: str) -> Line:
     return line(*note.spans, (f"  ({problem})" if problem else "", "warning"))
+
+
+def along(session: Session, guide: Guide, forward: bool) -> Update:
+    """To the next place of the lesson, or back to the one before; a question there is asked first."""
+
+    before, place = session.cursor, guide.moved(forward)
+    if place is None:
+        return Update(before.goto(guide.place.step), _end(session, guide) if forward else None)
+    after = before.goto(place.step)
+    return question_on_the_way(session, before, after) or Update(after)
+
+
+def _end(session: Session, guide: Guide) -> Line:
+    """What is said behind the last place."""
+    score = session.asking.score(session.trace)
+    answers = f" Your answers: {score}." if score else ""
+    after = f" Next: dispatchviz lesson {guide.after}." if guide.after else ""
+    back = key_of(BACK).first
+    return line((f" That was the lesson.{answers}", "good"), after, (f"  {back} goes back through it", "dim"))

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from dispatchviz.tui.comparison import comparison_rows
-from dispatchviz.tui.comparison.comparison_keymap import COMPARISON_KEYMAP
-from dispatchviz.tui.comparison.comparison_state import Compared
+from dispatchviz.tui.comparison.comparison_state import COMPARISON_KEYMAP, Compared
 from dispatchviz.tui.comparison.two_runs import Side
 from dispatchviz.tui.home.text_screen import Text
 

@@ -15,9 +15,8 @@ from dispatchviz.tui.comparison.comparison_actions import (
     how_to_quit,
     open_step,
 )
-from dispatchviz.tui.comparison.comparison_keymap import COMPARISON_KEYMAP
 from dispatchviz.tui.comparison.comparison_screen import ComparisonScreen, Pointed
-from dispatchviz.tui.comparison.comparison_state import Compared, opened
+from dispatchviz.tui.comparison.comparison_state import COMPARISON_KEYMAP, Compared, opened
 from dispatchviz.tui.comparison.two_runs import TwoRuns
 from dispatchviz.tui.home.text_screen import TextScreen
 from dispatchviz.tui.terminal.terminal_app import TerminalApp, run_to_its_end

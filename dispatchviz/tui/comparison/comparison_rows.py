@@ -18,8 +18,7 @@ from dispatchviz.explain.outline.facts import facts
 from dispatchviz.explain.outline.row_texts import event_texts
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
 from dispatchviz.foundation.english import capital, counted
-from dispatchviz.tui.comparison.comparison_keymap import COMPARISON_GROUPS, COMPARISON_KEYMAP
-from dispatchviz.tui.comparison.comparison_state import Compared, Row, Several
+from dispatchviz.tui.comparison.comparison_state import COMPARISON_GROUPS, COMPARISON_KEYMAP, Compared, Row, Several
 from dispatchviz.views import keymap
 from dispatchviz.views.cards.diff_text import diff_lines
 from dispatchviz.views.layout.pane_layout import SMALLEST, Box

@@ -14,9 +14,9 @@ from dispatchviz.explain.predictions.prediction import Choice, Prediction
 from dispatchviz.tui.commands.predicting import answered, stopped
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.rows_view import RowsView
-from dispatchviz.views.bars.header_bar import header_rows
 from dispatchviz.views.keymap import key_of
 from dispatchviz.views.predictions.question_rows import question_height, question_rows
+from dispatchviz.views.screen_bars import header_rows
 from dispatchviz.views.session import Session, Update
 from dispatchviz.views.text.styled_line import Line, line
 

@@ -12,8 +12,8 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import rule, why_here
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.text_view import TextView
-from dispatchviz.views.bars.why_bar import message_lines, rule_lines
 from dispatchviz.views.panes.key_set_pane import raw_rows
+from dispatchviz.views.screen_bars import message_lines, rule_lines
 from dispatchviz.views.session import Update
 from dispatchviz.views.text.styled_line import Line, line
 

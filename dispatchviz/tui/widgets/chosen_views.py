@@ -1,4 +1,5 @@
-"""Panes that show one of several views: a sub-step of the key-set card, the short or the whole call stack."""
+"""Panes that show one of several views: a sub-step of the key-set card, the short or the whole call stack, sections
+of the engine."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dispatchviz.explain.calls.kernel_frames import STUBS
 from dispatchviz.explain.codegen.class_tree import class_branches
 from dispatchviz.explain.codegen.structured_classes import DEFAULT, HELPERS, OUTPUTS, PROXY, Family, Wrapper
-from dispatchviz.explain.locations.native_calls import native_calls
+from dispatchviz.explain.locations.native_files import native_calls
 from dispatchviz.foundation.english import listed
 from dispatchviz.views.text.console import Console
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.views.bars.header_bar import engine_spans
 from dispatchviz.views.layout.pane_layout import STACKED_BELOW, STEPS, Box
+from dispatchviz.views.screen_bars import engine_spans
 from dispatchviz.views.text.line_fitting import fit, path_end
 from dispatchviz.views.text.styled_line import Line, line
 

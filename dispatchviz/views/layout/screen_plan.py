@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 
 from dispatchviz.core.record.events import SourceLine
 from dispatchviz.explain.predictions.prediction import Prediction
-from dispatchviz.views.bars.footer_bar import footer_row
-from dispatchviz.views.bars.header_bar import header_rows, position
-from dispatchviz.views.bars.why_bar import first_notes, needed_rows, why_rows
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import QUITS, Leaving
 from dispatchviz.views.layout.needed_panes import Shown, chosen, order
@@ -25,6 +22,7 @@ from dispatchviz.views.layout.presenter_plan import (
 from dispatchviz.views.lesson_rows import Said
 from dispatchviz.views.panes.nothing_said import nothing
 from dispatchviz.views.predictions.question_rows import question_frame, question_note
+from dispatchviz.views.screen_bars import first_notes, footer_row, header_rows, needed_rows, position, why_rows
 from dispatchviz.views.text.line_fitting import wrap
 from dispatchviz.views.text.styled_line import Line, line
 

@@ -19,8 +19,7 @@ from dispatchviz.explain.calls.structured_call import (
 from dispatchviz.explain.codegen.class_tree import class_branches
 from dispatchviz.explain.codegen.structured_classes import OUTPUTS, Family, StructuredClass
 from dispatchviz.explain.kinds.all_kinds import unseen
-from dispatchviz.explain.locations.native_calls import native_calls
-from dispatchviz.explain.locations.native_files import structured_file
+from dispatchviz.explain.locations.native_files import native_calls, structured_file
 from dispatchviz.explain.things.thing import TensorThing
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen

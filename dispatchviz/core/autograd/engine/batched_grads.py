@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dispatchviz.core.layers.functorch.batch_dim import add_batch_dim, remove_batch_dim
+from dispatchviz.core.layers.functorch.batched_tensor import add_batch_dim, remove_batch_dim
 from dispatchviz.core.layers.functorch.dynamic_layer import init_and_push, pop_and_delete
 from dispatchviz.core.layers.functorch.interpreter import VmapInterpreter
 from dispatchviz.core.tensor.tensor import Tensor

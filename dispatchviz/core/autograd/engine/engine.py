@@ -11,7 +11,7 @@ loop of the thread that called it; its Nodes are deeper and come first. ``thread
 too deep.
 Rule 2: at every Node the key sets and modes of the thread that called ``backward`` are in force, and grad mode is
 ``create_graph``, whatever a hook has left behind.
-Rule 3: gradients are in lists, and in no variable while a Node runs: see ``gradient_ownership.py``.
+Rule 3: gradients are in lists, and in no variable while a Node runs: see ``accumulate_grad.py``.
 Rule 4: every thread that calls backward has a queue and runs its own graph tasks; threads meet at Nodes alone, whose
 rules are in ``node.py``.
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
-from dispatchviz.core.autograd.engine.gradient_ownership import holds_only_reference_to_memory
 from dispatchviz.core.autograd.engine.graph_task import Buffer
+from dispatchviz.core.autograd.graph.accumulate_grad import holds_only_reference_to_memory
 from dispatchviz.core.autograd.graph.node import Node
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.seam import recorder

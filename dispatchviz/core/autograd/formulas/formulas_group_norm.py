@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from dispatchviz.core.autograd.formulas.formulas_reductions import var_backward
 from dispatchviz.core.autograd.formulas.functions_manual import mean_backward
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.argument_checks import call_of_node
 from dispatchviz.core.native.iterator.memory_formats import in_format, suggested
-from dispatchviz.core.native.iterator.undefined_tensor import call_of_node
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 from dispatchviz.core.thread.thread_state import thread
 

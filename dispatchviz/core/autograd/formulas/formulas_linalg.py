@@ -16,6 +16,7 @@ from dispatchviz.core.autograd.variables.variable import requires_grad
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.indexing.tensor_indexing import bool_as_tensor
 from dispatchviz.core.native.linalg.matrix_checks import is_vector_rhs
+from dispatchviz.core.native.linalg.matrix_exp import block
 from dispatchviz.core.tensor.dtype import real_type
 from dispatchviz.core.tensor.tensor import Tensor, numel
 from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
@@ -296,3 +297,25 @@ def triangular_solve_jvp(
     """The solution for B_t - A_t X."""
     right = sub(B_t, matmul(A_t, X))
     return ops.triangular_solve.call(right, A, upper, transpose, unitriangular)[0]
+
+
+def linalg_matrix_exp_differential(self: Tensor, grad: Tensor, adjoint: bool) -> Tensor:
+    """The upper right block of the exponential of [[A, grad], [0, A]]; A is self, or its adjoint for a gradient."""
+    A = conjugated(ops.transpose_int.call(self, -2, -1)) if adjoint else self
+    n = A._size[-1]
+    whole = _joined(A, grad) if any(map(is_tensor_subclass_like, (A, grad))) else _copied(A, grad)
+    return block(ops.linalg_matrix_exp.call(whole), 0, n, n)
+
+
+def _joined(A: Tensor, grad: Tensor) -> Tensor:
+    upper = ops.cat.call([A, grad], -1)
+    lower = ops.cat.call([ops.zeros_like.call(A, None, None, None, None, None), A], -1)
+    return ops.cat.call([upper, lower], -2)
+
+
+def _copied(A: Tensor, grad: Tensor) -> Tensor:
+    n = A._size[-1]
+    whole = ops.zeros.call((*A._size[:-2], 2 * n, 2 * n), grad._dtype, "strided", grad._device, None)
+    for row, column, part in ((0, 0, A), (n, n, A), (0, n, grad)):
+        ops.copy_.call(block(whole, row, column, n), part, False)
+    return whole

@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from dispatchviz.core.autograd.formulas.complex_gradients import conjugated
 from dispatchviz.core.autograd.formulas.functions_manual import unsqueeze_multiple
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.memory_formats import in_format
 from dispatchviz.core.native.iterator.scalar import Scalar
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.tensor.dtype import bfloat16, complex64, complex128, float16, float32, float64, real_type
 from dispatchviz.core.tensor.tensor import Size, Tensor
 from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
+from dispatchviz.core.thread.thread_state import thread
 
 # -- backward ----------------------------------------------------------------------------------------------------------
 
@@ -181,3 +183,12 @@ def _power_norm_jvp(self_p: Tensor, self_t: Tensor, order: float, norm: Tensor, 
     if order < 1:
         return ops.mul_Tensor.call(sumpow_t, ops.pow_Tensor_Scalar.call(norm, 1 - order))
     return _zero_at_zero(sumpow_t, norm, order)
+
+
+def weight_norm_interface_backward(
+    grad: Tensor, v: Tensor, g: Tensor, norms: Tensor, dim: int
+) -> tuple[Tensor, Tensor]:
+    """Gradients of v and g, by one kernel or by operators that have derivatives."""
+    one_kernel, operators = ops._weight_norm_interface_backward, ops._weight_norm_differentiable_backward
+    function = operators if thread.state.grad_mode else one_kernel
+    return function.call(in_format(grad), v, g, norms, dim)

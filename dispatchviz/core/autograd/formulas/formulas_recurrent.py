@@ -7,7 +7,7 @@ from typing import Any
 
 from dispatchviz.core.autograd.formulas.formulas_activation import number_minus
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator.undefined_tensor import call_of_node
+from dispatchviz.core.native.iterator.argument_checks import call_of_node
 from dispatchviz.core.native.rnn.rnn_mkldnn import gradient_or_zeros
 from dispatchviz.core.tensor.tensor import Size, Tensor
 from dispatchviz.core.thread.thread_state import thread

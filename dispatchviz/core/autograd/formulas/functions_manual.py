@@ -18,9 +18,9 @@ from dispatchviz.core.autograd.formulas.complex_gradients import handle_r_to_c a
 from dispatchviz.core.autograd.formulas.sum_to_size import sum_to as sum_to
 from dispatchviz.core.autograd.graph.copy_nodes import Geometry
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.argument_checks import call_of_node as call_of_node
 from dispatchviz.core.native.iterator.memory_formats import in_format as in_format
 from dispatchviz.core.native.iterator.scalar import Scalar
-from dispatchviz.core.native.iterator.undefined_tensor import call_of_node as call_of_node
 from dispatchviz.core.native.iterator.wrap_dim import dim_mask, wrap_dim
 from dispatchviz.core.tensor.dtype import DType, int64
 from dispatchviz.core.tensor.tensor import Size, Tensor, TensorOptions

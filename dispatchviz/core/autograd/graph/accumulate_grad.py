@@ -13,9 +13,9 @@ others where that is not enforced (``enforce_grad_layout_policy``).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any, cast
 
-from dispatchviz.core.autograd.engine.gradient_ownership import reference_count
 from dispatchviz.core.autograd.graph.node import MAX_SEQUENCE_NR, Gradients, Node
 from dispatchviz.core.autograd.hooks.hooks import TensorPreHook, run_post_accumulate_hooks
 from dispatchviz.core.autograd.variables import variable as autograd
@@ -145,3 +145,13 @@ def _clone_obey_contract(leaf: Tensor, grads: list[Tensor]) -> Tensor:
         return ops.clone.call(grad, "contiguous_format")
     fresh = ops.new_empty_strided.call(grad, leaf._size, leaf._stride, grad._dtype, "strided", leaf._device, None)
     return ops.copy_.call(fresh, grad, False)
+
+
+def reference_count(tensors: list[Any], index: int) -> int:
+    """How many references to ``tensors[index]`` exist, the list's own included."""
+    return getrefcount(tensors[index]) - 1
+
+
+def holds_only_reference_to_memory(tensors: list[Any], index: int) -> bool:
+    """The list is the only holder of the tensor, and the tensor the only holder of its storage."""
+    return getrefcount(tensors[index]) == 2 and getrefcount(tensors[index]._storage) == 2

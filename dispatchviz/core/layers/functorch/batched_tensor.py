@@ -14,8 +14,11 @@ from typing import cast
 
 from msgspec import Struct
 
+from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.keys.key_set import AUTOCAST_KEY, AUTOGRAD_KEY, functorch_batched_ks, highest_backend, raw
 from dispatchviz.core.keys.keys import DispatchKey as K
+from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
+from dispatchviz.core.native.views.permute import movedim_order
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
 from dispatchviz.core.thread.thread_state import thread
@@ -96,3 +99,23 @@ def refresh_metadata(tensor: Tensor, bdim: int | None = None) -> None:
         impl.bdim = bdim
     tensor._size, tensor._stride = _without(impl.value._size, impl.bdim), _without(impl.value._stride, impl.bdim)
     tensor._offset = impl.value._offset
+
+
+def add_batch_dim(self: Tensor, batch_dim: int, level: int) -> Tensor:
+    """Hides a dimension."""
+    return make_batched(self, wrap_dim(batch_dim, len(self._size)), level)
+
+
+def remove_batch_dim(self: Tensor, level: int, batch_size: int, out_dim: int) -> Tensor:
+    """Shows the hidden dimension at ``out_dim``; a tensor that has none is expanded by it.
+
+    IndexError if the tensor has no such place.
+    """
+    impl = maybe_get_batched_impl(self)
+    if impl is None or impl.level < level:
+        axis = wrap_dim(out_dim, len(self._size) + 1)
+        return ops.expand.call(self, (*self._size[:axis], batch_size, *self._size[axis:]), False)
+    assert impl.level == level
+    rank = len(impl.value._size)
+    source, target = wrap_dim(impl.bdim, rank), wrap_dim(out_dim, rank)
+    return impl.value if source == target else ops.permute.call(impl.value, movedim_order(rank, [source], [target]))

@@ -13,7 +13,7 @@ from typing import Any
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.factories.empty_full import full_dtype
-from dispatchviz.core.native.iterator.same_device import check_same_device
+from dispatchviz.core.native.iterator.argument_checks import check_same_device
 from dispatchviz.core.native.iterator.scalar import Scalar
 from dispatchviz.core.native.iterator.tensor_iterator import new_output, result_type
 from dispatchviz.core.tensor.dtype import DType, bool_, default_dtype

@@ -19,8 +19,8 @@ from dispatchviz.core.native.arithmetic.where import where_self_out
 from dispatchviz.core.native.convolution.conv_params import check_kernel, params_of
 from dispatchviz.core.native.convolution.convolution import convolved_size
 from dispatchviz.core.native.factories.arange import arange_count
+from dispatchviz.core.native.iterator.argument_checks import check_same_device
 from dispatchviz.core.native.iterator.memory_formats import CONTIGUOUS, of_either
-from dispatchviz.core.native.iterator.same_device import check_same_device
 from dispatchviz.core.native.iterator.scalar import Scalar
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, new_output
 from dispatchviz.core.native.iterator.wrap_dim import reduced_mask, wrap_dim

@@ -23,8 +23,8 @@ from dispatchviz.core.native.convolution.slow_conv_backward import (
     dilated_backward,
     transposed_backward,
 )
+from dispatchviz.core.native.iterator.argument_checks import call_with_undefined
 from dispatchviz.core.native.iterator.memory_formats import in_format
-from dispatchviz.core.native.iterator.undefined_tensor import call_with_undefined
 from dispatchviz.core.tensor.tensor import Size, Tensor
 
 Mask = tuple[bool, ...]

@@ -22,8 +22,8 @@ from dispatchviz.core.native.convolution.conv_params import (
     params_of,
     select_backend,
 )
+from dispatchviz.core.native.iterator.argument_checks import call_maybe_undefined
 from dispatchviz.core.native.iterator.memory_formats import in_format, suggested
-from dispatchviz.core.native.iterator.undefined_tensor import call_maybe_undefined
 from dispatchviz.core.tensor.dtype import type_meta_name
 from dispatchviz.core.tensor.tensor import Size, Tensor
 from dispatchviz.core.thread import warning

@@ -26,9 +26,9 @@ from dispatchviz.core.native.embedding.embedding_bag_checks import (
     unnamed,
 )
 from dispatchviz.core.native.indexing.ufunc_at import add_at, ufunc_at
+from dispatchviz.core.native.iterator.argument_checks import call_maybe_undefined
 from dispatchviz.core.native.iterator.memory_formats import in_format
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, store
-from dispatchviz.core.native.iterator.undefined_tensor import call_maybe_undefined
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.native.memory.to_dtype import type_as
 from dispatchviz.core.tensor.dtype import float64

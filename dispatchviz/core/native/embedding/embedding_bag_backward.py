@@ -11,10 +11,15 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.embedding.embedding_bag import make_offset2bag
 from dispatchviz.core.native.embedding.embedding_bag_checks import MAX, MEAN, SUM, check_index_dtypes, promoted
 from dispatchviz.core.native.indexing.ufunc_at import add_at
-from dispatchviz.core.native.iterator.argument_checks import TensorArg, check_contiguous, check_dim, check_scalar_types
+from dispatchviz.core.native.iterator.argument_checks import (
+    TensorArg,
+    call_maybe_undefined,
+    check_contiguous,
+    check_dim,
+    check_scalar_types,
+)
 from dispatchviz.core.native.iterator.memory_formats import in_format
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated
-from dispatchviz.core.native.iterator.undefined_tensor import call_maybe_undefined
 from dispatchviz.core.tensor.dtype import bfloat16, float16, float32, float64, int32, int64
 from dispatchviz.core.tensor.tensor import Tensor, numel
 from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dispatchviz.core.autograd.variables.legacy_type import type_string
+from dispatchviz.core.call import dispatcher
+from dispatchviz.core.call.aten import keys_of
+from dispatchviz.core.keys.key_set import raw
+from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Tensor
 
@@ -88,3 +92,32 @@ def check_same_size(where: str, one: TensorArg, other: TensorArg) -> None:
             f"Expected tensor for {one} to have same size as tensor for {other}; but {sizes[0]} does not equal "
             f"{sizes[1]}",
         )
+
+
+def check_same_device(*tensors: Tensor) -> None:
+    """RuntimeError for the first tensor on another device than those before it; numbers on the CPU go with all."""
+    devices = [each._device for each in tensors if each._size or each._device.type != "cpu"]
+    for device in devices:
+        if device is not devices[0]:
+            raise RuntimeError(f"Tensor on device {device} is not on the expected device {devices[0]}!")
+
+
+UNDEFINED_TENSOR_KEYS = raw(DispatchKey.AutogradOther)
+
+
+def call_with_undefined(operator: Any, *args: Any) -> Any:
+    """``operator.call(*args)`` in which some None is an undefined tensor."""
+    keys = keys_of([arg for arg in args if isinstance(arg, Tensor)]) | UNDEFINED_TENSOR_KEYS
+    kernel, ks = dispatcher.call(operator.entry, keys)
+    return kernel(ks, *args)
+
+
+def call_maybe_undefined(operator: Any, tensor: Tensor | None, *args: Any) -> Any:
+    """A call with all arguments; ``tensor`` is the one of them that may be an undefined tensor."""
+    return operator.call(*args) if tensor is not None else call_with_undefined(operator, *args)
+
+
+def call_of_node(operator: Any, *args: Any) -> Any:
+    """A call in a formula: what a Node holds for a missing tensor, and a missing gradient, are undefined tensors."""
+    missing = any(args[position] is None for _, position in operator.entry.tensor_parameters)
+    return call_with_undefined(operator, *args) if missing else operator.call(*args)

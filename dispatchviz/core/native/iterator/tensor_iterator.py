@@ -22,12 +22,12 @@ from dispatchviz.core.call.structured import Structured, check_no_internal_overl
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.argument_checks import check_same_device
 from dispatchviz.core.native.iterator.memory_overlap import (
     check_no_partial_overlap,
     element_by_element,
     reads_what_it_writes,
 )
-from dispatchviz.core.native.iterator.same_device import check_same_device
 from dispatchviz.core.native.iterator.scalar import Scalar, wrapped_scalar_tensor
 from dispatchviz.core.native.iterator.strides import Geometry, dense_strides_like, is_channels_last, result_geometry
 from dispatchviz.core.tensor.dtype import REDUCED, DType, bool_, can_cast, default_dtype, float32, result_type_of

@@ -12,7 +12,7 @@ from typing import Any
 from dispatchviz.core.call.structured import Structured
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator.same_device import check_same_device
+from dispatchviz.core.native.iterator.argument_checks import check_same_device
 from dispatchviz.core.native.iterator.scalar import Scalar, convert
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, converted, not_implemented, quiet, store
 from dispatchviz.core.tensor.conj_neg_bits import resolved

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator.undefined_tensor import call_maybe_undefined
+from dispatchviz.core.native.iterator.argument_checks import call_maybe_undefined
 from dispatchviz.core.native.losses.mse_nll_loss import MEAN, NONE, SUM
 from dispatchviz.core.tensor.tensor import Tensor, numel
 

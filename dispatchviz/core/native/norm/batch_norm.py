@@ -7,9 +7,9 @@ NB: in PyTorch, a GPU leaves most of these to cuDNN's operators; here the native
 from __future__ import annotations
 
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.argument_checks import call_of_node
 from dispatchviz.core.native.iterator.memory_formats import in_format
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated
-from dispatchviz.core.native.iterator.undefined_tensor import call_of_node
 from dispatchviz.core.tensor.dtype import float32, float64, uint8
 from dispatchviz.core.tensor.tensor import Tensor, numel
 

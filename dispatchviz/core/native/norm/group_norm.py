@@ -9,9 +9,9 @@ from dispatchviz.core.call.structured import IMPROVABLE
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.embedding.linear_embedding import check_last_dimensions, check_layer_norm_inputs
+from dispatchviz.core.native.iterator.argument_checks import call_of_node
 from dispatchviz.core.native.iterator.memory_formats import CONTIGUOUS, in_format, suggested
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, not_implemented, quiet
-from dispatchviz.core.native.iterator.undefined_tensor import call_of_node
 from dispatchviz.core.native.norm.batch_norm_kernels import empty_on_device_of
 from dispatchviz.core.native.norm.mixed_data_type import check_accessible, param_scalar_type
 from dispatchviz.core.tensor.dtype import REDUCED, float32

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator.undefined_tensor import call_with_undefined
+from dispatchviz.core.native.iterator.argument_checks import call_with_undefined
 from dispatchviz.core.tensor.tensor import Tensor
 
 

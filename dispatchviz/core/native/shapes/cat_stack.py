@@ -7,10 +7,10 @@ from itertools import accumulate, islice
 
 from dispatchviz.core.call.structured import Structured, resize_output
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.argument_checks import check_same_device
 from dispatchviz.core.native.iterator.infer_size import compute_stride
 from dispatchviz.core.native.iterator.memory_formats import CONTIGUOUS, is_in_format, strides_in, suggested
 from dispatchviz.core.native.iterator.memory_overlap import check_no_overlap
-from dispatchviz.core.native.iterator.same_device import check_same_device
 from dispatchviz.core.native.iterator.tensor_iterator import converted, result_type
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.tensor.dtype import can_cast

@@ -17,8 +17,7 @@ from dispatchviz.core.native.iterator.memory_overlap import check_no_overlap
 from dispatchviz.core.native.iterator.tensor_iterator import not_implemented, store
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.native.reductions.min_max import check_not_empty
-from dispatchviz.core.native.sorting.argsort_arrays import stable_argsort
-from dispatchviz.core.native.sorting.quickselect import index_of_rank
+from dispatchviz.core.native.sorting.quickselect import index_of_rank, stable_argsort
 from dispatchviz.core.native.sorting.sort_topk import ranks_of
 from dispatchviz.core.native.sorting.std_sort import sorted_indices, standard_nth_element
 from dispatchviz.core.tensor.dtype import Category, DType, bool_, int64

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.native.sorting.argsort_arrays import stable_argsort
+import numpy
+
+from dispatchviz.core.tensor.dtype import bfloat16
 
 
 def index_of_rank(row: Any, rank: int) -> int:
@@ -59,3 +61,13 @@ def _is_greater(one: Any, other: Any) -> bool:
 def _swap(values: list[Any], indices: list[int], one: int, other: int) -> None:
     values[one], values[other] = values[other], values[one]
     indices[one], indices[other] = indices[other], indices[one]
+
+
+def stable_argsort(array: Any, axis: int = -1) -> Any:
+    """Where the smallest is, then the next, equal ones as they come, nan last. For NumPy's arrays and CuPy's.
+
+    bfloat16 is sorted as float32, which has all its numbers in the same order: CuPy does not sort it, and NumPy puts
+    no nan behind the others.
+    """
+    comparable = array.astype(numpy.float32) if array.dtype == bfloat16.numpy else array
+    return comparable.argsort(axis=axis, kind="stable")

@@ -13,7 +13,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.strides import dense_strides_like
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.native.sorting import std_sort
-from dispatchviz.core.native.sorting.argsort_arrays import stable_argsort
+from dispatchviz.core.native.sorting.quickselect import stable_argsort
 from dispatchviz.core.tensor.dtype import int64
 from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides, numel
 

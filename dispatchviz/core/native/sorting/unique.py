@@ -10,7 +10,7 @@ from dispatchviz.core.device.array_library import array_module, on_host
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.tensor_iterator import not_implemented
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
-from dispatchviz.core.native.sorting.argsort_arrays import stable_argsort
+from dispatchviz.core.native.sorting.quickselect import stable_argsort
 from dispatchviz.core.tensor.dtype import DType, bool_, int64
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 

@@ -3,7 +3,7 @@
 An event holds numbers and text, never a live object. ``seq`` is the order of happening and the event's name everywhere;
 ``parent`` is the ``seq`` of the event during which it happened (None at the top). Events that can have children are
 ``Container``s. What can be computed from these facts (sentences, trees, key names, tables) is computed on demand, in
-``explain`` and ``render``.
+``explain`` and ``outputs``.
 
 Numbers: tensors, Nodes, storages, version counters and graph tasks are counted from 0 in the order in which the
 recording met them. A key set is a 64-bit number, ``DispatchKeySet::raw_repr``. Positions and indices count from 0,

@@ -4,7 +4,7 @@
 what it is about, so that opening reads no event. ``.jsonl`` and ``.jsonl.gz`` are the same lines without an index. All
 are described in ``docs/trace-format.md``.
 
-Not here: pictures and screens of a trace (``render``, ``tui``), sentences about it (``explain``), writing one while a
+Not here: pictures and screens of a trace (``outputs``, ``tui``), sentences about it (``explain``), writing one while a
 program runs (``trace_stream.py``).
 """
 

@@ -160,7 +160,7 @@ def _tensor(word: str) -> str:
 def _operator(word: str) -> str:
     """The full name of an operator of PyTorch; one of another namespace is the program's own."""
     from dispatchviz.core.table.pytorch_registrations import pytorch_operators
-    from dispatchviz.explain.cells.operators.operator_names import find_operator
+    from dispatchviz.explain.cells.operator_names import find_operator
 
     if "::" in word and not word.startswith("aten::"):
         return word

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Reason
-from dispatchviz.explain.sentences.then_and_now.reasons.dispatching import DISPATCHING
-from dispatchviz.explain.sentences.then_and_now.reasons.engine import ENGINE
-from dispatchviz.explain.sentences.then_and_now.reasons.graph import GRAPH
-from dispatchviz.explain.sentences.then_and_now.reasons.kernels import KERNELS
+from dispatchviz.explain.sentences.then_and_now.reasons.dispatching import DISPATCHING, KERNELS
+from dispatchviz.explain.sentences.then_and_now.reasons.graph import ENGINE, GRAPH
 from dispatchviz.explain.sentences.then_and_now.reasons.layers import LAYERS
 from dispatchviz.explain.sentences.then_and_now.statements.autograd_kernel import AUTOGRAD_KERNEL
 from dispatchviz.explain.sentences.then_and_now.statements.boxing import BOXING

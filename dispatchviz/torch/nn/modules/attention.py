@@ -9,7 +9,7 @@ from dispatchviz.torch.nn import functional as F
 from dispatchviz.torch.nn.init import constant_, xavier_normal_, xavier_uniform_
 from dispatchviz.torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 from dispatchviz.torch.nn.modules.module import Module
-from dispatchviz.torch.nn.modules.new_parameter import new_parameter
+from dispatchviz.torch.nn.parameter import new_parameter
 
 
 def blocked_by_autograd(tensors: tuple[Any, ...]) -> bool:

@@ -8,8 +8,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from dispatchviz.torch.nn.modules.member_changes import members_changed
 from dispatchviz.torch.nn.modules.module import Module, indented
+from dispatchviz.torch.nn.modules.named_members import members_changed
 
 
 class _Numbered(Module):

@@ -11,7 +11,7 @@ from dispatchviz.torch.nn import init
 from dispatchviz.torch.nn._ntuple import ntuple, reverse_repeat
 from dispatchviz.torch.nn.modules.linear import reset_bias
 from dispatchviz.torch.nn.modules.module import Module
-from dispatchviz.torch.nn.modules.new_parameter import new_parameter
+from dispatchviz.torch.nn.parameter import new_parameter
 
 _PADDING_STRINGS = {"same", "valid"}
 _PADDING_MODES = {"zeros", "reflect", "replicate", "circular"}

@@ -8,7 +8,7 @@ from typing import Any
 from dispatchviz.torch.nn import functional as F
 from dispatchviz.torch.nn import init
 from dispatchviz.torch.nn.modules.module import Module
-from dispatchviz.torch.nn.modules.new_parameter import new_parameter
+from dispatchviz.torch.nn.parameter import new_parameter
 
 
 class Identity(Module):

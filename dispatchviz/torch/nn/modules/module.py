@@ -29,11 +29,10 @@ from dispatchviz.torch.nn.modules.global_hooks import (
     register_module_parameter_registration_hook,
 )
 from dispatchviz.torch.nn.modules.global_hooks import hooks as everywhere
-from dispatchviz.torch.nn.modules.member_changes import members_changed
 from dispatchviz.torch.nn.modules.module_apply import ApplyMixin
 from dispatchviz.torch.nn.modules.module_call import CallMixin
 from dispatchviz.torch.nn.modules.module_state_dict import StateDictMixin, _IncompatibleKeys  # noqa: F401  (PyTorch's module has it too)
-from dispatchviz.torch.nn.modules.named_members import NamedMembersMixin
+from dispatchviz.torch.nn.modules.named_members import NamedMembersMixin, members_changed
 
 __all__ = [
     "Module",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.nn.modules.member_changes import members_changed
+from dispatchviz.torch.nn.modules.named_members import members_changed
 
 Convert = Callable[[Any], Any]
 

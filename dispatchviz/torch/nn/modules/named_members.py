@@ -1,10 +1,12 @@
-"""Iteration over submodules, parameters, buffers (``Module.named_parameters`` and the like)."""
+"""Iteration over submodules, parameters, buffers (``Module.named_parameters`` and the like), and the note of their
+changes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from dispatchviz.core.seam import recorder
 from dispatchviz.torch._namespace import torch
 
 Named = Iterator[tuple[str, Any]]
@@ -136,3 +138,9 @@ class NamedMembersMixin:
         for name, module in self._modules.items():
             if module is not None:
                 yield from module.named_modules(memo, joined(prefix, name), remove_duplicate)
+
+
+def members_changed(module: Any) -> None:
+    """To be called wherever the dictionaries of a module's members are written to."""
+    if recorder.active is not None:
+        recorder.active.module_changed(module)

@@ -10,7 +10,7 @@ from dispatchviz.torch.nn import functional as F
 from dispatchviz.torch.nn import init
 from dispatchviz.torch.nn.modules import _functions
 from dispatchviz.torch.nn.modules.module import Module
-from dispatchviz.torch.nn.modules.new_parameter import new_parameter
+from dispatchviz.torch.nn.parameter import new_parameter
 
 
 class _NeighbouringChannelsNorm(Module):

@@ -9,7 +9,7 @@ from dispatchviz.torch import _VF
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn import init
 from dispatchviz.torch.nn.modules.module import Module
-from dispatchviz.torch.nn.modules.new_parameter import new_parameter
+from dispatchviz.torch.nn.parameter import new_parameter
 
 
 class RNNCellBase(Module):

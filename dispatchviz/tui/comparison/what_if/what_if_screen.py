@@ -1,4 +1,4 @@
-"""The list of changes that may be tried at a step: choose one, and the program runs again with it."""
+"""The changes that may be tried at a step, or why there is none: choose one, and the program runs again with it."""
 
 from __future__ import annotations
 

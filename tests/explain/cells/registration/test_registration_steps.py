@@ -32,7 +32,7 @@ from dispatchviz.explain.cells.registration.registrations import (
     Registration,
     pytorch_registrations_of,
 )
-from dispatchviz.explain.keys.tensor_keys import tensor_set
+from dispatchviz.explain.keys.named_key_sets import tensor_set
 from dispatchviz.views.cards.registration_text import ABOUT, NOT_YET
 from tests.amounts import amount
 

@@ -1,0 +1,236 @@
+"""The bars of the screen: program and step at the top, the sentence of the step with its rule below them, keys at
+the bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
+from dispatchviz.core.record.events import AnyEvent, BackwardStarted, ErrorRaised, ProgramRaised
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.key_set_card import key_set_card
+from dispatchviz.explain.calls.key_set_stages import stage_sentence
+from dispatchviz.explain.kinds.all_kinds import how_known, how_known_in_short, rule, why_here
+from dispatchviz.explain.kinds.kind import Rule
+from dispatchviz.explain.outline.overview import counts, first_node
+from dispatchviz.explain.sentences.statement import part_of, place_of
+from dispatchviz.explain.trace_index.lookups import uses_cuda
+from dispatchviz.explain.trace_index.recorded_engine import engine_text, is_live
+from dispatchviz.explain.trace_index.thread_state import ThreadState, thread_state
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.keymap import QUIT, QUITS, Key, Leaving, entries, footer, key_of
+from dispatchviz.views.predictions.spoilers import ASKED_FIRST, hides_sentence
+from dispatchviz.views.replies import FASTER, SLOWER
+from dispatchviz.views.text.line_fitting import LONGEST, cut_row, cut_text, fit, paragraphs, path_end, shorter, wrap
+from dispatchviz.views.text.styled_line import Line, Span, line
+
+LONGEST_FILTER = 24
+"""Cells for the text of a filter."""
+
+
+LONGEST_STATE = 40
+"""Cells for the thread's state."""
+
+MOST_NOTICES = 3
+"""So many rows tell what is not in the trace and what is wrong with its file."""
+
+
+def header_rows(cursor: Cursor, width: int) -> list[Line]:
+    """One row, two where one does not hold them, and a row for each sentence about what is not in the trace."""
+    header = cursor.trace.header
+    name, cuda = header.program[-LONGEST:], engine_spans(cursor.trace)
+    position, filtered = _position(cursor), _filter(cursor)
+    joined = line(" ", (name, "bold"), *position, " ", *filtered, *cuda)
+    if joined.width < width:
+        rows = [joined]
+    else:
+        program = path_end(name, width - 2 - line(*position).width)
+        rows = [line(" ", (program, "bold"), *position), line(*filtered, *cuda)]
+    return [*rows, *_notices(cursor.trace)]
+
+
+def _notices(trace: Trace) -> list[Line]:
+    """A row for each; the last one has all that are left."""
+    first, others = trace.notices[: MOST_NOTICES - 1], " · ".join(trace.notices[MOST_NOTICES - 1 :])
+    return [line((" ! ", "warning"), (cut_text(text), "warning")) for text in (*first, others) if text]
+
+
+def engine_spans(trace: Trace) -> tuple[Span, ...]:
+    """Which PyTorch was observed; of the model what ``cuda`` is, if the program uses it."""
+    if is_live(trace.header):
+        return (" on ", "dim"), (cut_text(engine_text(trace.header)), "")
+    return ((" cuda: ", "dim"), (cut_text(trace.header.cuda), "")) if uses_cuda(trace) else ()
+
+
+def _position(cursor: Cursor) -> tuple[Span, ...]:
+    step = position(cursor)
+    recording = (("  recording", "warning"),) if cursor.is_growing else ()
+    score = ((f"  {cursor.score}", "good"),) if cursor.score else ()
+    return ("  ", ""), (step, "hint"), *recording, *score, *place(cursor.trace, cursor.at)
+
+
+def place(trace: Trace, at: int) -> tuple[Span, ...]:
+    """How deep a step is, in which direction the program runs there, what the thread carries."""
+    direction = "backward" if runs_backward(trace, at) else "forward"
+    state = short(thread_state(trace, at))
+    shown = ((f"  {shorter(state, LONGEST_STATE)}", "warning"),) if state else ()
+    return (f"  depth {trace.depths[at]}  {direction}", ""), *shown
+
+
+def position(cursor: Cursor) -> str:
+    """Which step of how many, and how fast they come if they come by themselves."""
+    return "  ".join(filter(None, (place_of(cursor.at, len(cursor.trace)), cursor.playing)))
+
+
+def _filter(cursor: Cursor) -> tuple[Span, ...]:
+    """What is shown of how many steps, as long as a filter hides some."""
+    if cursor.shown is None or not cursor.filter_text:
+        return ()
+    shown = f"{shorter(cursor.filter_text, LONGEST_FILTER)}  {part_of(len(cursor.shown), len(cursor.trace))}"
+    clears = f" · {key_of('ask_filter').first} Enter clears "
+    return (" filter: ", "dim"), (shown, "warning"), (clears, "dim")
+
+
+def runs_backward(trace: Trace, at: int) -> bool:
+    """Whether a step belongs to a run of the engine."""
+    return isinstance(trace[at], BackwardStarted) or any(isinstance(a, BackwardStarted) for a in trace.ancestors(at))
+
+
+def short(state: ThreadState) -> str:
+    """The state in a few words; empty if it is as a thread begins."""
+    return " · ".join(_short(state))
+
+
+def _short(state: ThreadState) -> Iterator[str]:
+    if state.inference.on:
+        yield "inference mode"
+    elif not state.grad.on:
+        yield "no_grad" if state.grad.why == "torch.no_grad()" else "grad mode off"
+    yield from (f"autocast {each.device}" for each in state.autocast if each.on)
+    yield from state.transforms
+    yield from state.modes
+    guards = sum(not guard.is_mode for guard in state.guards)
+    if guards:
+        yield f"{guards} guard{'' if guards == 1 else 's'}"
+
+
+def footer_row(width: int, breakpoints: bool = False, leaving: Leaving = QUITS, playing: bool = False) -> Line:
+    """The keys of the footer, as many as fit; with breakpoints ``continue`` goes to these.
+
+    While a trace is played they are the keys that change the tempo.
+    """
+    keys = _while_playing(leaving) if playing else entries(leaving)
+    return footer((_with_stops(key) if breakpoints else key for key in keys), width)
+
+
+def _with_stops(key: Key) -> Key:
+    return replace(key, footer="next stop") if key.action == "move('resume')" else key
+
+
+def _while_playing(leaving: Leaving) -> list[Key]:
+    kept = {**PLAYING, "help": "help", QUIT: leaving.footer}
+    single = [replace(key, keys=tuple(each for each in key.keys if " " not in each)) for key in entries(leaving)]
+    return [replace(key, footer=kept[key.action]) for key in single if key.action in kept]
+
+
+PLAYING = {FASTER: "faster", SLOWER: "slower", "app.autoplay": "stop"}
+"""What keys do while a trace is played, for the footer."""
+
+
+LONGEST_REASON = 6_000
+"""Characters of a text that are wrapped here; the screen of the whole text has all of it."""
+
+INTERRUPTED = "KeyboardInterrupt"
+"""What Ctrl+C raises: no error of the program's."""
+
+
+def first_notes(trace: Trace, at: int) -> list[Line]:
+    """What the program did, where it is worth looking first, and the keys that matter; where a program left off before
+    its end, how to go back."""
+    event = trace[at]
+    if isinstance(event, ProgramRaised):
+        return [_left_off(event)]
+    keys = (*_caps("move('unfold')", "unfold"), GAP, *_caps("move('into')", "step"), GAP, *_caps("help", "keys"))
+    notes = [line((f" {counts(trace)}", "hint"), GAP, *keys)]
+    if (first := first_node(trace)) is not None and first.step > at:
+        key = key_of("target('Node', True)").first
+        notes.append(line(f" {first.text} ", (key, "keycap"), " goes there"))
+    return notes
+
+
+def _left_off(event: ProgramRaised) -> Line:
+    interrupted = event.exception == INTERRUPTED
+    how = "was interrupted here" if interrupted else "stopped here with an error"
+    text = (f" The program {how}: ", "hint" if interrupted else "error")
+    more = _caps("jump('first')", "start") if interrupted else _caps("traceback", "traceback")
+    return line(text, *_caps("move('into_back')", "back"), GAP, *more, GAP, *_caps("help", "keys"))
+
+
+GAP: Span = ("  ", "")
+
+
+def _caps(action: str, label: str) -> tuple[Span, Span]:
+    """The key of an action, and what it does."""
+    return (key_of(action).first, "keycap"), (f" {label}", "")
+
+
+def needed_rows(cursor: Cursor, notes: Iterable[Line], width: int, notes_alone: bool = False) -> list[Line]:
+    """What must be read: the notes if there are some, and unless these stand alone the sentence of the step and the
+    message of an error."""
+    event = cursor.trace[cursor.at]
+    if notes_alone:
+        return [part for note in notes for part in wrap(cut_row(replace(note, indent=1), LONGEST_REASON), width - 1)]
+    shown = _stage(cursor) or why_here(cursor.trace, cursor.at)
+    sentence = ASKED_FIRST.plain if hides_sentence(cursor) else shown
+    texts = [line(" ", (sentence, "bold"), indent=1), *message_lines(event, sentence)]
+    rows = [*(replace(note, indent=1) for note in notes), *texts]
+    return [part for row in rows for part in wrap(cut_row(row, LONGEST_REASON), width - 1)]
+
+
+def _stage(cursor: Cursor) -> str:
+    """What the sub-step of the key-set card does; empty unless the reader is at one."""
+    card = None if cursor.stage is None else key_set_card(cursor.trace, cursor.at)
+    return "" if card is None or cursor.stage is None else stage_sentence(card, cursor.stage)
+
+
+def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int) -> list[Line]:
+    """The bar: what must be read, then the rule as far as there is room; names the key that shows what does not fit."""
+    if len(needed) > height:
+        more = f" … {key_of('whole').first}: all of it"
+        last = fit(needed[height - 1], width - 1 - len(more))
+        return [*needed[: height - 1], line(*last.spans, (more, "hint"))]
+    event = cursor.trace[cursor.at]
+    behind = rule(event)
+    parts = (how_known_in_short(cursor.trace, event), behind.function, behind.file, behind.text)
+    source = " · ".join(part for part in parts if part)
+    room = height - len(needed)
+    return [*needed, *paragraphs([line(" ", (source, "dim"), indent=1)], width - 1, room)] if room else needed
+
+
+def message_lines(event: AnyEvent, sentence: str) -> list[Line]:
+    """The message of an error, where the sentence has not all of it."""
+    if not isinstance(event, ErrorRaised | ProgramRaised) or _plain(_begin(event.message)) in _plain(sentence):
+        return []
+    return [line(" ", (text, "error"), indent=1) for text in event.message.splitlines() if text.strip()]
+
+
+def _begin(message: str) -> str:
+    """A message without the table that some end with."""
+    return message.partition("\n\n")[0]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def rule_lines(behind: Rule) -> list[Line]:
+    """The rule, with PyTorch's function and file, a row each."""
+    named = (("function", behind.function), ("file", behind.file), ("rule", behind.text))
+    return [line((f"{name:<10}", "dim"), text, indent=10) for name, text in named if text]
+
+
+def known_lines(trace: Trace, event: AnyEvent) -> list[Line]:
+    """How the step is known, of an installed PyTorch."""
+    known = how_known(trace, event)
+    return [line((f"{'known':<10}", "dim"), known, indent=10)] if known else []
