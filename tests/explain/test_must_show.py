@@ -21,11 +21,106 @@ def why(trace: Trace, kind: type[ev.Event], nth: int = 0) -> str:
     return why_here(trace, step(trace, kind, nth))
 
 
-def test_why_AutogradCUDA_is_in_the_set_although_only_x_requires_grad(trace: Trace) -> None:
-    assert why(trace, ev.KeySetComputed) == (
+SHOWN = {
+    (ev.KeySetComputed, 0): (
         "AutogradCUDA is the highest key left and wins: x and y are CUDA tensors, and every ordinary CUDA tensor "
         "has it from the moment it is made. Only x requires grad, y does not; no key depends on that."
-    )
+    ),
+    (ev.FallthroughSkipped, 0): (
+        "ADInplaceOrView and BackendSelect were in the set too, but aten::add.Tensor has no kernel to run there: "
+        'their cells hold a fallthrough ("go on to the next key"), and the operator\'s mask removes such keys. They '
+        "are the keys' own fallbacks, used by every operator that registers nothing else there "
+        "(VariableFallbackKernel.cpp, BackendSelectFallbackKernel.cpp)."
+    ),
+    (ev.KernelSelected, 0): (
+        "The AutogradCUDA cell of aten::add.Tensor holds VariableType::add_Tensor, the kernel registered to the alias "
+        "key Autograd. Nothing is registered for AutogradCUDA itself, so the alias filled this cell when the table was "
+        "built, as it did for every autograd key without a kernel of higher precedence."
+    ),
+    (ev.KernelEntered, 0): (
+        "VariableType::add_Tensor runs. It computes nothing itself: if an input requires grad and grad mode is on, it "
+        "records the operator in the backward graph (a Node); then it redispatches to the keys below."
+    ),
+    (ev.NodeCreated, 0): (
+        "x requires grad, so the call of aten::add.Tensor is recorded as a Node: AddBackward0, sequence "
+        "number 0. Of several ready Nodes the engine runs the one with the largest sequence number first."
+    ),
+    (ev.NodeCreated, 1): (
+        "x requires grad and has no history (it is a leaf), so its gradients go to a Node of its own, AccumulateGrad, "
+        "which writes x.grad."
+    ),
+    (ev.AccumulatorMade, 0): (
+        "x keeps a weak reference to its AccumulateGrad, so that all its uses share it: only the graphs that lead to "
+        "it keep it alive."
+    ),
+    (ev.EdgesCollected, 0): (
+        "AddBackward0 gets two edges, one per input: the first, for self (x), leads to AccumulateGrad (x); the "
+        "second, for other (y), is empty, because y does not require grad. An empty edge is kept, so that the indices "
+        "of edges are those of the inputs. In Python: next_functions is ((AccumulateGrad, 0), (None, 0))."
+    ),
+    (ev.EdgesCollected, 1): (
+        "SumBackward0 gets one edge, for self (z): it leads to AddBackward0. "
+        "In Python: next_functions is ((AddBackward0, 0),)."
+    ),
+    (ev.GuardEntered, 0): (
+        "Until the guard AutoDispatchBelowADInplaceOrView ends, the thread excludes the autograd keys and "
+        "ADInplaceOrView: autograd has already been handled, so calls that the kernels below make are not recorded "
+        "again."
+    ),
+    (ev.GuardLeft, 0): (
+        "The guard AutoDispatchBelowADInplaceOrView ends and restores the sets that it saved: calls from here on "
+        "can reach autograd again."
+    ),
+    (ev.Dispatched, 1): (
+        "VariableType::add_Tensor redispatches. It received 0x1000010002 (AutogradCUDA, CUDA) and masks it with "
+        "after_autograd_keyset, which keeps every key below the autograd keys: 0x10002 (CUDA) is left, so CUDA is next."
+    ),
+    (ev.KernelSelected, 1): (
+        "The CUDA cell of aten::add.Tensor holds wrapper_CUDA_add_Tensor, registered for CUDA itself: such a kernel "
+        "takes precedence over all others."
+    ),
+    (ev.KernelEntered, 1): ("wrapper_CUDA_add_Tensor runs. It does the work on CUDA, here emulated with NumPy."),
+    (ev.HistorySet, 0): ("z (t2) gets its history: its grad_fn is AddBackward0, so it requires grad."),
+    (ev.BindingEntered, 0): (
+        "Python calls torch.add(x, y), which enters PyTorch as THPVariable_add. The first signature fits, add(Tensor "
+        "input, Tensor other, *, Number alpha = 1, Tensor out = None); it leads to the operator aten::add.Tensor."
+    ),
+    (ev.Dispatched, 0): (
+        "torch.add(x, y) calls the operator aten::add.Tensor. The highest key of its key set selects the kernel: "
+        "AutogradCUDA."
+    ),
+    (ev.RequiresGradSet, 0): (
+        "x now requires grad. That is a flag on the tensor: its keys stay as they are; AutogradCUDA was among them all "
+        "along."
+    ),
+}
+
+
+@pytest.mark.parametrize(("kind", "nth"), SHOWN)
+def test_what_is_said_of_the_add_of_x_that_requires_grad_and_y(trace: Trace, kind: type[ev.Event], nth: int) -> None:
+    assert why(trace, kind, nth) == SHOWN[kind, nth]
+
+
+OTHERS = {
+    (False, True, ev.EdgesCollected): (
+        "AddBackward0 gets two edges, one per input: the first, for self (x), is empty, because x does not require "
+        "grad; the second, for other (y), leads to AccumulateGrad (y). An empty edge is kept, so that the indices of "
+        "edges are those of the inputs. In Python: next_functions is ((None, 0), (AccumulateGrad, 0))."
+    ),
+    (True, True, ev.EdgesCollected): (
+        "AddBackward0 gets two edges, one per input: the first, for self (x), leads to AccumulateGrad (x); the second, "
+        "for other (y), leads to AccumulateGrad (y). "
+        "In Python: next_functions is ((AccumulateGrad, 0), (AccumulateGrad, 0))."
+    ),
+    (False, False, ev.NoNodeMade): (
+        "None of x and y requires grad, so aten::add.Tensor is not recorded for backward: no Node is made."
+    ),
+}
+
+
+@pytest.mark.parametrize(("x_grad", "y_grad", "kind"), OTHERS)
+def test_what_is_said_where_others_require_grad(x_grad: bool, y_grad: bool, kind: type[ev.Event]) -> None:
+    assert why(founding(x_grad, y_grad), kind) == OTHERS[x_grad, y_grad, kind]
 
 
 @pytest.mark.parametrize(
@@ -38,136 +133,6 @@ def test_why_AutogradCUDA_is_in_the_set_although_only_x_requires_grad(trace: Tra
 )
 def test_no_key_depends_on_requires_grad(x_grad: bool, y_grad: bool, note: str) -> None:
     assert why(founding(x_grad, y_grad), ev.KeySetComputed).endswith(note)
-
-
-def test_which_keys_were_skipped_and_whose_fallthroughs_they_have(trace: Trace) -> None:
-    assert why(trace, ev.FallthroughSkipped) == (
-        "ADInplaceOrView and BackendSelect were in the set too, but aten::add.Tensor has no kernel to run there: "
-        'their cells hold a fallthrough ("go on to the next key"), and the operator\'s mask removes such keys. They '
-        "are the keys' own fallbacks, used by every operator that registers nothing else there "
-        "(VariableFallbackKernel.cpp, BackendSelectFallbackKernel.cpp)."
-    )
-
-
-def test_the_AutogradCUDA_cell_holds_the_kernel_of_the_alias_Autograd(trace: Trace) -> None:
-    assert why(trace, ev.KernelSelected) == (
-        "The AutogradCUDA cell of aten::add.Tensor holds VariableType::add_Tensor, the kernel registered to the alias "
-        "key Autograd. Nothing is registered for AutogradCUDA itself, so the alias filled this cell when the table was "
-        "built, as it did for every autograd key without a kernel of higher precedence."
-    )
-
-
-def test_the_autograd_kernel(trace: Trace) -> None:
-    assert why(trace, ev.KernelEntered) == (
-        "VariableType::add_Tensor runs. It computes nothing itself: if an input requires grad and grad mode is on, it "
-        "records the operator in the backward graph (a Node); then it redispatches to the keys below."
-    )
-
-
-def test_the_Node_is_created_because_of_x(trace: Trace) -> None:
-    assert why(trace, ev.NodeCreated) == (
-        "x requires grad, so the call of aten::add.Tensor is recorded as a Node: AddBackward0, sequence "
-        "number 0. Of several ready Nodes the engine runs the one with the largest sequence number first."
-    )
-
-
-def test_the_leaf_gets_its_AccumulateGrad(trace: Trace) -> None:
-    assert why(trace, ev.NodeCreated, 1) == (
-        "x requires grad and has no history (it is a leaf), so its gradients go to a Node of its own, AccumulateGrad, "
-        "which writes x.grad."
-    )
-    assert why(trace, ev.AccumulatorMade) == (
-        "x keeps a weak reference to its AccumulateGrad, so that all its uses share it: only the graphs that lead to "
-        "it keep it alive."
-    )
-
-
-def test_the_second_edge_is_empty(trace: Trace) -> None:
-    assert why(trace, ev.EdgesCollected) == (
-        "AddBackward0 gets two edges, one per input: the first, for self (x), leads to AccumulateGrad (x); the "
-        "second, for other (y), is empty, because y does not require grad. An empty edge is kept, so that the indices "
-        "of edges are those of the inputs. In Python: next_functions is ((AccumulateGrad, 0), (None, 0))."
-    )
-
-
-def test_the_first_edge_is_empty_if_only_y_requires_grad() -> None:
-    assert why(founding(False, True), ev.EdgesCollected) == (
-        "AddBackward0 gets two edges, one per input: the first, for self (x), is empty, because x does not require "
-        "grad; the second, for other (y), leads to AccumulateGrad (y). An empty edge is kept, so that the indices of "
-        "edges are those of the inputs. In Python: next_functions is ((None, 0), (AccumulateGrad, 0))."
-    )
-
-
-def test_no_edge_is_empty_if_both_require_grad() -> None:
-    assert why(founding(True, True), ev.EdgesCollected) == (
-        "AddBackward0 gets two edges, one per input: the first, for self (x), leads to AccumulateGrad (x); the second, "
-        "for other (y), leads to AccumulateGrad (y). "
-        "In Python: next_functions is ((AccumulateGrad, 0), (AccumulateGrad, 0))."
-    )
-
-
-def test_an_only_edge(trace: Trace) -> None:
-    assert why(trace, ev.EdgesCollected, 1) == (
-        "SumBackward0 gets one edge, for self (z): it leads to AddBackward0. "
-        "In Python: next_functions is ((AddBackward0, 0),)."
-    )
-
-
-def test_why_no_Node_is_made() -> None:
-    assert why(founding(False, False), ev.NoNodeMade) == (
-        "None of x and y requires grad, so aten::add.Tensor is not recorded for backward: no Node is made."
-    )
-
-
-def test_the_guard(trace: Trace) -> None:
-    assert why(trace, ev.GuardEntered) == (
-        "Until the guard AutoDispatchBelowADInplaceOrView ends, the thread excludes the autograd keys and "
-        "ADInplaceOrView: autograd has already been handled, so calls that the kernels below make are not recorded "
-        "again."
-    )
-    assert why(trace, ev.GuardLeft) == (
-        "The guard AutoDispatchBelowADInplaceOrView ends and restores the sets that it saved: calls from here on "
-        "can reach autograd again."
-    )
-
-
-def test_the_redispatch_with_the_set_before_and_after_the_mask(trace: Trace) -> None:
-    assert why(trace, ev.Dispatched, 1) == (
-        "VariableType::add_Tensor redispatches. It received 0x1000010002 (AutogradCUDA, CUDA) and masks it with "
-        "after_autograd_keyset, which keeps every key below the autograd keys: 0x10002 (CUDA) is left, so CUDA is next."
-    )
-
-
-def test_the_CUDA_kernel(trace: Trace) -> None:
-    assert why(trace, ev.KernelSelected, 1) == (
-        "The CUDA cell of aten::add.Tensor holds wrapper_CUDA_add_Tensor, registered for CUDA itself: such a kernel "
-        "takes precedence over all others."
-    )
-    assert why(trace, ev.KernelEntered, 1) == (
-        "wrapper_CUDA_add_Tensor runs. It does the work on CUDA, here emulated with NumPy."
-    )
-
-
-def test_the_result_gets_its_history(trace: Trace) -> None:
-    assert why(trace, ev.HistorySet) == ("z (t2) gets its history: its grad_fn is AddBackward0, so it requires grad.")
-
-
-def test_the_call_comes_from_the_user(trace: Trace) -> None:
-    assert why(trace, ev.BindingEntered) == (
-        "Python calls torch.add(x, y), which enters PyTorch as THPVariable_add. The first signature fits, add(Tensor "
-        "input, Tensor other, *, Number alpha = 1, Tensor out = None); it leads to the operator aten::add.Tensor."
-    )
-    assert why(trace, ev.Dispatched) == (
-        "torch.add(x, y) calls the operator aten::add.Tensor. The highest key of its key set selects the kernel: "
-        "AutogradCUDA."
-    )
-
-
-def test_requires_grad_changes_no_key(trace: Trace) -> None:
-    assert why(trace, ev.RequiresGradSet) == (
-        "x now requires grad. That is a flag on the tensor: its keys stay as they are; AutogradCUDA was among them all "
-        "along."
-    )
 
 
 OFF = "off: no key changes and the autograd kernels still run, but they make no Nodes until it is on again."
