@@ -23,7 +23,6 @@ def said(trace: Trace, kind: type[ev.Event]) -> list[str]:
 
 
 def kinds(trace: Trace) -> set[str]:
-    """Of all sentences."""
     return {statement.kind for event in trace for statement in statements(trace, event.seq)}
 
 

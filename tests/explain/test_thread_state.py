@@ -39,7 +39,6 @@ class Watching(WatchingRecorder[Stood]):
     """Looks at the thread itself, at each note."""
 
     def _look(self, facts: tuple[Any, ...]) -> Stood:
-        """How it stands."""
         return _standing()
 
 
@@ -90,7 +89,6 @@ def test_the_state_is_that_of_the_thread(monkeypatch: pytest.MonkeyPatch, subjec
 
 
 def derived(trace: Trace, at: int) -> Stood:
-    """What the events tell."""
     state = thread_state(trace, at)
     autocast = {"cpu": False, "cuda": False} | {each.device: each.on for each in state.autocast}
     return Stood(

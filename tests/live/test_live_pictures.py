@@ -23,7 +23,6 @@ pytestmark = pytest.mark.torch
 
 
 def recorded(file: Path, text: str) -> Trace:
-    """The program's trace."""
     file.write_text(text, encoding="utf-8")
     return program.run(str(file), output=StringIO(), engine=engine_named("torch")).trace
 

@@ -43,7 +43,6 @@ def rows(found: Comparison, level: int) -> AlignedRows:
 
 
 def everything(tree: AlignedRows) -> Iterator[Pair]:
-    """All rows, in order."""
     waiting = list(reversed(tree.top))
     while waiting:
         pair = waiting.pop()
