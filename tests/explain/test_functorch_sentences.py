@@ -34,48 +34,12 @@ def test_every_step_is_a_sentence(function: Callable[..., Any]) -> None:
             assert label(trace, event.seq)
 
 
-def test_layers() -> None:
-    trace = recorded(torch.sin)
-    first, back = sentences(trace, ev.DynamicLayerPushed)
-    assert first.startswith("A transform begins: the vmap of level 1 is on top of the stack.")
-    assert back == "The call below has returned, so the vmap of level 1 is pushed back onto the stack."
-    step, end = sentences(trace, ev.DynamicLayerPopped)
-    assert step.endswith("so that the call is handled as it would have been without any transform.")
-    assert end == "The vmap of level 1 ends and is popped off the stack: calls are ordinary calls again."
-
-
-def test_a_layer_above_another_hands_over_to_it() -> None:
-    trace = recorded(torch.vmap(torch.sin))
-    assert sentences(trace, ev.DynamicLayerPopped)[0].endswith(
-        "so that the call is handled by the transform of level 1."
-    )
-
-
-def test_who_is_hidden_from_whom() -> None:
-    made = sentences(recorded(torch.sin), ev.BatchedTensorMade)
-    assert "with its dimension 0 hidden, for the vmap of level 1, so the function sees [3]." in made[0]
-
-
 def test_calls_say_which_way_they_go() -> None:
     said = [text.split(". The highest key")[0] for text in sentences(recorded(torch.sin), ev.Dispatched)]
     assert said[0] == "torch.sin(t0) calls the operator aten::sin"
     assert said[1] == "The transform on top calls aten::sin again, without the keys that it excludes for that"
     assert said[2] == ("sin (BatchRulesUnaryOps.cpp) calls aten::sin on what the batched tensors wrap: a full dispatch")
     assert said[3] == "aten::sin is called again, as if that transform were not there"
-
-
-def test_kernels_say_what_they_are_for() -> None:
-    front, rule, back, *_ = sentences(recorded(torch.sin), ev.KernelEntered)
-    assert "passes the call to the transform on top of the stack" in front
-    assert "It is a batch rule" in rule
-    assert "pops the transform off the stack" in back
-
-
-def test_the_loop_and_decompositions_are_told_from_batch_rules() -> None:
-    with pytest.warns(UserWarning, match="performance drop"):
-        trace = recorded(lambda a: torch.fill(a, 1.0))
-    assert "once per example" in sentences(trace, ev.KernelEntered)[1]
-    assert "It is composite" in sentences(recorded(lambda a: a.reshape(3, 1)), ev.KernelEntered)[1]
 
 
 def test_guards_give_their_reasons() -> None:
@@ -99,14 +63,3 @@ def test_the_source_shown_is_the_batch_rule() -> None:
     trace = recorded(lambda a: a.view(3, 1))
     kernel = next(e for e in trace if isinstance(e, ev.KernelEntered) and "BatchRules" in e.kernel)
     assert kernel.file == "core/layers/functorch/batch_rules/batch_rules_views.py"
-
-
-def test_tensors_of_a_level_of_grad() -> None:
-    x = torch.tensor([1.0, 2.0])
-    with dispatchviz.record() as trace:
-        torch.func.grad(lambda a: a.sin().sum())(x)
-    first = sentences(trace, ev.TensorWrapperMade)[0]
-    assert first == (
-        "a (t0) wraps x (t1) for the grad of level 1: its history belongs to that level, x (t1) does not have it."
-    )
-    assert all(why_here(trace, e.seq).endswith(".") for e in trace if not isinstance(e, ev.SourceLine))

@@ -37,30 +37,9 @@ SHOWN = {
         "key Autograd. Nothing is registered for AutogradCUDA itself, so the alias filled this cell when the table was "
         "built, as it did for every autograd key without a kernel of higher precedence."
     ),
-    (ev.KernelEntered, 0): (
-        "VariableType::add_Tensor runs. It computes nothing itself: if an input requires grad and grad mode is on, it "
-        "records the operator in the backward graph (a Node); then it redispatches to the keys below."
-    ),
     (ev.NodeCreated, 0): (
         "x requires grad, so the call of aten::add.Tensor is recorded as a Node: AddBackward0, sequence "
         "number 0. Of several ready Nodes the engine runs the one with the largest sequence number first."
-    ),
-    (ev.NodeCreated, 1): (
-        "x requires grad and has no history (it is a leaf), so its gradients go to a Node of its own, AccumulateGrad, "
-        "which writes x.grad."
-    ),
-    (ev.AccumulatorMade, 0): (
-        "x keeps a weak reference to its AccumulateGrad, so that all its uses share it: only the graphs that lead to "
-        "it keep it alive."
-    ),
-    (ev.EdgesCollected, 0): (
-        "AddBackward0 gets two edges, one per input: the first, for self (x), leads to AccumulateGrad (x); the "
-        "second, for other (y), is empty, because y does not require grad. An empty edge is kept, so that the indices "
-        "of edges are those of the inputs. In Python: next_functions is ((AccumulateGrad, 0), (None, 0))."
-    ),
-    (ev.EdgesCollected, 1): (
-        "SumBackward0 gets one edge, for self (z): it leads to AddBackward0. "
-        "In Python: next_functions is ((AddBackward0, 0),)."
     ),
     (ev.GuardEntered, 0): (
         "Until the guard AutoDispatchBelowADInplaceOrView ends, the thread excludes the autograd keys and "
@@ -71,28 +50,7 @@ SHOWN = {
         "The guard AutoDispatchBelowADInplaceOrView ends and restores the sets that it saved: calls from here on "
         "can reach autograd again."
     ),
-    (ev.Dispatched, 1): (
-        "VariableType::add_Tensor redispatches. It received 0x1000010002 (AutogradCUDA, CUDA) and masks it with "
-        "after_autograd_keyset, which keeps every key below the autograd keys: 0x10002 (CUDA) is left, so CUDA is next."
-    ),
-    (ev.KernelSelected, 1): (
-        "The CUDA cell of aten::add.Tensor holds wrapper_CUDA_add_Tensor, registered for CUDA itself: such a kernel "
-        "takes precedence over all others."
-    ),
-    (ev.KernelEntered, 1): ("wrapper_CUDA_add_Tensor runs. It does the work on CUDA, here emulated with NumPy."),
     (ev.HistorySet, 0): ("z (t2) gets its history: its grad_fn is AddBackward0, so it requires grad."),
-    (ev.BindingEntered, 0): (
-        "Python calls torch.add(x, y), which enters PyTorch as THPVariable_add. The first signature fits, add(Tensor "
-        "input, Tensor other, *, Number alpha = 1, Tensor out = None); it leads to the operator aten::add.Tensor."
-    ),
-    (ev.Dispatched, 0): (
-        "torch.add(x, y) calls the operator aten::add.Tensor. The highest key of its key set selects the kernel: "
-        "AutogradCUDA."
-    ),
-    (ev.RequiresGradSet, 0): (
-        "x now requires grad. That is a flag on the tensor: its keys stay as they are; AutogradCUDA was among them all "
-        "along."
-    ),
 }
 
 

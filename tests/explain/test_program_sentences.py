@@ -26,15 +26,6 @@ def registered() -> Trace:
     )
 
 
-def test_a_new_operator_has_the_fallbacks_of_the_keys_at_once(registered: Trace) -> None:
-    (defined,) = told(registered, ev.OperatorDefined)
-    assert defined == (
-        "A new operator is defined, words::double: words::double(Tensor x) -> Tensor. No kernel is registered for it "
-        "yet: 38 of the 137 cells of its table hold the keys' fallbacks, which serve all operators, the other 99 are "
-        "empty."
-    )
-
-
 def test_the_registration_comes_before_its_effect(registered: Trace) -> None:
     kernel, cells = told(registered, ev.KernelRegistered, ev.CellsRecomputed)
     assert kernel == "<lambda> is registered at CPU for words::double."
@@ -53,24 +44,6 @@ def test_an_error_without_a_message_has_no_colon() -> None:
     trace = traced("import torch\nassert torch.ones(1) is None\n")
     assert told(trace, ev.ProgramRaised) == ["AssertionError ended the program at line 2."]
     assert label(trace, len(trace) - 1) == "AssertionError"
-
-
-def test_a_message_is_whole_but_for_a_table_of_cells() -> None:
-    trace = traced(
-        """
-        import torch
-        lib = torch.library.Library("hollow", "DEF")
-        lib.define("f(Tensor x) -> Tensor")
-        torch.ops.hollow.f(torch.ones(2))
-        """
-    )
-    (ended,) = told(trace, ev.ProgramRaised)
-    assert ended.startswith(
-        "NotImplementedError ended the program at line 5. The cell of the highest key is empty: no kernel, alias or "
-        "fallback of this operator covers that key."
-    )
-    assert "Could not run 'hollow::f' with arguments from the 'CPU' backend." in ended
-    assert "registered at" not in ended
 
 
 def test_a_name_is_a_variable() -> None:
@@ -96,20 +69,3 @@ def test_a_key_has_one_fallback_and_many_kernels() -> None:
     kernel = ev.KernelRegistered(0, None, "aten::add.Tensor", "CPU", "k", False)
     assert rule(fallback).text == "A key has one fallback, for all operators; registering a second one is an error."
     assert rule(kernel).text.startswith("The newest kernel of a key is the active one")
-
-
-def test_a_line_that_the_program_comes_back_to() -> None:
-    trace = traced("""
-        import torch
-        x = torch.ones(2)
-        def items():
-            for k in range(2):
-                yield x * k
-        for item in items():
-            u = item + 1
-    """)
-    lines = told(trace, ev.SourceLine)
-    assert lines.count("The program reaches line 5: for k in range(2):") == 1
-    assert lines.count("The program reaches line 6: yield x * k") == 2
-    assert "The program comes back to line 5: for k in range(2):" in lines
-    assert "The program comes back to line 7: for item in items():" in lines

@@ -16,7 +16,7 @@ from dispatchviz.outputs.picture.svg import svg, texts
 from dispatchviz.running import program
 from dispatchviz.running.engines import engine_named
 from tests.amounts import some
-from tests.explain.graph.test_saved_memory import PROGRAM
+from tests.explain.graph.test_node_details import PROGRAM
 from tests.live.live_programs import PROGRAMS
 
 pytestmark = pytest.mark.torch
