@@ -14,12 +14,12 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.explain.cells.pytorch_tables import pytorch
 from dispatchviz.explain.errors.error_message import ErrorAnswer, explain
 from dispatchviz.explain.errors.error_parser import find_message, read_message
-from dispatchviz.explain.errors.traceback_text import traceback_at
 from dispatchviz.explain.errors.version_counters import invalidated_by
 from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.running.program import Outcome, run
 from dispatchviz.trace import Trace
+from dispatchviz.views.details.traceback_rows import traceback_at
 from tests.explain.programs import traced
 from truth import records
 
