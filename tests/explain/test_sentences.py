@@ -81,18 +81,13 @@ def test_a_key_has_one_fallback_and_many_kernels() -> None:
 LEAF = "import torch\na = torch.ones(4, requires_grad=True)\n"
 
 
-def said(trace: Trace, kind: type[ev.Event]) -> list[str]:
-    """Every sentence about a kind of step."""
-    return [why_here(trace, event.seq) for event in trace if isinstance(event, kind)]
-
-
 def kinds(trace: Trace) -> set[str]:
     return {statement.kind for event in trace for statement in statements(trace, event.seq)}
 
 
 def test_whole_numbers_have_no_history_to_spoil() -> None:
     trace = traced("import torch\nb = torch.arange(4)\nwith torch.no_grad():\n    v = b[1:3]\n")
-    assert said(trace, ev.ViewMade) == ["v (t1) is a view: it shares the memory of b and has it as its base."]
+    assert told(trace, ev.ViewMade) == ["v (t1) is a view: it shares the memory of b and has it as its base."]
 
 
 HOOKS = "with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):\n"
@@ -101,14 +96,14 @@ HOOKS = "with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lamb
 def test_hooks_that_come_later_take_the_version_away() -> None:
     late = "c.grad_fn._raw_saved_self.register_hooks(lambda t: t.clone(), lambda t: t)\n"
     trace = traced(f"{LEAF}b = a * 1\nc = b * b\n{late}b.add_(1)\n")
-    (bumped,) = said(trace, ev.VersionBumped)
+    (bumped,) = told(trace, ev.VersionBumped)
     assert "saved version 0 as other: its backward will raise an error." in bumped
     assert "saved version 0 as self, packed by a hook" in bumped
 
 
 def test_a_view_as_another_dtype_is_none_for_autograd() -> None:
     trace = traced(LEAF + "b = (a * 1).view(torch.float32)\n")
-    assert said(trace, ev.ViewMade) == []
+    assert told(trace, ev.ViewMade) == []
     b = (model.ones(2, requires_grad=True) * 1).view(model.float32)
     assert not b._is_view()
     assert not b.requires_grad
@@ -119,9 +114,9 @@ def test_a_view_as_another_dtype_is_none_for_autograd() -> None:
 def test_inference_mode_that_is_off_is_told_as_such() -> None:
     off = "with torch.inference_mode():\n    with torch.inference_mode(False):\n        b = a * 2\n"
     trace = traced(LEAF + off)
-    guards = [text for text in said(trace, ev.GuardEntered) if "InferenceMode" in text]
+    guards = [text for text in told(trace, ev.GuardEntered) if "InferenceMode" in text]
     assert [text.rpartition(": ")[2] for text in guards] == ["inference mode is on.", "inference mode is off."]
-    assert said(trace, ev.GradModeChanged) == [
+    assert told(trace, ev.GradModeChanged) == [
         "Inference mode switches grad mode off as well.",
         "inference_mode(False) switches grad mode on: operators record Nodes again.",
         "Leaving inference mode puts grad mode back off, for inference mode is still on.",
@@ -132,7 +127,7 @@ def test_inference_mode_that_is_off_is_told_as_such() -> None:
 def test_a_wrapper_names_its_transform() -> None:
     trace = traced("import torch\ntorch.func.jvp(torch.sin, (torch.ones(2),), (torch.ones(2),))\n")
     assert all(
-        "for the jvp of level 1: its tangent belongs to that level" in t for t in said(trace, ev.TensorWrapperMade)
+        "for the jvp of level 1: its tangent belongs to that level" in t for t in told(trace, ev.TensorWrapperMade)
     )
 
 
@@ -153,8 +148,8 @@ def test_a_trace_without_counters_foretells_nothing() -> None:
         msgspec.structs.replace(e, counter=-1) if isinstance(e, ev.VersionBumped | ev.VariableSaved) else e
         for e in trace.events
     ]
-    assert "will raise" in said(trace, ev.VersionBumped)[-1]
-    assert "will raise" not in said(Trace(trace.header, plain), ev.VersionBumped)[-1]
+    assert "will raise" in told(trace, ev.VersionBumped)[-1]
+    assert "will raise" not in told(Trace(trace.header, plain), ev.VersionBumped)[-1]
 
 
 def test_a_node_without_a_derivative_tells_its_edges_once() -> None:
@@ -175,10 +170,6 @@ def recorded(function: Callable[..., Any]) -> Trace:
     return trace
 
 
-def sentences(trace: Trace, kind: type[ev.Event]) -> list[str]:
-    return [why_here(trace, event.seq) for event in trace if isinstance(event, kind)]
-
-
 @pytest.mark.parametrize("function", [torch.sin, lambda a: torch.add(a, a)], ids=["sin", "add"])
 def test_every_step_is_a_sentence(function: Callable[..., Any]) -> None:
     trace = recorded(function)
@@ -189,7 +180,7 @@ def test_every_step_is_a_sentence(function: Callable[..., Any]) -> None:
 
 
 def test_calls_say_which_way_they_go() -> None:
-    said = [text.split(". The highest key")[0] for text in sentences(recorded(torch.sin), ev.Dispatched)]
+    said = [text.split(". The highest key")[0] for text in told(recorded(torch.sin), ev.Dispatched)]
     assert said[0] == "torch.sin(t0) calls the operator aten::sin"
     assert said[1] == "The transform on top calls aten::sin again, without the keys that it excludes for that"
     assert said[2] == ("sin (BatchRulesUnaryOps.cpp) calls aten::sin on what the batched tensors wrap: a full dispatch")
@@ -197,7 +188,7 @@ def test_calls_say_which_way_they_go() -> None:
 
 
 def test_guards_give_their_reasons() -> None:
-    guards = sentences(recorded(torch.sin), ev.GuardEntered)
+    guards = told(recorded(torch.sin), ev.GuardEntered)
     assert guards[0].endswith(
         "from FuncTorchDynamicLayerFrontMode down to FuncTorchDynamicLayerBackMode only FuncTorchVmapMode, "
         "BatchedNestedTensor, FuncTorchBatched and FuncTorchDynamicLayerBackMode remain."
