@@ -85,6 +85,25 @@ def kinds(trace: Trace) -> set[str]:
     return {statement.kind for event in trace for statement in statements(trace, event.seq)}
 
 
+@pytest.mark.parametrize(
+    ("make", "made", "message"),
+    [
+        ("with torch.no_grad():\n    v = a[1:3]", "It was made while grad mode was off", "no_grad mode"),
+        ("with torch.inference_mode():\n    v = a[1:3]", "It was made in inference mode", "inference mode"),
+        ("v, w = (a * 1).chunk(2)", "It is one of several views that one call made", "returns multiple views"),
+    ],
+)
+def test_a_write_to_the_view_is_said_to_raise_and_does(make: str, made: str, message: str) -> None:
+    trace = traced(f"{LEAF}{make}\n")
+    assert told(trace, ev.ViewMade)[0].endswith(
+        f"{made}, so writing to it in place raises an error while grad mode is on."
+    )
+    space: dict[str, object] = {"torch": model}
+    exec(f"{LEAF}{make}\n".replace("import torch\n", ""), space)
+    with pytest.raises(RuntimeError, match=message):
+        space["v"].mul_(2)  # type: ignore[attr-defined]
+
+
 def test_whole_numbers_have_no_history_to_spoil() -> None:
     trace = traced("import torch\nb = torch.arange(4)\nwith torch.no_grad():\n    v = b[1:3]\n")
     assert told(trace, ev.ViewMade) == ["v (t1) is a view: it shares the memory of b and has it as its base."]
@@ -208,3 +227,10 @@ def test_the_source_shown_is_the_batch_rule() -> None:
     trace = recorded(lambda a: a.view(3, 1))
     kernel = next(e for e in trace if isinstance(e, ev.KernelEntered) and "BatchRules" in e.kernel)
     assert kernel.file == "core/layers/functorch/batch_rules/batch_rules_views.py"
+
+
+def test_kernels_say_what_they_are_for() -> None:
+    front, rule, back, *_ = told(recorded(torch.sin), ev.KernelEntered)
+    assert "passes the call to the transform on top of the stack" in front
+    assert "It is a batch rule" in rule
+    assert "pops the transform off the stack" in back
