@@ -31,7 +31,7 @@ from dispatchviz.tui.comparison.what_if.changed_process import ChangedProcess
 from dispatchviz.tui.comparison.what_if.what_if_screen import compared
 from dispatchviz.views.session import Session, Update
 from tests.explain.comparison.what_if.programs import FORUM, changed, written
-from tests.explain.comparison.what_if.test_changed_program import WITH
+from tests.explain.comparison.what_if.test_changes import WITH
 from tests.steps import line, step
 from tests.waiting import HANGS
 
