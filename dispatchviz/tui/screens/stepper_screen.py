@@ -19,7 +19,7 @@ from dispatchviz.tui.widgets.box_layout import BoxLayout
 from dispatchviz.tui.widgets.rows_view import RowsView
 from dispatchviz.tui.widgets.stepper_widgets import StepperWidgets
 from dispatchviz.views.cursor.cursor import Cursor
-from dispatchviz.views.keymap import QUITS, Leaving
+from dispatchviz.views.keymap import QUITS, Leaving, pane_key
 from dispatchviz.views.layout.kept_layouts import read_layouts, write_layouts
 from dispatchviz.views.layout.lesson_text import Said
 from dispatchviz.views.layout.pane_choice import PaneChoice, keep_note, pin_note, present_note, zoom_note
@@ -82,6 +82,12 @@ class StepperScreen(View):
         contrast = self.scene.choice.presenting
         self.palette = Palette(self.app.theme_variables, self.app.no_color, contrast)
         self._widgets.use_palette(self.palette)
+
+    def show_keys(self) -> None:
+        """Shows the keys of another keymap in the titles."""
+        for pane in self.panes.values():
+            pane.key = pane_key(pane.number)
+            pane.refresh()
 
     def show(
         self,
