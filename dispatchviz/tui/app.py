@@ -22,6 +22,7 @@ from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.foundation.terminal_output import complain, print_lines
 from dispatchviz.tui.actions import ACTIONS, ask_thing, how_to_quit
 from dispatchviz.tui.commands import moves, predicting
+from dispatchviz.tui.commands.choosing_panes import PANE_ACTIONS
 from dispatchviz.tui.commands.focused_pane import FOCUS_ACTIONS
 from dispatchviz.tui.commands.following import INTERVAL, Following
 from dispatchviz.tui.commands.playing import Playing
@@ -135,14 +136,16 @@ class StepperApp(TerminalApp[Callable[[OpenStepper], None]]):
         return {**of_other_keymaps(), **super().key_actions()}
 
     async def run_key_action(self, action: str) -> bool:
-        """Runs an action of the keymap: one of ``ACTIONS`` or, as ``app.``, of ``FOCUS_ACTIONS``, else of the screen
-        or the application."""
+        """Runs an action of the keymap: one of ``ACTIONS``, of ``PANE_ACTIONS`` or, as ``app.``, of ``FOCUS_ACTIONS``,
+        else of the screen or the application."""
         namespace, name, arguments = parse(action)
         self.session.focused_pane = self.view.focused_pane
         if namespace == "app" and name in FOCUS_ACTIONS:
             self.replies.carry_out(FOCUS_ACTIONS[name](self.session, self.view, *arguments))
         elif not namespace and name in ACTIONS:
             self.replies.carry_out(ACTIONS[name](self.session, *arguments))
+        elif not namespace and name in PANE_ACTIONS:
+            PANE_ACTIONS[name](self.view, *arguments)
         else:
             return await self.run_action(action, self.view)
         return True

@@ -232,7 +232,7 @@ def test_the_source_gets_its_colours_after_the_first_paint() -> None:
     async def story(reader: Reader) -> None:
         await reader.pilot.pause()
         pane = reader.app.view.panes[SOURCE]
-        assert ("import", "code.keyword") in [span for row in pane._wrapped for span in row.spans]
+        assert ("import", "code.keyword") in [span for row in pane.shown.lines for span in row.spans]
 
     read(forum(), story)
 

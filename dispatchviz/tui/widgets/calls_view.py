@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.tui.widgets.pane_view import NOTHING, PaneView
+from dispatchviz.tui.widgets.pane_view import PaneView
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.cursor_state import ShownStack
 from dispatchviz.views.layout.pane_layout import CALLS
@@ -25,7 +25,7 @@ class CallsView(PaneView):
             from dispatchviz.views.panes.calls_pane import TITLES  # with the pane, not for the first paint
 
             self._how = cursor.frames
-            self._made = (NOTHING, [])  # of the other stack
+            self.rows.forget()  # of the other stack
             self.title = f"{TITLE}  {TITLES[self._how]}".rstrip()
             self.refresh_title()
         super().show(cursor, width, height)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.tui.widgets.pane_view import NOTHING, PaneView
+from dispatchviz.tui.widgets.pane_view import PaneView
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.layout.pane_layout import ENGINE
 from dispatchviz.views.panes.pane_list import PANES
@@ -22,7 +22,7 @@ class EngineView(PaneView):
     def show(self, cursor: Cursor, width: int, height: int) -> None:
         if cursor.unfolds_engine != self._unfolds:
             self._unfolds = cursor.unfolds_engine
-            self._made = (NOTHING, [])  # with other sections
+            self.rows.forget()  # with other sections
             self.title = f"{TITLE}  unfolded" if self._unfolds else TITLE
             self.refresh_title()
         super().show(cursor, width, height)

@@ -33,9 +33,9 @@ class KeySetView(PaneView):
 
         return title_at(cursor.trace, cursor.at, cursor.stage)
 
-    def _rows(self, cursor: Cursor) -> list[Line]:
-        if cursor.stage is None or self.port.height <= 1:
-            return super()._rows(cursor)
+    def rows_at(self, cursor: Cursor) -> list[Line]:
+        if cursor.stage is None:
+            return super().rows_at(cursor)
         from dispatchviz.views.panes.key_set_pane import rows_at
 
         shown = rows_at(cursor.trace, cursor.at, self.port.row_width - GUTTER, cursor.stage)
