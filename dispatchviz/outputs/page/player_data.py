@@ -20,9 +20,8 @@ from dispatchviz.outputs.page.then_data import then_data
 from dispatchviz.outputs.page.tracks import Track
 from dispatchviz.outputs.page.tree_data import tree_data
 from dispatchviz.outputs.page.walk_data import walk_data
-from dispatchviz.outputs.step.step_text import why_lines
 from dispatchviz.views.bars.header_bar import engine_spans, place
-from dispatchviz.views.bars.why_bar import first_notes
+from dispatchviz.views.bars.why_bar import first_notes, why_lines
 from dispatchviz.views.lesson_rows import said
 from dispatchviz.views.pane_help import ABOUT, LEGEND
 from dispatchviz.views.session import Session

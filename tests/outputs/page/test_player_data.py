@@ -29,8 +29,8 @@ from dispatchviz.outputs.page.places_data import places_data
 from dispatchviz.outputs.page.player_data import player_data
 from dispatchviz.outputs.page.step_texts import step_texts
 from dispatchviz.outputs.picture.dot import node_texts
-from dispatchviz.outputs.step.step_text import why_lines
 from dispatchviz.running.program import run
+from dispatchviz.views.bars.why_bar import why_lines
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.targets import TARGETS
 from dispatchviz.views.details.then_and_now_rows import block_rows, blocks_at

@@ -106,8 +106,8 @@ def _that_finds_the_caller(method: Method) -> Method:
     return guarded
 
 
-# Handing on ``*args`` takes 150 ns, more than most methods; with its arguments written out a net takes 38 ns, so here is
-# one for each number of arguments. (With code of its own for each method it takes 27 ns: a recorded ``add`` of 22 us
+# Handing on ``*args`` takes 150 ns, more than most methods; with its arguments written out a net takes 38 ns, so here
+# is one for each number of arguments. (With code of its own for each method it takes 27 ns: a recorded ``add`` of 22 us
 # takes as long with either.)
 
 
