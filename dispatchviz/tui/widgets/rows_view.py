@@ -53,8 +53,7 @@ class RowsView(PaintedLines, can_focus=True):
 
     def __init__(self, number: int, title: str) -> None:
         super().__init__(f"pane{number}")
-        self.number, self.title, self.key = number, title, pane_key(number)
-        self.port = Viewport()
+        self.number, self.title, self.key, self.port = number, title, pane_key(number), Viewport()
 
     def row(self, at: int, width: int) -> Line:
         """A row, ``at`` counted from the top of all of them."""
