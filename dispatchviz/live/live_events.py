@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.builders.builder_base import reads_note
 from dispatchviz.live.local_sets import guard_name
 from dispatchviz.running.user_lines import ProgramEventBuilder
 
@@ -72,10 +73,12 @@ class LiveEventBuilder(ProgramEventBuilder):
 
     # -- kernels ------------------------------------------------------------------------------------------------------
 
+    @reads_note
     def kernel_called(self, cell: WatchedCell, own: int, included: int, excluded: int, sets: RawSets) -> None:
         """A kernel begins that a call selected."""
         self._called_with(cell, own, included, excluded, sets, 0)
 
+    @reads_note
     def kernel_called_with_generator(
         self, cell: WatchedCell, own: int, included: int, excluded: int, sets: RawSets, device: str
     ) -> None:
@@ -91,6 +94,7 @@ class LiveEventBuilder(ProgramEventBuilder):
         arguments = tuple([(name, serial, keys[raw]) for name, serial, raw in zip(flat, flat, flat, strict=True)])
         self.called("call", cell.operator.cell(cell.key), keys[own], included, excluded, arguments, generator)
 
+    @reads_note
     def kernel_redispatched(self, cell: WatchedCell, own: int, included: int, excluded: int) -> None:
         """A kernel begins that a redispatch selected."""
         self._begins(cell, self._included[included], self._excluded[excluded])
@@ -106,16 +110,19 @@ class LiveEventBuilder(ProgramEventBuilder):
                 self.guard_entered(guard, old_included, included, old_excluded, excluded)
         running.append((included, excluded, guard, cell))
 
+    @reads_note
     def kernel_returned_one(self, tensor: int) -> None:
         """A kernel returned a tensor."""
         self.returned_one(tensor)
         self._ends()
 
+    @reads_note
     def kernel_returned(self, tensors: tuple[int, ...]) -> None:
         """A kernel returned several, or none."""
         self.returned(tensors)
         self._ends()
 
+    @reads_note
     def kernel_failed(self, cell: WatchedCell) -> None:
         """A kernel raised, or an exception from outside came before the note that it begins: then there is none."""
         running = self._on_thread()
@@ -135,6 +142,7 @@ class LiveEventBuilder(ProgramEventBuilder):
 
     # -- Nodes, the engine --------------------------------------------------------------------------------------------
 
+    @reads_note
     def live_edges_collected(self, node: int, targets: tuple[int, ...]) -> None:
         """A Node has its edges; its topological number is one more than the highest of those that they lead to."""
         number, first, known, flat = self.nodes[node], self.nodes.first, self._topological, iter(targets)
@@ -148,6 +156,7 @@ class LiveEventBuilder(ProgramEventBuilder):
         """The topological number of a Node whose only edge leads to this one."""
         return (self._topological[number] if number < len(self._topological) else 0) + 1
 
+    @reads_note
     def live_node_started(
         self,
         node: int,
@@ -167,6 +176,7 @@ class LiveEventBuilder(ProgramEventBuilder):
 
     # -- tensors ------------------------------------------------------------------------------------------------------
 
+    @reads_note
     def tensor_met(
         self,
         number: int,

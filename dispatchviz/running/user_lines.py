@@ -13,6 +13,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.builders.builder_base import reads_note
 from dispatchviz.core.record.event_builder import EventBuilder
 from dispatchviz.running.call_sites import line_of, shown_file, source_of, statement_starts
 
@@ -75,6 +76,7 @@ class ProgramEventBuilder(EventBuilder):
 
     # -- notes --------------------------------------------------------------------------------------------------------
 
+    @reads_note
     def line_reached(self, code: CodeType, line: int) -> None:
         """The innermost frame begins a statement."""
         if self.moved and self._shallowest.get(self.thread, 0) < len(self._stack):
@@ -84,10 +86,12 @@ class ProgramEventBuilder(EventBuilder):
         self._stack[-1:] = [location]
         self._line_events(again=True)
 
+    @reads_note
     def frame_entered(self, locations: CodeLocations, line: int) -> None:
         """Another frame than before begins a statement."""
         self._statement_begins(locations, line, begins=False)
 
+    @reads_note
     def call_begins(self, locations: CodeLocations, line: int) -> None:
         """The frame of a function that was called begins its first statement."""
         self._statement_begins(locations, line, begins=True)
@@ -98,12 +102,14 @@ class ProgramEventBuilder(EventBuilder):
         self._begun.add(stack[-1])
         self._line_events(again=True, begins=begins)
 
+    @reads_note
     def frame_resumed(self, locations: CodeLocations) -> None:
         """Another frame resumes, or another part of a statement; an event if anything happens there."""
         stack = self._stacks[self.thread] = self._read_locations(locations)
         self._shallowest[self.thread] = min(len(stack), self._shallowest.get(self.thread, 0))
         self.moved = True
 
+    @reads_note
     def called_from_line(self, code: CodeType, instruction: int) -> None:
         """A binding is about to be entered from the frame that announced its line last."""
         location, stack = self._location(code, instruction), self._stack
@@ -112,6 +118,7 @@ class ProgramEventBuilder(EventBuilder):
         stack[-1:] = [location]
         self.moved = True
 
+    @reads_note
     def called_from_frame(self, locations: CodeLocations) -> None:
         """A binding is about to be entered from code that does not announce its lines: each turn of a loop counts."""
         code, instruction = locations[-1]
@@ -121,12 +128,14 @@ class ProgramEventBuilder(EventBuilder):
         self._stacks[self.thread] = self._read_locations(locations)
         self._line_events(again=again)
 
+    @reads_note
     def binding_called_again(self, how: tuple[Arrival, Binding, Plan, tuple[Any, ...]]) -> None:
         """Both in one: an instruction calls the same binding with the same tensors."""
         (arrival, *where), binding, plan, arguments = how
         getattr(self, arrival)(*where)
         self.binding_called(binding, plan, arguments)
 
+    @reads_note
     def wrote(self, text: str) -> None:
         """What the line wrote that was left belongs to that line."""
         if self.moved:

@@ -2,7 +2,7 @@
 
 An ``Update`` is shown, a ``Question`` is put on the bottom line, an ``Overlay`` opens over the stepper.
 
-Not here: actions that only change which panes are seen (``screens/stepper_screen.py``), keys of a text that is open
+Not here: actions that only change which panes are seen (``commands/choosing_panes.py``), keys of a text that is open
 (their screens).
 """
 

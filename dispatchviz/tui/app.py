@@ -1,16 +1,14 @@
 """The stepper as a Textual application: keys come in, actions run, what they return is shown.
 
-What an action does is in ``actions.py``, what is on the screen in ``screens/stepper_screen.py``, which keys there are
-in ``keymap.py``.
+What an action does is in ``actions.py``, how its reply is shown in ``reply_display.py``, what is on the screen in
+``screens/stepper_screen.py``, which keys there are in ``keymap.py``.
 """
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
-from threading import Thread
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -21,23 +19,23 @@ from textual.timer import Timer
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
-from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.foundation.terminal_output import complain, print_lines
-from dispatchviz.tui.actions import ACTIONS, Overlay, Reply, ask_thing, how_to_quit
-from dispatchviz.tui.commands import moves, predicting, searching
+from dispatchviz.tui.actions import ACTIONS, ask_thing, how_to_quit
+from dispatchviz.tui.commands import moves, predicting
+from dispatchviz.tui.commands.choosing_panes import PANE_ACTIONS
 from dispatchviz.tui.commands.focused_pane import FOCUS_ACTIONS
 from dispatchviz.tui.commands.following import INTERVAL, Following
-from dispatchviz.tui.commands.long_work import LongWork
 from dispatchviz.tui.commands.playing import Playing
+from dispatchviz.tui.reply_display import ReplyDisplay
 from dispatchviz.tui.screens.stepper_screen import StepperScreen
 from dispatchviz.tui.terminal.keymaps import KEYMAPS, of_other_keymaps, use_from_environment, use_named
 from dispatchviz.tui.terminal.terminal_app import TerminalApp, run_to_its_end
 from dispatchviz.tui.widgets.rows_view import Ask, Goto
 from dispatchviz.views import lesson_rows
-from dispatchviz.views.keymap import QUITS, Leaving, entries, pane_key
+from dispatchviz.views.keymap import QUITS, Leaving, entries
 from dispatchviz.views.layout.pane_choice import PaneChoice
 from dispatchviz.views.session import OpenStepper, Session, Update
-from dispatchviz.views.text.styled_line import Line, line
+from dispatchviz.views.text.styled_line import line
 
 if TYPE_CHECKING:
     from dispatchviz.lessons.guide import Guide  # not for the first paint
@@ -93,15 +91,19 @@ class StepperApp(TerminalApp[Callable[[OpenStepper], None]]):
         view = StepperScreen(session.cursor, choice, session.leaving, lesson_rows.said(session, session.cursor))
         super().__init__(view, entries(session.leaving))
         self.session, self.view = session, view
-        self.playing = Playing(session, self.play_after, self.show)
-        self._work = LongWork(session, self._after, self.show)
+        self.replies = ReplyDisplay(self, session, view)
         self._following: Following | None = None
+
+    @property
+    def playing(self) -> Playing:
+        """The clock of a trace that plays by itself."""
+        return self.replies.playing
 
     def on_mount(self) -> None:
         if self.session.followed is not None and not self.session.followed.over:
             self._following = Following(self.session.followed)
             self._following.start()
-            self.set_interval(INTERVAL, partial(self._show_grown, self._following))
+            self.set_interval(INTERVAL, partial(self.replies.show_grown, self._following))
 
     def on_unmount(self) -> None:
         if self._following is not None:
@@ -116,9 +118,7 @@ class StepperApp(TerminalApp[Callable[[OpenStepper], None]]):
         """The reader wants other keys."""
         use_named(name)
         self.use_keys(entries(self.session.leaving))
-        for pane in self.view.panes.values():
-            pane.key = pane_key(pane.number)
-            pane.refresh()
+        self.view.show_keys()
         self.show(Update(self.session.cursor, line((f" The keys are those of the {name} keymap", "hint"))))
 
     @property
@@ -126,110 +126,39 @@ class StepperApp(TerminalApp[Callable[[OpenStepper], None]]):
         return f"the stepper failed at step {self.session.cursor.at}"
 
     def before_key(self, event: events.Key | events.Paste) -> bool:
-        """Long work stops at every key; Esc does no more than that. So does what plays, and Space. Enter behind the
-        number of an answer leaves what is said to it on the screen."""
+        """Enter behind the number of an answer leaves what is said to it on the screen; a key may stop what goes on."""
         due, self.session.enter_is_due = self.session.enter_is_due, False
         key = event.key if isinstance(event, events.Key) else ""
-        if (due and key == "enter") or (key and self.playing.key(key)):
-            return True
-        if self._stop_work() and key == "escape":
-            self.session.search.stop()
-            self.show(Update(self.session.cursor, line((" Stopped", "hint"))))
-            return True
-        return False
+        return (due and key == "enter") or self.replies.stop_for_key(key)
 
     def key_actions(self) -> Mapping[str, str]:
         """Also of the keys that other keymaps have: these say so."""
         return {**of_other_keymaps(), **super().key_actions()}
 
     async def run_key_action(self, action: str) -> bool:
-        """Runs an action of the keymap: one of ``ACTIONS`` or, as ``app.``, of ``FOCUS_ACTIONS``, else of the screen
-        or the application."""
+        """Runs an action of the keymap: one of ``ACTIONS``, of ``PANE_ACTIONS`` or, as ``app.``, of ``FOCUS_ACTIONS``,
+        else of the screen or the application."""
         namespace, name, arguments = parse(action)
         self.session.focused_pane = self.view.focused_pane
         if namespace == "app" and name in FOCUS_ACTIONS:
-            self.carry_out(FOCUS_ACTIONS[name](self.session, self.view, *arguments))
+            self.replies.carry_out(FOCUS_ACTIONS[name](self.session, self.view, *arguments))
         elif not namespace and name in ACTIONS:
-            self.carry_out(ACTIONS[name](self.session, *arguments))
+            self.replies.carry_out(ACTIONS[name](self.session, *arguments))
+        elif not namespace and name in PANE_ACTIONS:
+            PANE_ACTIONS[name](self.view, *arguments)
         else:
             return await self.run_action(action, self.view)
         return True
 
-    def carry_out(self, reply: Reply | None) -> None:
-        """Does what an action returned; None: it has done all."""
-        if reply is None or isinstance(reply, Update):
-            self.show(reply)
-        elif isinstance(reply, Overlay):
-            self.push_screen(reply.make(self.view), self.show)
-        elif self.view.prompt is not None:  # as always: no key is answered before
-            self.view.prompt.ask(reply, self.show)
-
     def show(self, update: Update | None) -> None:
-        """Makes a cursor the current one and shows it; None: nothing has changed."""
-        if update is None:
-            return
-        if update.opens is not None:
-            self.exit(update.opens)
-            return
-        cursor = predicting.masked(self.session, update.cursor).played(self.playing.tempo)
-        self.session.cursor = cursor
-        self._work.shown()
-        if update.clipboard:
-            self.copy_to_clipboard(update.clipboard)
-        lesson = lesson_rows.said(self.session, cursor)
-        note = update.note or (None if lesson.alone else predicting.guess_note(self.session, cursor.at))
-        self.view.show(cursor, note, asks=update.asks, lesson=lesson)
-        if update.asks is not None:
-            self._ask(update.asks)
-        if (then := update.then) is not None:
-            self.call_after_refresh(lambda: self.show(then()))
-        self._work.begin(update.goes_on or self._search_on())
-        if update.later is not None:
-            Thread(target=self._do_later, args=[update.later], daemon=True).start()  # quitting does not wait for it
-
-    def _ask(self, asked: Prediction) -> None:
-        """Puts a question over the stepper; its answer leads on."""
-        from dispatchviz.tui.screens.prediction_screen import PredictionScreen
-
-        self.push_screen(PredictionScreen(self.session, asked, self.view.palette), self.show)
-
-    def _search_on(self) -> Callable[[], Update] | None:
-        """The next slice of a search that the reader has turned away from: its hits are marked, and counted."""
-        search = self.session.search
-        if search.complete or search.is_stopped:
-            return None
-
-        def slice_of_search() -> Update:
-            update = searching.meanwhile(self.session, self.view.scene.note)
-            return replace(update, goes_on=self._search_on())
-
-        return slice_of_search
-
-    def _stop_work(self) -> bool:
-        """Drops long work that nobody has asked for in the open question; returns whether there was some."""
-        asking = self.view.prompt is not None and self.view.prompt.question is not None
-        if asking or not self._work.is_going_on:
-            return False
-        self._work.begin(None)
-        return True
-
-    def _show_grown(self, following: Following) -> None:
-        """Shows what has been recorded meanwhile; not while the reader types or looks at a text that is open."""
-        asked = self.view.prompt is None or self.view.prompt.question is not None
-        if asked or self._work.is_going_on or self.screen is not self.view or (trace := following.take()) is None:
-            return
-        update = self.session.grown(trace)
-        self.show(replace(update, note=update.note or self.view.scene.note))
-
-    def _do_later(self, later: Callable[[], Line]) -> None:
-        note = later()
-        self.from_thread(lambda: self.show(Update(self.session.cursor, note)))
+        """Shows what a command returned."""
+        self.replies.show(update)
 
     def on_goto(self, message: Goto) -> None:
         self.show(moves.goto(self.session, message.step))
 
     def on_ask(self, message: Ask) -> None:
-        self.carry_out(ask_thing(self.session, message.row))
+        self.replies.carry_out(ask_thing(self.session, message.row))
 
     def action_autoplay(self) -> None:
         """Plays row after row until a question, the end, or a key that is not for the tempo."""
@@ -246,7 +175,3 @@ class StepperApp(TerminalApp[Callable[[OpenStepper], None]]):
         """Goes to the next row by itself, unless a text is open over the stepper."""
         if self.playing.is_on and self.screen is self.view:
             self.playing.next_row()
-
-    def _after(self, seconds: float, work: Callable[[], None]) -> None:
-        """Calls a function after some seconds, unless the stepper ends before."""
-        self.set_timer(seconds, lambda: None if self._exit else work())

@@ -16,22 +16,7 @@ if TYPE_CHECKING:
 
 NEXT, BACK = "move('resume')", "move('resume_back')"
 
-
 _CODE = re.compile(r"(`[^`]+`)")
-
-
-def page_end(guide: Guide, score: str) -> str:
-    """The same for who reads the lesson as a page, and may have neither the next one nor a terminal."""
-    back = f"{key_of(BACK).first} goes back through it; every step is open: {key_of(INTO).first} takes the next one."
-    if not guide.after:
-        return f" That was the lesson.{score} {back}"
-    after = (
-        f"The next one is {guide.after}: ask whoever gave you this page, or make it with dispatchviz, in a terminal:"
-    )
-    return f" That was the lesson.{score} {back} {after} dispatchviz lesson {guide.after} -o {guide.after}.html"
-
-
-INTO = "move('into')"
 
 
 def said(session: Session, cursor: Cursor) -> Said:

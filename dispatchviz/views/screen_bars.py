@@ -208,6 +208,17 @@ def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int) -> lis
     return [*needed, *paragraphs([line(" ", (source, "dim"), indent=1)], width - 1, room)] if room else needed
 
 
+def why_lines(trace: Trace, at: int) -> list[Line]:
+    """The sentence of a step, an error's message, the rule with PyTorch's function and file, how the step is known."""
+    event, sentence = trace[at], why_here(trace, at)
+    return [
+        line((sentence, "bold")),
+        *message_lines(event, sentence),
+        *rule_lines(rule(event)),
+        *known_lines(trace, event),
+    ]
+
+
 def message_lines(event: AnyEvent, sentence: str) -> list[Line]:
     """The message of an error, where the sentence has not all of it."""
     if not isinstance(event, ErrorRaised | ProgramRaised) or _plain(_begin(event.message)) in _plain(sentence):

@@ -6,6 +6,7 @@ import pytest
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.app import show
+from dispatchviz.tui.commands.choosing_panes import pane, zoom
 from dispatchviz.tui.widgets.pane_view import PaneView
 from dispatchviz.views.layout.pane_layout import PANES
 from tests.hostile_texts import raw
@@ -52,14 +53,14 @@ async def test_awkward_words_are_shown_as_they_are(text: str, size: tuple[int, i
             await reader.move("into")
             assert not raw(reader.text)
         for number in PANES:
-            reader.app.view.action_pane(number)
-            reader.app.view.action_zoom()
+            pane(reader.app.view, number)
+            zoom(reader.app.view)
             await reader.move("into_back")
-            reader.app.view.action_zoom()
+            zoom(reader.app.view)
         await reader.pilot.pause()
         if text.isprintable() and text.isascii():
             everything = "\n".join(
-                row for pane in reader.app.view.panes.values() if isinstance(pane, PaneView) for row in pane.plain
+                row for each in reader.app.view.panes.values() if isinstance(each, PaneView) for row in each.plain
             )
             assert text in everything
             assert text in reader.text

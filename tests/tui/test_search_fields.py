@@ -195,7 +195,9 @@ def test_what_is_near_the_reader_is_searched_first() -> None:
     session.search.go_on()
     session.cursor = session.cursor.goto(15_000)
     assert not session.search.between(15_000, 15_100)
-    meanwhile(session, None)
+    next_slice = meanwhile(session, lambda: None)
+    assert next_slice is not None
+    next_slice()
     assert session.search.between(15_000, 15_100) == sum(
         15_000 <= at <= 15_100 for at in steps(trace, ev.KernelReturned)
     )

@@ -158,7 +158,7 @@ async def test_the_source_gets_its_colours_after_the_first_paint() -> None:
     async with stepper(forum()) as reader:
         await reader.pilot.pause()
         pane = reader.app.view.panes[SOURCE]
-        assert ("import", "code.keyword") in [span for row in pane._wrapped for span in row.spans]
+        assert ("import", "code.keyword") in [span for row in pane.shown.lines for span in row.spans]
 
 
 async def test_a_long_program_shows_the_part_around_the_line_that_runs() -> None:

@@ -12,10 +12,10 @@ from dispatchviz.testing import event
 from dispatchviz.tui.screens.cell_screen import CellScreen
 from dispatchviz.tui.screens.places_screen import PlacesScreen
 from dispatchviz.tui.screens.things_screen import ThingsScreen
-from dispatchviz.tui.widgets.chosen_rows import leads_somewhere
 from dispatchviz.views.keymap import pane_key
 from dispatchviz.views.layout.pane_layout import CALLS, ENGINE, GRAPH, KEYS, OUTPUT, PANES, STEPS, TABLE, TENSORS
 from dispatchviz.views.panes import structured_pane
+from dispatchviz.views.panes.chosen_rows import leads_somewhere
 from tests.explain.programs import traced
 from tests.steps import last_step, line, step
 
@@ -133,13 +133,13 @@ async def test_keys_do_what_a_click_on_a_row_does(trace: Trace, pane: int) -> No
     async with stepper(trace, (120, 60), step=begin, level=DEFAULT) as reader:
         view = reader.app.view.panes[pane]
         await reader.press(pane_key(pane))
-        rows = getattr(view, "_wrapped")  # noqa: B009
-        leading = [at for at, row in enumerate(rows) if leads_somewhere(row) and view._starts[at] == at]  # type: ignore[attr-defined]
+        rows = view.shown.lines  # type: ignore[attr-defined]
+        leading = [at for at, row in enumerate(rows) if leads_somewhere(row) and view.shown.starts[at] == at]  # type: ignore[attr-defined]
         await reader.press(*["up"] * (len(rows) + 1))
-        met = [] if view._chosen is None else [view._chosen]  # type: ignore[attr-defined]
+        met = [] if view.shown.chosen is None else [view.shown.chosen]  # type: ignore[attr-defined]
         for _ in range(len(rows) + 1):
             await reader.press("down")
-            chosen = view._chosen  # type: ignore[attr-defined]
+            chosen = view.shown.chosen  # type: ignore[attr-defined]
             met += [chosen] if chosen is not None and chosen not in met else []
         assert reader.at == begin, "the steps stay where they are"
         assert sorted(met) == (leading or met), pane

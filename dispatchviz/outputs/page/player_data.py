@@ -20,10 +20,9 @@ from dispatchviz.outputs.page.then_data import then_data
 from dispatchviz.outputs.page.tracks import Track
 from dispatchviz.outputs.page.tree_data import tree_data
 from dispatchviz.outputs.page.walk_data import walk_data
-from dispatchviz.outputs.step.step_text import why_lines
 from dispatchviz.views.lesson_rows import said
 from dispatchviz.views.pane_help import ABOUT, LEGEND
-from dispatchviz.views.screen_bars import engine_spans, first_notes, place
+from dispatchviz.views.screen_bars import engine_spans, first_notes, place, why_lines
 from dispatchviz.views.session import Session
 from dispatchviz.views.text import code_colours
 from dispatchviz.views.text.styled_line import Line, line

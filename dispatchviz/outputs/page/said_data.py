@@ -5,7 +5,6 @@ from __future__ import annotations
 from dispatchviz.explain.sentences.statement import LAST, PART, PLACE
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.views.keymap import key_of
-from dispatchviz.views.lesson_rows import page_end
 from dispatchviz.views.panes.calls_pane import TITLES
 from dispatchviz.views.replies import (
     ALL_STAY,
@@ -54,5 +53,17 @@ def said_data(guide: Guide | None) -> dict[str, object]:
         "row_seconds": ROW_SECONDS,
         "goes_on": (goes_on := key_of("move('resume')").first),
         "skip": f"Esc or {goes_on} goes on: skips this question",
-        "lesson_end": "" if guide is None else page_end(guide, "SCORE"),
+        "lesson_end": "" if guide is None else _lesson_end(guide, "SCORE"),
     }
+
+
+def _lesson_end(guide: Guide, score: str) -> str:
+    """The end of a lesson, for a reader who may have neither the next one nor a terminal."""
+    back, step = key_of("move('resume_back')").first, key_of("move('into')").first
+    end = f" That was the lesson.{score} {back} goes back through it; every step is open: {step} takes the next one."
+    if not guide.after:
+        return end
+    after = (
+        f"The next one is {guide.after}: ask whoever gave you this page, or make it with dispatchviz, in a terminal:"
+    )
+    return f"{end} {after} dispatchviz lesson {guide.after} -o {guide.after}.html"

@@ -16,7 +16,7 @@ from typing import Literal
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_stack import Frame
 from dispatchviz.explain.calls.folded_frames import GROUPS, OUTSIDE, folded
-from dispatchviz.explain.kinds.all_kinds import label, rule, sign, why_here
+from dispatchviz.explain.kinds.all_kinds import label, sign
 from dispatchviz.explain.sentences.statement import place_of
 from dispatchviz.explain.things.step_things import things_of
 from dispatchviz.explain.things.tensor_questions import description, questions, title
@@ -28,7 +28,7 @@ from dispatchviz.outputs.log.printed_log import is_paged, print_log
 from dispatchviz.views.details.thing_rows import question_rows
 from dispatchviz.views.panes.calls_pane import listed_rows, whole_rows
 from dispatchviz.views.panes.pane_list import PANES, rows_of
-from dispatchviz.views.screen_bars import known_lines, message_lines, rule_lines
+from dispatchviz.views.screen_bars import why_lines
 from dispatchviz.views.session import Session
 from dispatchviz.views.text.console import STYLES, painted, shows_colours
 from dispatchviz.views.text.line_fitting import cut_row, wrap
@@ -146,17 +146,6 @@ def _rows(trace: Trace, at: int, name: str, width: int) -> Iterator[Line]:
         _name(module): rows_of(module) for _, module in PANES.values()
     }
     return (part for row in panes[name](trace, at, width) for part in wrap(cut_row(row), width))
-
-
-def why_lines(trace: Trace, at: int) -> list[Line]:
-    """The sentence of a step, an error's message, the rule with PyTorch's function and file, how the step is known."""
-    event, sentence = trace[at], why_here(trace, at)
-    return [
-        line((sentence, "bold")),
-        *message_lines(event, sentence),
-        *rule_lines(rule(event)),
-        *known_lines(trace, event),
-    ]
 
 
 def _registration(trace: Trace, at: int, width: int) -> Iterable[Line]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from dispatchviz.tui.actions import Reply, ask_thing, go_to_row
 from dispatchviz.tui.commands import moves
+from dispatchviz.tui.commands.choosing_panes import zoom
 from dispatchviz.tui.screens.stepper_screen import StepperScreen
 from dispatchviz.views.layout.pane_layout import STEPS
 from dispatchviz.views.session import Session, Update
@@ -17,25 +18,30 @@ def page(session: Session, view: StepperScreen, direction: int) -> Reply | None:
     if view.scene.choice.presenting:
         step, stop = ("into", "resume") if direction > 0 else ("into_back", "resume_back")
         return moves.move(session, step if session.guide is None else stop)
-    rows = view.scroll_page(direction)
-    return moves.page(session, rows) if rows else None
+    pane = view.panes[view.focused_pane]
+    if pane.number == STEPS:
+        return moves.page(session, direction * pane.port.page)
+    pane.scroll_rows(pane.port.top + direction * pane.port.page)
+    return None
 
 
 def row(session: Session, view: StepperScreen, direction: int) -> Reply:
     """The next row: the one of the cursor in the steps, the chosen one in another pane."""
-    if view.focused_pane == STEPS:
+    pane = view.focused_view
+    if pane is None:
         return moves.move(session, "down" if direction > 0 else "up")
-    moved = view.panes[view.focused_pane].choose(direction)
-    return Update(session.cursor, None if moved else line((" No row on that side leads anywhere", "hint")))
+    return Update(
+        session.cursor, None if pane.choose(direction) else line((" No row on that side leads anywhere", "hint"))
+    )
 
 
 def enter(session: Session, view: StepperScreen) -> Reply | None:
     """Unfolds the row of the steps; in another pane goes where the chosen row leads, else shows that pane alone."""
-    if view.focused_pane == STEPS:
+    if view.focused_view is None:
         return moves.move(session, "unfold")
     if view.chosen_row is not None:
         return go_to_row(session, view.chosen_row)
-    view.action_zoom()
+    zoom(view)
     return None
 
 

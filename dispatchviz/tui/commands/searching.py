@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dispatchviz.tui.commands.move_notes import hit_note
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import key_of
@@ -51,8 +53,15 @@ def nearest(session: Session, origin: Cursor) -> Update:
     return Update(found, hit_note(hits, found), goes_on=None if hits.complete else lambda: nearest(session, origin))
 
 
-def meanwhile(session: Session, note: Line | None) -> Update:
-    """The next slice of a search while the reader does something else: first where the reader is."""
-    session.search.look_near(session.cursor.at)
-    session.search.go_on()
-    return Update(session.cursor, note)
+def meanwhile(session: Session, note: Callable[[], Line | None]) -> Callable[[], Update] | None:
+    """The next slice of a search that the reader has turned away from, first near the reader: its hits are marked, and
+    counted, beside the note that is shown then. None if it has found everything, or was stopped."""
+    if session.search.complete or session.search.is_stopped:
+        return None
+
+    def next_slice() -> Update:
+        session.search.look_near(session.cursor.at)
+        session.search.go_on()
+        return Update(session.cursor, note(), goes_on=meanwhile(session, note))
+
+    return next_slice

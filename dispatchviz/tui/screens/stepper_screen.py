@@ -1,6 +1,7 @@
 """The screen of the stepper: a scene in its bars and panes, and the input line.
 
-Not here: what moves the cursor (``actions.py``), what is in the bars and where all is (``layout/screen_plan.py``).
+Not here: what moves the cursor (``actions.py``), what changes the panes (``commands/choosing_panes.py``), what is in
+the bars and where all is (``layout/screen_plan.py``).
 """
 
 from __future__ import annotations
@@ -16,19 +17,17 @@ from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.terminal.terminal_app import Ready, View
 from dispatchviz.tui.widgets.box_layout import BoxLayout
+from dispatchviz.tui.widgets.pane_view import PaneView
 from dispatchviz.tui.widgets.rows_view import RowsView
 from dispatchviz.tui.widgets.stepper_widgets import StepperWidgets
 from dispatchviz.views.cursor.cursor import Cursor
-from dispatchviz.views.keymap import QUITS, Leaving
-from dispatchviz.views.layout.kept_layouts import read_layouts, write_layouts
-from dispatchviz.views.layout.pane_choice import PaneChoice, keep_note, pin_note, present_note, zoom_note
+from dispatchviz.views.keymap import QUITS, Leaving, pane_key
+from dispatchviz.views.layout.kept_layouts import read_layouts
+from dispatchviz.views.layout.pane_choice import PaneChoice
 from dispatchviz.views.layout.pane_layout import STEPS
 from dispatchviz.views.layout.screen_plan import NOTHING_SAID, Scene
 from dispatchviz.views.lesson_rows import Said
-from dispatchviz.views.text.styled_line import Line, line
-
-SIDEWAYS = 16
-"""Cells by which a key scrolls sideways."""
+from dispatchviz.views.text.styled_line import Line
 
 
 class StepperScreen(View):
@@ -83,6 +82,12 @@ class StepperScreen(View):
         self.palette = Palette(self.app.theme_variables, self.app.no_color, contrast)
         self._widgets.use_palette(self.palette)
 
+    def show_keys(self) -> None:
+        """Shows the keys of another keymap in the titles."""
+        for pane in self.panes.values():
+            pane.key = pane_key(pane.number)
+            pane.refresh()
+
     def show(
         self,
         cursor: Cursor,
@@ -102,59 +107,22 @@ class StepperScreen(View):
         self.show(self.scene.cursor, self.scene.note, asks=self.scene.asks)
 
     @property
+    def has_focused_pane(self) -> bool:
+        """Whether a pane has the focus, and not the input line."""
+        return isinstance(self.focused, RowsView)
+
+    @property
     def focused_pane(self) -> int:
         """The number of the pane with the focus; of the step list if no pane has it."""
         return self.focused.number if isinstance(self.focused, RowsView) else STEPS
 
     @property
+    def focused_view(self) -> PaneView | None:
+        """The pane with the focus; None while that is the step list."""
+        pane = self.panes[self.focused_pane]
+        return pane if isinstance(pane, PaneView) else None
+
+    @property
     def chosen_row(self) -> Line | None:
         """The row that is chosen in the pane with the focus."""
-        return self.panes[self.focused_pane].chosen_row
-
-    def action_pane(self, number: int) -> None:
-        """Gives a pane the focus and keeps it on the screen; the steps let the other panes follow again."""
-        before, choice = self.scene.choice, self.scene.choice.select(number)
-        self.show(self.scene.cursor, pin_note(before, choice), choice)
-        self.panes[number].focus(scroll_visible=False)
-
-    def action_keep_panes(self) -> None:
-        """Keeps the chosen panes for steps of this kind, in the reader's own file too."""
-        cursor = self.scene.cursor
-        choice = self.scene.choice.keep(cursor.trace[cursor.at])
-        problem = write_layouts(dict(choice.kept)) if choice != self.scene.choice else ""
-        self.show(cursor, keep_note(cursor.trace[cursor.at], choice, problem), choice)
-
-    def action_sideways(self, direction: int) -> None:
-        """Scrolls the pane with the focus to the right or to the left."""
-        pane = self.panes[self.focused_pane]
-        if not pane.scroll_sideways(direction * SIDEWAYS):
-            self.show(self.scene.cursor, line((" No row here is cut on that side", "hint")))
-
-    def action_present(self, wanted: bool | None = None) -> None:
-        """For an audience, or for one reader again."""
-        wanted = not self.scene.choice.presenting if wanted is None else wanted
-        self.show(self.scene.cursor, present_note(wanted), self.scene.choice.present(wanted))
-        self.use_theme()
-
-    def action_zoom(self, wanted: bool | None = None) -> None:
-        """Gives the pane with the focus the whole screen, or gives the others their room back.
-
-        A row that is chosen in it is given up first.
-        """
-        choice = self.scene.choice
-        if wanted is False and self.panes[self.focused_pane].let_go():
-            return
-        if wanted is False and choice.presenting and not choice.zoomed:
-            self.action_present(False)
-            return
-        wanted = not self.scene.choice.zoomed if wanted is None else wanted
-        choice = self.scene.choice.zoom(self.focused.number if wanted and isinstance(self.focused, RowsView) else None)
-        self.show(self.scene.cursor, zoom_note() if choice.zoomed else None, choice)
-
-    def scroll_page(self, direction: int) -> int:
-        """Scrolls the pane with the focus; returns the steps by which the cursor moves instead, in the step list."""
-        pane = self.panes[self.focused_pane]
-        if pane.number == STEPS:
-            return direction * pane.port.page
-        pane.scroll_rows(pane.port.top + direction * pane.port.page)
-        return 0
+        return None if self.focused_view is None else self.focused_view.chosen_row

@@ -14,8 +14,8 @@ from rich.style import Style
 from textual.binding import Binding
 
 from dispatchviz.tui.terminal.palette import Palette
-from dispatchviz.tui.widgets.chosen_rows import leads_somewhere
 from dispatchviz.tui.widgets.rows_view import RowsView
+from dispatchviz.views.panes.chosen_rows import leads_somewhere
 from dispatchviz.views.text.styled_line import Line
 
 AROUND = 2

@@ -4,7 +4,7 @@ of the engine."""
 from __future__ import annotations
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.tui.widgets.pane_view import NOTHING, PaneView
+from dispatchviz.tui.widgets.pane_view import PaneView
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.cursor_state import ShownStack
 from dispatchviz.views.layout.pane_layout import CALLS, ENGINE, KEYS
@@ -26,7 +26,7 @@ class EngineView(PaneView):
     def show(self, cursor: Cursor, width: int, height: int) -> None:
         if cursor.unfolds_engine != self._unfolds:
             self._unfolds = cursor.unfolds_engine
-            self._made = (NOTHING, [])  # with other sections
+            self.rows.forget()  # with other sections
             self.title = f"{ENGINE_TITLE}  unfolded" if self._unfolds else ENGINE_TITLE
             self.refresh_title()
         super().show(cursor, width, height)
@@ -52,7 +52,7 @@ class CallsView(PaneView):
             from dispatchviz.views.panes.calls_pane import TITLES  # with the pane, not for the first paint
 
             self._how = cursor.frames
-            self._made = (NOTHING, [])  # of the other stack
+            self.rows.forget()  # of the other stack
             self.title = f"{CALLS_TITLE}  {TITLES[self._how]}".rstrip()
             self.refresh_title()
         super().show(cursor, width, height)
@@ -86,9 +86,9 @@ class KeySetView(PaneView):
 
         return title_at(cursor.trace, cursor.at, cursor.stage)
 
-    def _rows(self, cursor: Cursor) -> list[Line]:
-        if cursor.stage is None or self.port.height <= 1:
-            return super()._rows(cursor)
+    def rows_at(self, cursor: Cursor) -> list[Line]:
+        if cursor.stage is None:
+            return super().rows_at(cursor)
         from dispatchviz.views.panes.key_set_pane import rows_at
 
         shown = rows_at(cursor.trace, cursor.at, self.port.row_width - GUTTER, cursor.stage)

@@ -23,7 +23,7 @@ class StepperWidgets:
     def __init__(self, cursor: Cursor) -> None:
         self.bars = {name: Bar(name) for name in ("header", "why", "footer")}
         self.steps = StepList(cursor)
-        self.panes: dict[int, RowsView] = {STEPS: self.steps}
+        self.panes: dict[int, StepList | PaneView] = {STEPS: self.steps}
         self.panes |= {number: PaneView(number, title, rows_of(module)) for number, (title, module) in PANES.items()}
         self.panes[KEYS] = KeySetView()
         self.panes[CALLS] = CallsView()

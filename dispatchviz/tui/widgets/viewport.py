@@ -29,6 +29,11 @@ class Viewport:
         return max(self.height - 1, 1)
 
     @property
+    def in_sight(self) -> range:
+        """The rows that are in sight."""
+        return range(self.top, min(self.top + self.rows, self.count))
+
+    @property
     def page(self) -> int:
         """The rows of a page: pages overlap by one."""
         return max(self.rows - 1, 1)
@@ -53,6 +58,15 @@ class Viewport:
         """Scrolls as little as it takes to have a row in sight with some rows around it; returns as ``scroll``."""
         margin = min(margin, (self.rows - 1) // 2)
         return self.scroll(min(max(self.top, at + margin - self.rows + 1), max(at - margin, 0)))
+
+    def look(self, at: int | None, margin: int) -> bool:
+        """Reveals the row to look at; scrolls to the top if there is none. Returns as ``scroll``."""
+        return self.scroll(0) if at is None else self.reveal(at, margin)
+
+    def sideways(self, by: int, widest: int) -> bool:
+        """Scrolls rows that are cut, as far as the widest goes; returns as ``scroll``."""
+        before, self.left = self.left, max(0, min(self.left + by, widest - self.row_width))
+        return self.left != before
 
     def row_at(self, y: int) -> int | None:
         """The row that is shown in a row of the widget; None for the title and below the last row."""

@@ -15,6 +15,7 @@ import dispatchviz
 import dispatchviz.torch as torch
 from dispatchviz.core.autograd.graph.node_life import NodeLife
 from dispatchviz.core.record import note_types
+from dispatchviz.core.record.builders.builder_base import NOTES
 from dispatchviz.running.user_lines import ProgramEventBuilder
 
 ROOT = Path(__file__).parents[3]
@@ -37,6 +38,7 @@ def test_every_note_has_a_name_of_its_own() -> None:
 
 @pytest.mark.parametrize("name", DECLARED)
 def test_the_builder_takes_just_the_facts_of_a_note(name: str) -> None:
+    assert name in NOTES
     method = getattr(ProgramEventBuilder, name)
     hints = get_type_hints(method, localns=vars(note_types))
     assert tuple(hints[parameter] for parameter in list(inspect.signature(method).parameters)[1:]) == DECLARED[name]

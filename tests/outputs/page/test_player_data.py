@@ -28,7 +28,6 @@ from dispatchviz.outputs.page.places_data import places_data
 from dispatchviz.outputs.page.player_data import player_data
 from dispatchviz.outputs.page.step_texts import step_texts
 from dispatchviz.outputs.picture.dot import node_texts
-from dispatchviz.outputs.step.step_text import why_lines
 from dispatchviz.running.program import run
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.targets import TARGETS
@@ -37,6 +36,7 @@ from dispatchviz.views.details.traceback_rows import traceback_at, traceback_row
 from dispatchviz.views.panes import engine_pane
 from dispatchviz.views.panes.nothing_said import nothing
 from dispatchviz.views.panes.pane_list import ENGINE, PANES, rows_of
+from dispatchviz.views.screen_bars import why_lines
 from dispatchviz.views.text.styled_line import Line
 from tests.outputs.page.decoded import Decoded, Row, ordered, sums, texts, whole
 from tests.steps import last_step

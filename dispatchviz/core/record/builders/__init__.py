@@ -1,1 +1,1 @@
-"""From notes to events, a subject a module; ``event_builder.py`` joins them into the ``EventBuilder``."""
+"""From notes to events, a subject a module; the ``EventBuilder`` of ``event_builder.py`` has them all."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 from dispatchviz.core.autograd.function.python_function import FunctionBase
 from dispatchviz.core.autograd.graph.input_metadata import device_of
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.builders.builder_base import BuilderBase
+from dispatchviz.core.record.builders.builder_base import BuilderBase, reads_note
 from dispatchviz.core.record.builders.deletion_order import Targets, in_order
 from dispatchviz.core.record.builders.shared_text import device_text
 from dispatchviz.core.record.events import (
@@ -66,10 +66,12 @@ class AutogradBuilder(BuilderBase):
 
     # -- forward ------------------------------------------------------------------------------------------------------
 
+    @reads_note
     def node_created(self, number: int, kind: type[Node], sequence_nr: int, topological_nr: int, thread: int) -> None:
         """A Node was made."""
         self._node_met(number, kind, sequence_nr, topological_nr, thread, False)
 
+    @reads_note
     def node_known(self, number: int, kind: type[Node], sequence_nr: int, topological_nr: int, thread: int) -> None:
         """A Node that was made before the recording appears for the first time."""
         self._node_met(number, kind, sequence_nr, topological_nr, thread, True)
@@ -84,6 +86,7 @@ class AutogradBuilder(BuilderBase):
         event = NodeCreated(seq, self.open, node, text.name, sequence_nr, topological_nr, thread, known)
         self.events.append(event)
 
+    @reads_note
     def edges_collected(
         self,
         node: int,
@@ -101,6 +104,7 @@ class AutogradBuilder(BuilderBase):
         arguments = self._as_last_time(names, tuple(zip(names, self._tensors(tensors), strict=True)))
         self._event(EdgesCollected, self.nodes[node], targets, arguments, topological_nr)
 
+    @reads_note
     def two_edges(
         self,
         node: int,
@@ -124,11 +128,13 @@ class AutogradBuilder(BuilderBase):
         seq = self._next()
         self.events.append(EdgesCollected(seq, self.open, nodes[node], targets, arguments, topological_nr))
 
+    @reads_note
     def attribute_saved(self, node: int, name: str, value: Any) -> None:
         """A plain value."""
         text = value if value.__class__ is str else sys.intern(str(value))
         self.events.append(AttributeSaved(self._next(), self.open, self.nodes[node], name, text))
 
+    @reads_note
     def history_set(self, tensor: int, node: int, output_nr: int) -> None:
         """A result got its grad_fn."""
         self.events.append(HistorySet(self._next(), self.open, self.tensors[tensor], self.nodes[node], output_nr))
@@ -149,14 +155,17 @@ class AutogradBuilder(BuilderBase):
 
     # -- the engine ---------------------------------------------------------------------------------------------------
 
+    @reads_note
     def dependency_met(self, node: int, left: int) -> None:
         """One gradient less to wait for."""
         self.events.append(DependencyMet(self._next(), self.open, self.nodes[node], left))
 
+    @reads_note
     def dependency_met_by_nothing(self, node: int, left: int, defined: bool, skipped: bool) -> None:
         """Without a gradient, or to no use."""
         self._event(DependencyMet, self.nodes[node], left, defined, skipped)
 
+    @reads_note
     def gradient_buffered(
         self, node: int, input_nr: int, tensor: int, how: ev.BufferMethod, why: ev.BufferReason
     ) -> None:
@@ -164,6 +173,7 @@ class AutogradBuilder(BuilderBase):
         number, gradient, seq = self.nodes[node], self.tensors[tensor], self._next()
         self.events.append(GradientBuffered(seq, self.open, number, input_nr, gradient, how, why))
 
+    @reads_note
     def formula_skipped(self, node: int, edge: int) -> None:
         """A gradient that nobody needs; one event, however often the Node calls ``task_should_compute_output``."""
         skipped = self.open, node, edge
@@ -171,14 +181,17 @@ class AutogradBuilder(BuilderBase):
             self._formulas_skipped.add(skipped)
             self._event(ev.FormulaSkipped, self.nodes[node], edge)
 
+    @reads_note
     def node_queued(self, node: int, sequence_nr: int, inputs: Inputs) -> None:
         """A Node is ready."""
         self._event(NodeQueued, self.nodes[node], sequence_nr, device_text(device_of(inputs)))
 
+    @reads_note
     def node_queued_among(self, node: int, sequence_nr: int, inputs: Inputs, queue: QueuedNodes) -> None:
         """Among others of which not everything is known."""
         self._event(NodeQueued, self.nodes[node], sequence_nr, device_text(device_of(inputs)), self._queue(queue))
 
+    @reads_note
     def node_started(
         self,
         node: int,
@@ -192,6 +205,7 @@ class AutogradBuilder(BuilderBase):
         queue = None if waiting is None else self._queue(waiting)
         self._started(node, kind, sequence_nr, self._tensors(gradients), queue, inputs)
 
+    @reads_note
     def node_started_with_one(
         self, node: int, kind: type[Node], sequence_nr: int, gradient: int, inputs: Inputs
     ) -> None:
@@ -217,11 +231,13 @@ class AutogradBuilder(BuilderBase):
         self.events.append(event)
         self.open = seq
 
+    @reads_note
     def node_finished(self, node: int, gradients: MaybeTensors) -> None:
         """A Node is over."""
         self._event(NodeFinished, self.nodes[node], self._tensors(gradients))
         self.leave()
 
+    @reads_note
     def node_finished_with_two(self, node: int, gradient: int, other: int) -> None:
         """It returned two gradients."""
         gradients, seq = (self.tensors[gradient], self.tensors[other]), self._next()

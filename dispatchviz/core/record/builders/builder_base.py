@@ -1,8 +1,6 @@
-"""How notes are read, and how the events that are built from them nest.
+"""The events that are built from notes: how they nest, and the numbers of what they are about.
 
-A note is the name of a method of ``EventBuilder``, followed by the arguments that it takes; notes lie flat in one list,
-so how many those are says where the next note begins. What a name may be is in ``record/note_types.py``. One note has
-none: a NodeLife says that its Node was freed, and an integer in front of it on which thread (``freed_nodes.py``).
+Not here: how notes are read (``event_builder.py``), what each says (the other modules of this folder).
 """
 
 from __future__ import annotations
@@ -11,7 +9,6 @@ import threading
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
-from dispatchviz.core.autograd.graph.node_life import NodeLife
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.builders.numbers import Numbers, Singles
 
@@ -20,26 +17,15 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 Fields = TypeVarTuple("Fields")
-Reader = Callable[..., None]
+Reading = TypeVar("Reading", bound=Callable[..., None])
+NOTES: set[str] = set()
+"""Names of the notes that are read."""
 
 
-class _NoName(Exception):
-    """A note has no name: it says that a Node was freed."""
-
-
-class _Readers(dict[str, tuple[Reader, int]]):
-    """The method that reads a note, and the length of the note; looked up once for each name."""
-
-    def __init__(self, builder: BuilderBase) -> None:
-        super().__init__()
-        self._builder = builder
-
-    def __missing__(self, name: str) -> tuple[Reader, int]:
-        if name.__class__ is not str:
-            raise _NoName
-        reader = getattr(self._builder, name)
-        found = self[name] = reader, reader.__func__.__code__.co_argcount
-        return found
+def reads_note(method: Reading) -> Reading:
+    """Decorator of the method that reads the notes of its name."""
+    NOTES.add(method.__name__)
+    return method
 
 
 class StreamedEvents:
@@ -83,49 +69,7 @@ class BuilderBase:
         """The innermost open event of the thread."""
         self._open_elsewhere: dict[int, int | None] = {}
         """That of each other thread."""
-        self._readers = _Readers(self)
         self._last: dict[object, Any] = {}
-
-    def read(self, notes: list[Any]) -> None:
-        """Builds the events of the notes and forgets those."""
-        at, end, readers = 0, len(notes), self._readers
-        try:
-            while at < end:
-                try:
-                    reader, length = readers[notes[at]]
-                except _NoName:
-                    at = self._read_freed(notes, at, end)
-                    continue
-                first, at = at + 1, at + length
-                reader(*notes[first:at])
-        finally:
-            del notes[:end]
-
-    def _read_freed(self, notes: list[Any], at: int, end: int) -> int:
-        """Reads all that says of Nodes that they were freed one after the other; gives where it ends."""
-        here = on = self.thread
-        freed: list[int] = []
-        while at < end and notes[at].__class__ is not str:
-            note = notes[at]
-            if note.__class__ is NodeLife:
-                freed.append(note.number)
-            elif note != on:
-                self._freed_on(on, freed)
-                on, freed = note, []
-            at += 1
-        self._freed_on(on, freed)
-        if self.thread != here:
-            self.on_thread(here)
-        return at
-
-    def _freed_on(self, thread: int, freed: list[int]) -> None:
-        if freed:
-            if thread != self.thread:
-                self.on_thread(thread)
-            self.nodes_freed(freed)
-
-    def nodes_freed(self, freed: list[int]) -> None:
-        """Nodes were freed in one go."""
 
     def needed(self) -> set[int]:
         """The ``seq`` of the events that later ones may refer to: all that are open."""
@@ -145,24 +89,29 @@ class BuilderBase:
 
     # -- nesting ------------------------------------------------------------------------------------------------------
 
+    @reads_note
     def on_thread(self, ident: int) -> None:
         """What follows happened on a thread."""
         self._open_elsewhere[self.thread] = self.open
         self.thread, self.open = ident, self._open_elsewhere.get(ident)
 
+    @reads_note
     def continues_thread(self, ident: int) -> None:
         """The thread works on what another has open."""
         if ident != self.thread:
             self.open = self._open_elsewhere.get(ident)
 
+    @reads_note
     def event(self, kind: Callable[..., ev.AnyEvent], fields: tuple[Any, ...]) -> None:
         """An event that is its note."""
         self._event(kind, *fields)
 
+    @reads_note
     def span(self, kind: Callable[..., ev.AnyEvent], fields: tuple[Any, ...]) -> None:
         """The same of one that others happen within."""
         self._span(kind, *fields)
 
+    @reads_note
     def leave(self) -> None:
         """The innermost open event is over."""
         seq = self.open

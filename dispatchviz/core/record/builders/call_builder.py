@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.builders.builder_base import reads_note
 from dispatchviz.core.record.builders.cell_text import CellText, CellTexts, key_name
 from dispatchviz.core.record.builders.python_builder import PythonBuilder
 from dispatchviz.core.record.builders.shared_text import device_text, dtype_text, impl_text, meta_text
@@ -51,6 +52,7 @@ class CallBuilder(PythonBuilder):
 
     # -- calls --------------------------------------------------------------------------------------------------------
 
+    @reads_note
     def called(
         self,
         how: ev.CallKind,
@@ -68,12 +70,14 @@ class CallBuilder(PythonBuilder):
         sets = tuple([(name, tensors[tensor], keys) for name, tensor, keys in arguments])
         self._called(how, self._cells[cell], ks, included, excluded, sets, united, generator)
 
+    @reads_note
     def called_with_one(self, cell: Cell, ks: int, included: int, excluded: int, tensor: int, keys: int) -> None:
         """The same where there is one tensor."""
         text = self._cells[cell]
         sets = ((text.parameters[0], self.tensors[tensor], keys),)
         self._called("call", text, ks, included, excluded, sets, keys, 0)
 
+    @reads_note
     def called_with_two(
         self, cell: Cell, ks: int, included: int, excluded: int, tensor: int, keys: int, other: int, other_keys: int
     ) -> None:
@@ -118,16 +122,19 @@ class CallBuilder(PythonBuilder):
         self.open = seq = seq + 1
         append(KernelEntered(seq, call, t.entered, t.pytorch_file, ks, t.file, t.line, t.end_line))
 
+    @reads_note
     def redispatched(self, how: ev.CallKind, cell: Cell, ks: int) -> None:
         """A redispatch: the set is the one that was passed."""
         text, seq = self._cells[cell], self._next()
         self.events.append(Dispatched(seq, self.open, how, text.operator, ks, key_name(ks)))
         self._picked(text, ks, seq)
 
+    @reads_note
     def redispatched_typed(self, cell: Cell, ks: int) -> None:
         """The usual one."""
         self.redispatched("redispatch", cell, ks)
 
+    @reads_note
     def redispatched_within(
         self, cell: Cell, ks: int, guard: str, included: int, old_excluded: int, excluded: int
     ) -> None:
@@ -135,22 +142,26 @@ class CallBuilder(PythonBuilder):
         self.guard_entered(guard, included, included, old_excluded, excluded)
         self.redispatched("redispatch", cell, ks)
 
+    @reads_note
     def returned(self, tensors: tuple[int, ...]) -> None:
         """The kernel came back, and with it the call."""
         numbers = self.tensors
         self._event(ev.KernelReturned, tuple([numbers[tensor] for tensor in tensors]))
         self._call_over()
 
+    @reads_note
     def returned_one(self, tensor: int) -> None:
         """The kernel returned one tensor."""
         self.events.append(KernelReturned(self._next(), self.open, self._alone[tensor]))
         self._call_over()
 
+    @reads_note
     def returned_from_within(self, tensor: int, guard: str, included: int, excluded: int) -> None:
         """The kernel returned one tensor, and the guard is over too."""
         self.returned_one(tensor)
         self.guard_left(guard, included, excluded)
 
+    @reads_note
     def failed(self) -> None:
         """The kernel raised: it is over, and so are its meta or impl function and the call."""
         while self.open is not None and isinstance(self.events[self.open], ev.MetaEntered | ev.ImplEntered):
@@ -168,6 +179,7 @@ class CallBuilder(PythonBuilder):
         if seq in self._over_with_call:
             self.leave_unless_over()
 
+    @reads_note
     def no_node_made(self, why: ev.NoNodeReason) -> None:
         """The autograd kernel that runs records nothing."""
         seq = self.open
@@ -178,16 +190,19 @@ class CallBuilder(PythonBuilder):
 
     # -- guards -------------------------------------------------------------------------------------------------------
 
+    @reads_note
     def guard_entered(self, guard: str, old_included: int, included: int, old_excluded: int, excluded: int) -> None:
         """A guard."""
         seq, excluded = self._next(), self._sets.setdefault(excluded, excluded)
         self.events.append(GuardEntered(seq, self.open, guard, old_included, included, old_excluded, excluded))
         self.open = seq
 
+    @reads_note
     def guard_excludes(self, guard: str, included: int, old_excluded: int, excluded: int) -> None:
         """A guard that only excludes."""
         self.guard_entered(guard, included, included, old_excluded, excluded)
 
+    @reads_note
     def guard_left(self, guard: str, included: int, excluded: int) -> None:
         """The innermost guard is over."""
         self.events.append(GuardLeft(self._next(), self.open, guard, included, excluded))
@@ -195,12 +210,14 @@ class CallBuilder(PythonBuilder):
 
     # -- structured kernels -------------------------------------------------------------------------------------------
 
+    @reads_note
     def meta_entered(self, family: str) -> None:
         """A structured meta function begins."""
         seq = self._next()
         self.events.append(MetaEntered(seq, self.open, meta_text(family)))
         self.open = seq
 
+    @reads_note
     def impl_entered(self, kernel: str, impl: Callable[..., Any], tensors: tuple[int, ...]) -> None:
         """The meta function is over, the impl function begins."""
         self.leave()
@@ -210,6 +227,7 @@ class CallBuilder(PythonBuilder):
         self.events.append(ImplEntered(seq, self.open, impl_text(kernel), numbers, file, line, end_line))
         self.open = seq
 
+    @reads_note
     def output_allocated(
         self,
         variant: ev.StructuredVariant,
@@ -226,10 +244,12 @@ class CallBuilder(PythonBuilder):
         event = OutputAllocated(seq, self.open, variant, number, resized, method, place, shape, dtype_text(dtype))
         self.events.append(event)
 
+    @reads_note
     def proxy_copied(self, proxy: int, output: int) -> None:
         """A proxy's values on their way to the output."""
         self._event(ev.ProxyCopied, self.tensors[proxy], self.tensors[output])
 
+    @reads_note
     def output_created(
         self, number: int, shape: Size, stride: Size, dtype: DType, device: Device, ks: int, storage: int
     ) -> None:
@@ -237,12 +257,14 @@ class CallBuilder(PythonBuilder):
         self.tensor_created(number, "new", shape, stride, dtype, device, ks, storage, False, False, "")
         self.output_passed(number, shape, dtype, "functional")
 
+    @reads_note
     def output_passed(self, number: int, shape: Size, dtype: DType, variant: ev.StructuredVariant) -> None:
         """The tensor that a structured kernel's output shall be written to."""
         self.output_allocated(variant, number, False, shape, dtype, "set_output_raw_strided", None)
 
     # -- tensors ------------------------------------------------------------------------------------------------------
 
+    @reads_note
     def tensor_created(
         self,
         number: int,
@@ -265,6 +287,7 @@ class CallBuilder(PythonBuilder):
         )
         self.events.append(event)
 
+    @reads_note
     def version_bumped(self, tensor: int, before: int, after: int, counter: int) -> None:
         """A version."""
         number, count, seq = self.tensors[tensor], self.counters[counter], self._next()

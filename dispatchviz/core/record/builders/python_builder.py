@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.builders.builder_base import BuilderBase
+from dispatchviz.core.record.builders.builder_base import BuilderBase, reads_note
 from dispatchviz.core.record.builders.numbers import Labels
 from dispatchviz.core.record.events import BindingEntered, NameBound, SourceLine
 
@@ -68,6 +68,7 @@ class PythonBuilder(BuilderBase):
         self._over_with_call: set[int | None] = set()
         """Bindings that are over when the call within them is."""
 
+    @reads_note
     def source_line(self, file: str, line: int, function: str, caller: int | None, resumed: bool, begins: bool) -> None:
         """A line of the program begins; at the top it stays open until the next."""
         self.moved = False
@@ -78,14 +79,17 @@ class PythonBuilder(BuilderBase):
             parent, self.open = None, seq
         self.events.append(SourceLine(seq, parent, file, line, function, caller, resumed, begins))
 
+    @reads_note
     def name_bound(self, name: str, tensor: int, turn: int) -> None:
         """A variable names a tensor."""
         self.events.append(NameBound(self._next(), self.open, name, self.tensors[tensor], turn))
 
+    @reads_note
     def name_unbound(self, name: str, tensor: int) -> None:
         """A variable names a tensor no more."""
         self._event(ev.NameUnbound, name, self.tensors[tensor])
 
+    @reads_note
     def raised(self, kind: str, message: str, file: str, line: int, traceback: str) -> None:
         """An exception left the program: every open event but its line ends, since an interrupt is raised anywhere."""
         self.moved = False  # it stays with the line that it came from
@@ -99,12 +103,14 @@ class PythonBuilder(BuilderBase):
             seq = parent
         return seq
 
+    @reads_note
     def wrote(self, text: str) -> None:
         """The program writes to its standard output; an event when a line ends or another one of the program begins."""
         self._written += text
         if text.endswith("\n"):
             self.all_written()
 
+    @reads_note
     def all_written(self) -> None:
         """The event of what was written since the last."""
         text, self._written = self._written, ""
@@ -113,11 +119,13 @@ class PythonBuilder(BuilderBase):
 
     # -- bindings -----------------------------------------------------------------------------------------------------
 
+    @reads_note
     def binding_entered(self, binding: Binding, signature: int, values: tuple[str, ...]) -> None:
         """A binding, with the text of the value of each parameter."""
         text = _SignatureText.of(binding, signature)
         self._binding_entered(text, tuple(zip(text.names, values, strict=True)))
 
+    @reads_note
     def binding_called(self, binding: Binding, plan: Plan, arguments: tuple[Any, ...]) -> None:
         """A binding, with numbers instead of tensors, and its defaults."""
         known = self._plans.get(id(plan))
@@ -137,6 +145,7 @@ class PythonBuilder(BuilderBase):
         self.events.append(event)
         self.open = seq
 
+    @reads_note
     def leave_unless_over(self) -> None:
         """A binding is over if it is not yet: all it had to do was a call, and that is over."""
         if self.open in self._over_with_call:

@@ -1,0 +1,67 @@
+"""Actions that change which panes are seen and how: functions of the screen, which need no session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from dispatchviz.tui.screens.stepper_screen import StepperScreen
+from dispatchviz.views.layout.kept_layouts import write_layouts
+from dispatchviz.views.layout.pane_choice import keep_note, pin_note, present_note, zoom_note
+from dispatchviz.views.text.styled_line import line
+
+SIDEWAYS = 16
+"""Cells by which a key scrolls sideways."""
+
+
+def pane(view: StepperScreen, number: int) -> None:
+    """Gives a pane the focus and keeps it on the screen; the steps let the other panes follow again."""
+    before, choice = view.scene.choice, view.scene.choice.select(number)
+    view.show(view.scene.cursor, pin_note(before, choice), choice)
+    view.panes[number].focus(scroll_visible=False)
+
+
+def keep_panes(view: StepperScreen) -> None:
+    """Keeps the chosen panes for steps of this kind, in the reader's own file too."""
+    cursor = view.scene.cursor
+    choice = view.scene.choice.keep(cursor.trace[cursor.at])
+    problem = write_layouts(dict(choice.kept)) if choice != view.scene.choice else ""
+    view.show(cursor, keep_note(cursor.trace[cursor.at], choice, problem), choice)
+
+
+def sideways(view: StepperScreen, direction: int) -> None:
+    """Scrolls the pane with the focus to the right or to the left."""
+    if not view.panes[view.focused_pane].scroll_sideways(direction * SIDEWAYS):
+        view.show(view.scene.cursor, line((" No row here is cut on that side", "hint")))
+
+
+def present(view: StepperScreen, wanted: bool | None = None) -> None:
+    """For an audience, or for one reader again."""
+    wanted = not view.scene.choice.presenting if wanted is None else wanted
+    view.show(view.scene.cursor, present_note(wanted), view.scene.choice.present(wanted))
+    view.use_theme()
+
+
+def zoom(view: StepperScreen, wanted: bool | None = None) -> None:
+    """Gives the pane with the focus the whole screen, or gives the others their room back.
+
+    A row that is chosen in it is given up first.
+    """
+    choice = view.scene.choice
+    if wanted is False and view.focused_view is not None and view.focused_view.let_go():
+        return
+    if wanted is False and choice.presenting and not choice.zoomed:
+        present(view, False)
+        return
+    wanted = not choice.zoomed if wanted is None else wanted
+    choice = choice.zoom(view.focused_pane if wanted and view.has_focused_pane else None)
+    view.show(view.scene.cursor, zoom_note() if choice.zoomed else None, choice)
+
+
+PANE_ACTIONS: Mapping[str, Callable[..., None]] = {
+    "pane": pane,
+    "keep_panes": keep_panes,
+    "sideways": sideways,
+    "present": present,
+    "zoom": zoom,
+}
+"""By the name in the keymap. Arguments in the keymap follow the screen."""

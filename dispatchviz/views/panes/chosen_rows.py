@@ -1,0 +1,107 @@
+"""The rows of a pane, wrapped to its width, of which the reader may choose one; and how the chosen row looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as with_fields
+from functools import lru_cache
+from itertools import zip_longest
+from typing import Self
+
+from msgspec.structs import replace
+
+from dispatchviz.views.keymap import key_of
+from dispatchviz.views.text.line_fitting import wrap
+from dispatchviz.views.text.styled_line import Line
+
+
+@dataclass(frozen=True)
+class ChosenRows:
+    """Rows, each in as many lines as it needs, and where the chosen one begins; ``in_sight`` are the lines on the
+    screen."""
+
+    lines: Sequence[Line] = ()
+    starts: Sequence[int] = ()
+    """For each line, the first line of its row."""
+    chosen: int | None = None
+    """The first line of the chosen row; 0 is also what the title says."""
+    said: Line | None = None
+    """What the title says where there are no rows; it can be chosen if it leads to a step."""
+
+    @classmethod
+    def of(cls, rows: Iterable[Line], width: int, said: Line | None) -> Self:
+        """Rows in a width, of which none is chosen."""
+        lines, starts = list[Line](), list[int]()
+        for row in rows:
+            parts = _parts(row, width)
+            starts += [len(lines)] * len(parts)
+            lines += parts
+        return cls(lines, starts, said=said)
+
+    @property
+    def chosen_row(self) -> Line | None:
+        """The chosen row; None if none is."""
+        return None if self.chosen is None else self.lines[self.chosen] if self.lines else self.said
+
+    @property
+    def here(self) -> int | None:
+        """The line to look at."""
+        return next((at for at, row in enumerate(self.lines) if row.here), None)
+
+    @property
+    def widest(self) -> int:
+        """The width of the longest row that is cut."""
+        return max((row.width for row in self.lines if row.cut), default=0)
+
+    def is_chosen(self, at: int) -> bool:
+        """Whether a line belongs to the chosen row."""
+        return self.chosen is not None and at < len(self.lines) and self.starts[at] == self.chosen
+
+    def next(self, direction: int, in_sight: range) -> Self | None:
+        """With the nearest row chosen on one side of the chosen one; without one the first in sight from that end, or
+        beyond it. None if no row on that side leads anywhere."""
+        if not self.lines:
+            return None if self.said is None or self.said.goto is None else with_fields(self, chosen=0)
+        before = self.chosen
+        if before is None:
+            before = in_sight.start - 1 if direction > 0 else in_sight.stop
+        places = [at for at, row in enumerate(self.lines) if self.starts[at] == at and leads_somewhere(row)]
+        beyond = [at for at in places if (at > before if direction > 0 else at < before)]
+        return with_fields(self, chosen=beyond[0 if direction > 0 else -1]) if beyond else None
+
+    def same(self, before: Line | None, in_sight: range) -> Self:
+        """At another step: with the row chosen that is about the same as a chosen one, if it is in sight."""
+        key = "" if before is None else before.key
+        same = (at for at, row in enumerate(self.lines) if key and row.key == key and leads_somewhere(row))
+        at = next(same, None)
+        return with_fields(self, chosen=at if at is not None and at in in_sight else None)
+
+    def changed(self, before: Self) -> Iterator[int]:
+        """The lines that differ from those before."""
+        return (at for at, (new, old) in enumerate(zip_longest(self.lines, before.lines)) if new != old)
+
+
+def leads_somewhere(row: Line) -> bool:
+    """Whether there is a step to go to from a row, or something to ask."""
+    return row.goto is not None or row.about is not None
+
+
+def pointed(row: Line) -> Line:
+    """A chosen row: with a sign in the gutter, behind that of a change."""
+    (gutter, role), *rest = row.spans or (("  ", ""),)
+    return replace(row, spans=((gutter[:1], role), ("›", "focus"), (gutter[2:], role), *rest))
+
+
+def title_with_keys(title: str, row: Line) -> str:
+    """The title of a pane in which a row is chosen: which keys are for that row."""
+    enter, ask, leave = (key_of(action).first for action in ("app.enter", "app.ask_thing", "zoom(False)"))
+    goes = f"{enter} goes there" if row.goto is not None else f"{enter} asks"
+    asks = f", {ask} asks" if row.goto is not None and row.about is not None else ""
+    return f"{title} ›{goes}{asks}, {leave} leaves"
+
+
+@lru_cache(maxsize=4096)
+def _parts(row: Line, width: int) -> list[Line]:
+    """A row that is cut stays whole here: it may be scrolled sideways. Most rows are those of the step before."""
+    return [row] if row.cut else wrap(row, width)

@@ -1,0 +1,45 @@
+"""The rows of a pane as a reader sees them: made for a step, with signs where
+they changed, without what is asked first."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.panes.nothing_said import nothing
+from dispatchviz.views.panes.pane_list import Rows
+from dispatchviz.views.panes.row_changes import GUTTER, marked
+from dispatchviz.views.predictions import spoilers
+from dispatchviz.views.text.line_fitting import cut_row
+from dispatchviz.views.text.styled_line import Line
+
+
+class PaneRows:
+    """The rows of one pane. Those of the last step are kept: the next step compares with them."""
+
+    def __init__(self, number: int, make: Rows) -> None:
+        self._number, self._make = number, make
+        self._made: tuple[Trace | None, int, int] = (None, -1, 0)
+        """Trace, step, width of the rows that are kept."""
+        self._kept: list[Line] = []
+
+    def forget(self) -> None:
+        """What the rows depend on besides the step has changed."""
+        self._made = (None, -1, 0)
+
+    def said(self, cursor: Cursor) -> Line | None:
+        """What the title says of a pane that has no rows."""
+        said = nothing(self._number, cursor.trace, cursor.at)
+        return None if said is None else spoilers.without_step(said, cursor)
+
+    def at(self, cursor: Cursor, width: int) -> list[Line]:
+        """The rows at the step of a cursor; those that differ from where it came from get a sign."""
+        if (hidden := spoilers.hidden(self._number, cursor)) is not None:
+            return [hidden]
+        trace, before = cursor.trace, cursor.at if cursor.came_from is None else cursor.came_from
+        rows_before = self._rows(trace, before, width - GUTTER)
+        return spoilers.without_hidden(marked(self._rows(trace, cursor.at, width - GUTTER), rows_before), cursor)
+
+    def _rows(self, trace: Trace, at: int, width: int) -> list[Line]:
+        if self._made != (trace, at, width):
+            self._made, self._kept = (trace, at, width), [cut_row(row) for row in self._make(trace, at, width)]
+        return self._kept
