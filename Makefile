@@ -16,7 +16,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 RELEASES := 2.6.0 2.9.0
 RELEASES_TESTS := tests/live/test_quiet.py tests/live/test_installed_registrations.py tests/live/test_installed_torch.py \
   tests/live/test_older_releases.py tests/live/test_live_views.py \
-  tests/live/test_snapshot_files.py tests/live/test_snapshot_difference.py tests/live/test_stack_live.py
+  tests/live/test_snapshots.py tests/live/test_stack_live.py
 RELEASE_VENVS := $(RELEASES:%=.venv-releases-%)
 
 # The Pythons that `make bounds` tries; those that a machine does not have are skipped.

@@ -11,72 +11,22 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 
 HOSTILE = (
-    "\x1b[2J",  # clear the screen
-    "\x1b[31mred",
-    "\x1b[1;31;40m",
-    "\x1b[0m",
-    "\x1b[38;5;1m",
-    "\x1b]0;title\x07",
-    "\x1b]2;title\x1b\\",
-    "\x1b]52;c;cm0gLXJm\x07",  # into the clipboard
-    "\x1b]8;;http://example.org\x1b\\link\x1b]8;;\x1b\\",
-    "\x1b]1337;File=inline=1:AAAA\x07",
-    "\x1bP+q544e\x1b\\",  # device control: the answer is typed in
-    "\x1b[c",
-    "\x1b[6n",
-    "\x1b[5n",
-    "\x1b[?1049h",  # the other screen
-    "\x1b[?25l",
-    "\x1b[?1000h",
-    "\x1bc",  # reset
-    "\x1b(0",
-    "\x1b#8",
-    "\x1b[1A\x1b[2K",  # the row above
-    "\x1b[10;10H",
-    "\x1b",
-    "\x9b2J",  # the same by C1
-    "\x9d0;title\x9c",
-    "\x90q\x9c",
-    "\x85next line",
-    "\x84\x8d",
-    "over\rwritten",
-    "b\bac\bk",
-    "\x07bell",
-    "\x0e\x0f",
-    "\x0bvertical\x0cform",
-    "\x1c\x1d\x1e\x1f",
-    "nul\x00",
-    "\x7f\x7fdel",
-    "\x11\x13",  # flow control
-    "tab\tbed",
-    "two\nlines",
-    "\r\n0 > line 1  forged",
-    "\u2028line\u2029paragraph",
-    "\u202eesrever\u202c",
-    "\u2066isolated\u2069",
-    "\u202d\u202a\u202b",
-    "\u2067\u2068",
-    "\u200e\u200f\u061c",
-    "no\u200bwidth\u200c\u2060",
-    "a\u200db",
-    "\ufeffmark",
-    "soft\u00adhyphen",
-    "\U000e0041\U000e0042",  # tags
-    "\U000e0100\ufe00",  # variation selectors
-    "\u115f\u1160\u3164\uffa0",  # letters that are blank
-    "\u034f\u17b4\u180b\u180e",
-    "\ufff9\ufffa\ufffb",
-    "\u206a\u206f",
-    "\U0001d173\U0001d17a",
-    "\ue000\U000f0000",  # private use
-    "\ufdd0\uffff\U0010ffff",  # no characters
-    "\ud800",
-    "\udc80\udcff",
-    "\ud83d",
-    "[red]\x1b[31m[/]",
-    "$(touch x)\x1b[A",
-    "'\x1b'\"\\",
-)
+    "\x1b[2J", "\x1b[31mred", "\x1b[1;31;40m", "\x1b[0m", "\x1b[38;5;1m", "\x1b]0;title\x07",  # clears the screen, ...
+    "\x1b]2;title\x1b\\", "\x1b]52;c;cm0gLXJm\x07",  # the second goes into the clipboard
+    "\x1b]8;;http://example.org\x1b\\link\x1b]8;;\x1b\\", "\x1b]1337;File=inline=1:AAAA\x07",
+    "\x1bP+q544e\x1b\\", "\x1b[c", "\x1b[6n", "\x1b[5n",  # the first is device control: the answer is typed in
+    "\x1b[?1049h", "\x1b[?25l", "\x1b[?1000h", "\x1bc", "\x1b(0", "\x1b#8",  # the other screen, ..., reset
+    "\x1b[1A\x1b[2K", "\x1b[10;10H", "\x1b", "\x9b2J", "\x9d0;title\x9c",  # the row above, ..., the same by C1
+    "\x90q\x9c", "\x85next line", "\x84\x8d", "over\rwritten", "b\bac\bk", "\x07bell", "\x0e\x0f",
+    "\x0bvertical\x0cform", "\x1c\x1d\x1e\x1f", "nul\x00", "\x7f\x7fdel", "\x11\x13", "tab\tbed",
+    "two\nlines", "\r\n0 > line 1  forged", "\u2028line\u2029paragraph", "\u202eesrever\u202c",
+    "\u2066isolated\u2069", "\u202d\u202a\u202b", "\u2067\u2068", "\u200e\u200f\u061c", "no\u200bwidth\u200c\u2060",
+    "a\u200db", "\ufeffmark", "soft\u00adhyphen", "\U000e0041\U000e0042",  # the last: tags
+    "\U000e0100\ufe00", "\u115f\u1160\u3164\uffa0",  # variation selectors; letters that are blank
+    "\u034f\u17b4\u180b\u180e", "\ufff9\ufffa\ufffb", "\u206a\u206f", "\U0001d173\U0001d17a",
+    "\ue000\U000f0000", "\ufdd0\uffff\U0010ffff", "\ud800", "\udc80\udcff", "\ud83d",  # private use, no characters, ...
+    "[red]\x1b[31m[/]", "$(touch x)\x1b[A", "'\x1b'\"\\",
+)  # fmt: skip
 """Each at least once: controls, escape sequences, bidirectional and other format characters, surrogates, separators."""
 
 READABLE = (

@@ -17,13 +17,12 @@ import pytest
 
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.events import Dispatched, KernelReturned, KernelSelected, Printed, VersionBumped
+from dispatchviz.core.record.events import KernelReturned, KernelSelected, Printed, VersionBumped
 from dispatchviz.core.table.pytorch_registrations import pytorch_registry
 from dispatchviz.running.program import run
 from dispatchviz.testing import assert_never, event
 from scripts.write_call_chains import ORDER, PAGE, PROGRAMS, page
 from tests.chains import bare_steps, chains, measured, trace_of
-from tests.model_runs import thread_sets
 
 EXPECTED = (Path(__file__).parent / "call_chains.txt").read_text(encoding="utf-8")
 NEEDS_A_GPU = {"add_cuda"}
@@ -104,33 +103,6 @@ def changed(guard: ev.GuardEntered) -> str:
         ("excl -", guard.excluded_before & ~guard.excluded),
     )
     return " ".join(f"{word}{keys:#x}" for word, keys in sets if keys)
-
-
-def test_the_forced_sets_of_vmap() -> None:
-    """In full: FuncTorchVmapMode is included, all but the layer's own keys from Back to Front are excluded."""
-    trace = trace_of("vmap")
-    steps = [e for e in trace if isinstance(e, Dispatched)]
-    front = next(i for i, e in enumerate(steps) if e.key == "FuncTorchDynamicLayerFrontMode")
-    assert [(e.key, *map(hex, thread_sets(trace, e))) for e in steps[front : front + 5]] == [
-        ("FuncTorchDynamicLayerFrontMode", "0x200000424000000", "0x1ff8000000000"),
-        ("FuncTorchBatched", "0x208000424000000", "0x3f1ffffc000ffff"),
-        ("FuncTorchDynamicLayerBackMode", "0x208000424000000", "0x3f3ffffc000ffff"),
-        ("AutogradCPU", "0x404000000", "0x1ff8000000000"),
-        ("CPU", "0x404000000", "0x1ffbc00000000"),
-    ]
-
-
-def test_the_forced_sets_of_grad() -> None:
-    """In full: autograd and ADInplaceOrView stay open, and FuncTorchVmapMode is not included."""
-    trace = trace_of("grad")
-    steps = [e for e in trace if isinstance(e, Dispatched) and e.operator == "aten::sin"]
-    assert [(e.key, hex(e.key_set), *map(hex, thread_sets(trace, e))) for e in steps] == [
-        ("FuncTorchDynamicLayerFrontMode", "0x240001020010001", "0x200000424000000", "0x1ff8000000000"),
-        ("AutogradCPU", "0x1020010001", "0x200000424000000", "0x3f7ffc3c000ffff"),
-        ("FuncTorchDynamicLayerBackMode", "0x20010001", "0x200000424000000", "0x3f7ffffc000ffff"),
-        ("AutogradCPU", "0x1000010001", "0x404000000", "0x1ff8000000000"),
-        ("CPU", "0x10001", "0x404000000", "0x1ffbc00000000"),
-    ]
 
 
 def test_versions_are_counted_after_the_backend_has_written() -> None:

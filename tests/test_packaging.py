@@ -66,12 +66,6 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     assert not hasattr(dispatchviz, "nothing_of_the_kind")
 
 
-def test_the_layers_are_in_order() -> None:
-    command = [Path(sys.executable).with_name("lint-imports"), "--no-cache"]
-    checked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert checked.returncode == 0, checked.stdout
-
-
 def test_the_command_and_the_plugin_are_registered() -> None:
     assert [e.value for e in entry_points(group="console_scripts", name="dispatchviz")] == ["dispatchviz.cli:main"]
     assert [e.value for e in entry_points(group="pytest11", name="dispatchviz")] == ["dispatchviz.testing.plugin"]

@@ -133,7 +133,6 @@ def error_of(action: Any) -> str:
 
 @checks(NodeRaises)
 def node_raises(claim: NodeRaises, question: Question) -> Answer:
-    """Runs it."""
     node = real_node(question, claim.node)
     if node is None:
         return None
@@ -182,7 +181,6 @@ def place(tensor: Any) -> Any:
 
 @checks(NodeEdges)
 def node_edges(claim: NodeEdges, question: Question) -> Answer:
-    """``next_functions``"""
     node = real_node(question, claim.node)
     if node is None:
         return None
@@ -192,7 +190,6 @@ def node_edges(claim: NodeEdges, question: Question) -> Answer:
 
 @checks(SavedBytes)
 def saved_bytes(claim: SavedBytes, question: Question) -> Answer:
-    """``nbytes``"""
     tensor = real_tensor(question, claim.tensor)
     return None if tensor is None else difference(claim.size, tensor.nbytes)
 
@@ -215,7 +212,6 @@ def history(claim: History, question: Question) -> Answer:
 
 @checks(RequiresGrad)
 def requires_grad(claim: RequiresGrad, question: Question) -> Answer:
-    """The attribute."""
     tensor = real_tensor(question, claim.tensor)
     if tensor is None or history_moves(question, claim.tensor):
         return None
@@ -224,7 +220,6 @@ def requires_grad(claim: RequiresGrad, question: Question) -> Answer:
 
 @checks(View)
 def view(claim: View, question: Question) -> Answer:
-    """``_is_view()`` and ``_base``."""
     tensor = real_tensor(question, claim.tensor)
     if tensor is None:
         return None
@@ -236,7 +231,6 @@ def view(claim: View, question: Question) -> Answer:
 
 @checks(Version)
 def version(claim: Version, question: Question) -> Answer:
-    """``_version``"""
     tensor = real_tensor(question, claim.tensor)
     if tensor is None or version_moves(question, claim.tensor):
         return None
@@ -245,7 +239,6 @@ def version(claim: Version, question: Question) -> Answer:
 
 @checks(TensorKeys)
 def tensor_keys(claim: TensorKeys, question: Question) -> Answer:
-    """The raw key set."""
     tensor = real_tensor(question, claim.tensor)
     if tensor is None or any(event.tensor == claim.tensor for event in question.later(ev.KeySetChanged)):
         return None
@@ -254,6 +247,5 @@ def tensor_keys(claim: TensorKeys, question: Question) -> Answer:
 
 @checks(Dtype)
 def dtype(claim: Dtype, question: Question) -> Answer:
-    """The attribute."""
     tensor = real_tensor(question, claim.tensor)
     return None if tensor is None else difference(claim.dtype, str(tensor.dtype))

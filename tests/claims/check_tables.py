@@ -160,13 +160,11 @@ class Twin:
         self._kernels[key][0].reset()
 
     def again(self, key: str) -> None:
-        """And put back."""
         self._kernels[key][0] = self.register(key, False)
 
 
 @cache
 def twin(operator: str) -> Twin:
-    """One for each operator."""
     return Twin(operator, twin.cache_info().currsize)
 
 
@@ -320,7 +318,6 @@ def alias_keys(claim: AliasKeys, question: Question | None) -> Answer:
 
 @checks(NamedSet)
 def named_set(claim: NamedSet, question: Question | None) -> Answer:
-    """``after_autograd_keyset``, ``FULL_AFTER(Python)``."""
     of = re.fullmatch(r"FULL_AFTER\((\w+)\)", claim.name)
     if of is not None:
         found = torch._C._dispatch_keyset_full_after(getattr(torch._C.DispatchKey, of[1]))
@@ -379,7 +376,6 @@ def fallback_is(claim: FallbackIs, question: Question | None) -> Answer:
 
 @checks(Unparsable)
 def unparsable(claim: Unparsable, question: Question | None) -> Answer:
-    """``torch._C._parse_dispatch_key`` refuses."""
     return "it can" if _parsed(claim.key) else ""
 
 

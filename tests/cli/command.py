@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
+from dispatchviz.cli import main
 from tests.waiting import HANGS
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +34,17 @@ def dispatchviz(*args: str | Path, cwd: Path = ROOT, given: bytes = b"") -> Ende
     """What ``dispatchviz ARGS`` does, with that as its standard input."""
     done = in_bytes(*args, cwd=cwd, given=given)
     return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def refused(*args: str | Path, cwd: Path = ROOT) -> str:
+    """What a mistake on the command line is told, in one line, with status 2 and nothing on standard output. All is in
+    this process: nothing of what was asked for begins."""
+    out, err, nothing = StringIO(), StringIO(), TextIOWrapper(BytesIO())
+    with redirect_stdout(out), redirect_stderr(err), chdir(cwd), patch("sys.stdin", nothing):
+        assert (main([*map(str, args)]), out.getvalue()) == (2, "")
+    assert err.getvalue().startswith("dispatchviz: ")
+    assert err.getvalue().count("\n") == 1
+    return err.getvalue()
 
 
 def in_bytes(*args: str | Path, cwd: Path = ROOT, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:

@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-import io
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from dispatchviz.cli import main
 from dispatchviz.trace import Trace
 
-from .command import Ended, dispatchviz, script
+from .command import dispatchviz, refused, script
 
 pytestmark = pytest.mark.long
 
-Diff = Callable[..., Ended]
 
 PLAIN = (
     "import torch\n\nx = torch.ones(2, requires_grad=True)\ny = torch.ones(2)\nz = torch.add(x, y)\nprint(z.shape)\n"
 )
 NO_GRAD = PLAIN.replace("z =", "with torch.no_grad():\n    z =")
 FUNCTION = "import torch\n\n\ndef f(x):\n    return x * 2\n\n\nprint(f(torch.ones(2, 3, requires_grad=True)).shape)\n"
-
-
-@pytest.fixture
-def diff(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Diff:
-    """Runs ``dispatchviz diff ARGS`` in this process and in the test's folder: for bad input, which runs nothing."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
-    return lambda *args: Ended(main(["diff", *args]), *capsys.readouterr())
 
 
 def test_two_scripts(tmp_path: Path) -> None:
@@ -100,31 +87,24 @@ def test_one_comes_from_standard_input(tmp_path: Path) -> None:
     assert "Only in standard input: torch.no_grad() switches grad mode off" in ended.out
 
 
-def one_line(ended: Ended) -> str:
-    assert ended.status == 2
-    assert ended.out == ""
-    assert "Traceback" not in ended.err
-    return ended.err.strip().splitlines()[-1]
-
-
 def test_examples_that_ship_are_found_in_every_folder(tmp_path: Path) -> None:
     ended = dispatchviz("diff", "--plain", "examples/forum.py", "examples/broadcast.py", cwd=tmp_path)
     assert (ended.status, "in broadcast.py" in ended.out) == (1, True), ended.err
 
 
-def test_bad_input_is_one_line(tmp_path: Path, diff: Diff) -> None:
+def test_bad_input_is_one_line(tmp_path: Path) -> None:
     name = script(tmp_path, PLAIN)
     (tmp_path / "bad.dvtrace").write_bytes(b"\x89dvtrace" + bytes(40))
     (tmp_path / "empty.jsonl").write_bytes(b"")
     for wrong in ("bad.dvtrace", "empty.jsonl", "none.dvtrace", "none.py"):
-        assert wrong in one_line(diff(name, wrong))
-        assert wrong in one_line(diff(wrong, "bad.dvtrace")) or wrong == "none.py"
-    ended = diff(name, "none.py")
-    assert ended.err == "dispatchviz: there is no file none.py: diff compares two scripts or traces\n", "nothing ran"
-    assert "two scripts or traces" in one_line(diff(name))
-    assert "two scripts or traces" in one_line(diff(name, name, name))
-    assert "- and - are the same" in one_line(diff("-", "-"))
-    assert "means nothing without it" in one_line(diff(name, name, "--function", "f"))
+        assert wrong in refused("diff", name, wrong, cwd=tmp_path)
+        assert wrong in refused("diff", wrong, "bad.dvtrace", cwd=tmp_path) or wrong == "none.py"
+    said = "dispatchviz: there is no file none.py: diff compares two scripts or traces\n"
+    assert refused("diff", name, "none.py", cwd=tmp_path) == said, "nothing ran"
+    assert "two scripts or traces" in refused("diff", name, cwd=tmp_path)
+    assert "two scripts or traces" in refused("diff", name, name, name, cwd=tmp_path)
+    assert "- and - are the same" in refused("diff", "-", "-", cwd=tmp_path)
+    assert "means nothing without it" in refused("diff", name, name, "--function", "f", cwd=tmp_path)
 
 
 def test_a_damaged_trace_is_compared_as_far_as_it_goes(tmp_path: Path) -> None:
@@ -164,10 +144,10 @@ def test_one_function_in_four_ways(tmp_path: Path) -> None:
 def test_which_function(tmp_path: Path) -> None:
     two = script(tmp_path, FUNCTION + "\n\ndef g():\n    pass\n")
     assert "has" not in two
-    assert "the functions f, g" in one_line(dispatchviz("diff", "--classics", two, cwd=tmp_path))
-    assert "no function h" in one_line(dispatchviz("diff", "--classics", two, "--function", "h", cwd=tmp_path))
-    assert "no function" in one_line(dispatchviz("diff", "--classics", script(tmp_path, PLAIN), cwd=tmp_path))
-    assert "runs one SCRIPT" in one_line(dispatchviz("diff", "--classics", two, two, cwd=tmp_path))
+    assert "the functions f, g" in refused("diff", "--classics", two, cwd=tmp_path)
+    assert "no function h" in refused("diff", "--classics", two, "--function", "h", cwd=tmp_path)
+    assert "no function" in refused("diff", "--classics", script(tmp_path, PLAIN), cwd=tmp_path)
+    assert "runs one SCRIPT" in refused("diff", "--classics", two, two, cwd=tmp_path)
     two = script(tmp_path, FUNCTION + "\n\ndef g():\n    pass\n")
     ended = dispatchviz("diff", "--classics", two, "--function", "g", cwd=tmp_path)
     assert ended.status == 0, "g is never called"
@@ -212,7 +192,7 @@ def test_what_if_autocast_is_that_of_the_device(tmp_path: Path) -> None:
     assert ended.out.startswith("What if line 8: autocast cuda\n")
 
 
-def test_what_if_bad_input_is_one_line(tmp_path: Path, diff: Diff) -> None:
+def test_what_if_bad_input_is_one_line(tmp_path: Path) -> None:
     name, broken = script(tmp_path, PLAIN), script(tmp_path, "import torch\nx = (\n", "broken.py")
     assert dispatchviz("trace", "--save", "t.dvtrace", name, cwd=tmp_path).status == 0
     for change, programs, says in (
@@ -227,9 +207,7 @@ def test_what_if_bad_input_is_one_line(tmp_path: Path, diff: Diff) -> None:
         ("5: skip", ["t.dvtrace"], "is a saved trace"),
         ("2: skip", [broken], "broken.py, line 2: SyntaxError"),
     ):
-        ended = diff("--what-if", change, *programs)
-        assert says in one_line(ended)
-        assert ended.err.count("\n") == 1, "nothing ran"
+        assert says in refused("diff", "--what-if", change, *programs, cwd=tmp_path)
 
 
 def test_a_recording_of_pytorch_is_compared_with_the_model_by_what_both_see(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from dispatchviz.core.device.array_library import detect
 
-from .command import FORUM, dispatchviz, script
+from .command import FORUM, dispatchviz, refused, script
 
 MISTAKES = {
     "missing script": (["run", "nope.py"], "cannot read nope.py: No such file or directory"),
@@ -38,16 +38,69 @@ MISTAKES = {
     "the script's argument": (["export", FORUM, "3", "-o", "a.svg"], "3 is one argument too many; arguments of the"),
     "two kinds at once": (["export", FORUM, "-o", "a.svg", "--format", "png"], "not the name of what --format png"),
     "step is no number": (["open", "a.jsonl", "--step", "x"], "'x' is not a valid integer"),
+    "operator": (["table", "addd"], "there is no operator 'addd'; did you mean"),
+    "overload": (["why", "to", "CPU"], "aten::to has"),
+    "key": (["why", "add", "CUDDA"], "there is no dispatch key 'CUDDA'; did you mean CUDA?"),
+    "old key": (["table", "add", "Named"], "named tensors are gone from 2.13"),
+    "alias": (["why", "add", "Autograd"], "Autograd is an alias"),
+    "no key": (["why", "add"], "name an operator and a key, such as: dispatchviz why add AutogradCUDA"),
+    "no operator": (["table"], "name an operator, such as: dispatchviz table add"),
+    "build": (["table", "add", "--build", "rocm"], "'rocm' is not one of 'cpu', 'cuda'"),
+    "no option": (["table", "add", "--foo"], "No such option '--foo'"),
+    "no value": (["why", "--error"], "'--error' requires an argument"),
+    "too much": (["why", "--error", "-", "add"], "--error takes no operator"),
+    "negative": (["keys", "-5"], "a raw key set is a number from 0 to 2**64 - 1, not -5"),
+    "layout": (["keys", "1", "--layout", "0.4"], "the layout of release '0.4' is not known"),
+    "no such log": (["why", "--error", "nope.txt"], "cannot read nope.txt"),
+    "code of nothing": (["codegen", "softmx"], "did you mean"),
+    "another file": (
+        ["codegen", "add", "--file", "VariableType_3.cpp"],
+        "nothing of aten::add.Tensor into 'VariableType_3.cpp', did you mean VariableType_2.cpp? it does into:",
+    ),
+    "another file of views": (
+        ["codegen", "add_", "--file", "ADInplaceOrView"],
+        "did you mean ADInplaceOrViewType_0.cpp? it does into: python_variable",
+    ),
+    "no file of code": (["codegen", "add_", "--file", "zzz"], "into 'zzz'; it does into: python_variable_methods.cpp"),
+    "no text": (["codegen", "xlogy.Tensor", "--file", "VariableType"], "codegen xlogy.Tensor --real shows them"),
+    "file and classes": (
+        ["codegen", "add", "--file", "x", "--structured"],
+        "shown alone, without --file",
+    ),
+    "not structured": (["codegen", "linear", "--structured"], "aten::linear has no structured kernel"),
+    "another structured": (
+        ["codegen", "sum", "--structured"],
+        "sum.dim_IntList --structured shows one that has",
+    ),
+    "picture of code": (["codegen", "add", "-o", "a.svg"], "-o is for --structured, which is not given"),
+    "no picture": (
+        ["codegen", "add", "--structured", "-o", "a.txt"],
+        "suffix must be one of .dot, .svg, .png, .pdf",
+    ),
+    "real classes": (["codegen", "add", "--structured", "--real"], "--structured is shown alone, without --real"),
+    "classes of a build": (["codegen", "add", "--structured", "--build", "cpu"], "shown alone, without --build"),
+    "part of a picture": (["table", "add", "CPU", "-o", "a.svg"], "-o draws the whole table"),
+    "picture of a table": (["table", "add", "-o", "a.txt"], "cannot write a.txt: the suffix must be"),
+    "short": (["table", "add", "--short"], "--short goes with --history"),
+    "help for nothing": (["help", "trce"], "there is no command 'trce', did you mean trace?"),
+    "other forms": (["trace", "--format", "torch", "--level", "calls", "--op", "add", FORUM], "--level and --op with"),
+    "both forms": (["run", "--json", "--level", "calls", FORUM], "--level with --json would do nothing: leave one of"),
+    "no module": (["run", "-m", "nowhere"], "no module is named nowhere: "),
+    "no module in it": (["run", "-m", "nowhere.main"], "no module is named nowhere.main: "),
+    "no name": (["run", "-m", ""], "no module is named : "),
+    "a relative name": (["run", "-m", ".alone"], "no module is named .alone: "),
 }
 
 
 @pytest.mark.parametrize(("args", "says"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_one_line_and_status_2(args: list[str], says: str, tmp_path: Path) -> None:
-    ended = dispatchviz(*args, cwd=tmp_path)
-    assert (ended.status, ended.out) == (2, "")
-    assert says in ended.err
-    assert ended.err.startswith("dispatchviz: ")
-    assert ended.err.count("\n") == 1
+    assert says in refused(*args, cwd=tmp_path)
+
+
+def test_a_mistake_is_one_line_of_the_process_too() -> None:
+    ended = dispatchviz("table", "add", "--build", "rocm")
+    assert (ended.status, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert refused("table", "add", "--build", "rocm") == ended.err
 
 
 @pytest.mark.parametrize(("text", "says"), [
@@ -55,10 +108,7 @@ def test_a_mistake_is_one_line_and_status_2(args: list[str], says: str, tmp_path
     ("\0", "not a Python program"),
 ])  # fmt: skip
 def test_a_file_that_is_not_python_is_a_mistake(text: str, says: str, tmp_path: Path) -> None:
-    ended = dispatchviz("run", script(tmp_path, text), cwd=tmp_path)
-    assert ended.status == 2
-    assert says in ended.err
-    assert ended.err.count("\n") == 1
+    assert says in refused("run", script(tmp_path, text), cwd=tmp_path)
 
 
 @pytest.mark.skipif(detect()[0] is not None, reason="there is a GPU here")

@@ -15,8 +15,9 @@ from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.outputs.log.log_filter import LogFilter, chosen_steps
 from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.running.program import run
+from tests.tui.programs import example
 
-from .command import FORUM, dispatchviz, script
+from .command import dispatchviz, script
 
 PROGRAM = """\
 import torch
@@ -38,7 +39,7 @@ for turn in range(2):
 @pytest.fixture(scope="module")
 def trace() -> Trace:
     """The founding program's."""
-    return run(FORUM).trace
+    return example("forum.py")
 
 
 @pytest.fixture(scope="module")
@@ -206,10 +207,3 @@ def test_mistakes_are_one_line_and_keep_the_trace(tmp_path: Path) -> None:
         assert (ended.status, ended.out) == (2, "")
         assert ended.err.count("\n") == 1
         assert ("the trace is kept" in ended.err) == ("some" not in wanted)
-
-
-@pytest.mark.long
-def test_other_forms_have_no_levels() -> None:
-    ended = dispatchviz("trace", "--format", "torch", "--level", "calls", "--op", "add", "examples/forum.py")
-    assert (ended.status, ended.out) == (2, "")
-    assert ended.err.startswith("dispatchviz: --level and --op with --format torch would do nothing")

@@ -10,30 +10,20 @@ from dispatchviz.cli.looked_up import look_up
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.views.text.console import Console
 
-from .command import dispatchviz
+from .command import dispatchviz, refused
 
 WRONG = [
-    ("table", ""),
-    ("table", "ad"),
-    ("table", "add NoKey"),
-    ("table", "add --nothing"),
-    ("table", "add --build gpu"),
-    ("why", "add"),
-    ("why", "linear Autograd"),
-    ("why", "lineer CPU"),
-    ("why", "add CPU --error message.txt"),
-    ("why", "--error nothing.txt"),
-    ("keys", "NoKey"),
-    ("keys", "-3"),
-    ("codegen", "addd"),
-]
+    ("table", ""), ("table", "ad"), ("table", "add NoKey"), ("table", "add --nothing"), ("table", "add --build gpu"),
+    ("why", "add"), ("why", "linear Autograd"), ("why", "lineer CPU"), ("why", "add CPU --error message.txt"),
+    ("why", "--error nothing.txt"), ("keys", "NoKey"), ("keys", "-3"), ("codegen", "addd"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("command", "typed"), WRONG)
 def test_a_mistake_gets_the_line_of_the_command(command: str, typed: str) -> None:
-    with pytest.raises(DispatchvizError) as refused:
+    with pytest.raises(DispatchvizError) as mistake:
         look_up(command, typed)
-    assert dispatchviz(command, *typed.split()).err == f"dispatchviz: {refused.value}\n"
+    assert refused(command, *typed.split()) == f"dispatchviz: {mistake.value}\n"
 
 
 @pytest.mark.parametrize(("command", "typed"), [

@@ -8,7 +8,8 @@ import pytest
 
 from dispatchviz.outputs.picture.svg import texts
 from tests.cli.command import FORUM, Ended, dispatchviz
-from tests.cli.test_files import says_no
+
+from .command import refused
 
 ADD = """
 import torch
@@ -71,7 +72,7 @@ def test_a_step(trace: str, tmp_path: Path) -> None:
     (("--picture", "table", "--expand", "x"), "--expand is for the backward graph, not for --picture table"),
 ])  # fmt: skip
 def test_one_clear_error(trace: str, tmp_path: Path, options: tuple[str, ...], says: str) -> None:
-    assert says_no(dispatchviz("export", trace, "-o", tmp_path / "a.svg", *options), says)
+    assert says in refused("export", trace, "-o", tmp_path / "a.svg", *options)
     assert not (tmp_path / "a.svg").exists()
 
 
@@ -84,7 +85,7 @@ def test_before_the_program_runs(tmp_path: Path, name: str, options: tuple[str, 
     started = tmp_path / "started"
     script = tmp_path / "a.py"
     script.write_text(f"open({str(started)!r}, 'w').close()\n", encoding="utf-8")
-    assert says_no(dispatchviz("export", script, "-o", tmp_path / name, *options), says)
+    assert says in refused("export", script, "-o", tmp_path / name, *options)
     assert not started.exists()
 
 
@@ -94,8 +95,6 @@ def test_a_table_as_a_picture(tmp_path: Path) -> None:
     shown = set(texts(path.read_text(encoding="utf-8")))
     assert "cells 96-111: the 16 Autograd keys" in shown
     assert any("Dispatch table of aten::add.Tensor" in text for text in shown)
-    assert says_no(dispatchviz("table", "add", "CPU", "-o", path), "-o draws the whole table")
-    assert says_no(dispatchviz("table", "add", "-o", tmp_path / "a.txt"), "cannot write a.txt: the suffix must be")
 
 
 def test_the_founding_program_as_png(tmp_path: Path) -> None:

@@ -25,10 +25,10 @@ from dispatchviz.outputs.step.step_text import (
     print_view,
     view_names,
 )
-from dispatchviz.running.program import run
 from dispatchviz.views.panes.pane_list import PANES, rows_of
+from tests.tui.programs import example
 
-from .command import FORUM, STEP_INSTEAD, dispatchviz, script
+from .command import FORUM, STEP_INSTEAD, dispatchviz, refused, script
 from .test_completion import completed
 
 Captured = pytest.CaptureFixture[str]
@@ -37,7 +37,7 @@ Captured = pytest.CaptureFixture[str]
 @pytest.fixture(scope="module")
 def trace() -> Trace:
     """The founding program's."""
-    return run(FORUM).trace
+    return example("forum.py")
 
 
 @pytest.fixture(scope="module")
@@ -202,10 +202,7 @@ def test_without_a_step_it_is_that_at_which_the_stepper_opens(tmp_path: Path) ->
 ])  # fmt: skip
 def test_mistakes_are_one_line(typed: tuple[str, ...], says: str, file: Path) -> None:
     for command in ("open", "run"):
-        ended = dispatchviz(command, *typed, file)
-        assert (ended.status, ended.out) == (2, "")
-        assert ended.err.startswith(f"dispatchviz: {says}")
-        assert ended.err.count("\n") == 1
+        assert refused(command, *typed, file).startswith(f"dispatchviz: {says}")
 
 
 @pytest.mark.long
@@ -230,10 +227,7 @@ def test_trace_prints_the_call_chain_of_a_step(file: Path) -> None:
     (("--fold",), "--fold is for --stack STEP"),
 ])  # fmt: skip
 def test_mistakes_with_a_stack_are_one_line(typed: tuple[str, ...], says: str, file: Path) -> None:
-    ended = dispatchviz("trace", *typed, file)
-    assert (ended.status, ended.out) == (2, "")
-    assert ended.err.startswith(f"dispatchviz: {says}")
-    assert ended.err.count("\n") == 1
+    assert refused("trace", *typed, file).startswith(f"dispatchviz: {says}")
 
 
 @pytest.mark.long

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import shutil
 from functools import cache
 from pathlib import Path
@@ -9,13 +11,17 @@ from pathlib import Path
 import pytest
 
 from dispatchviz import record, torch
+from dispatchviz.core.call import operator_class
 from dispatchviz.core.codegen import __main__ as command
 from dispatchviz.core.codegen import autograd, native, operators, registers
 from dispatchviz.core.codegen.entries import SpecError
 from dispatchviz.core.codegen.model import load
+from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated.register_schema import SCHEMAS
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.schema import python_signature
+from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.table.pytorch_registrations import (
     PyTorch,
     implemented,
@@ -82,16 +88,47 @@ def generated(tmp_path: Path, functions: str = ADD, derivatives: str = DERIVATIV
     (tmp_path / "derivatives.yaml").write_text(derivatives)
     spec = load(tmp_path / "functions.yaml", tmp_path / "derivatives.yaml")
     wrappers = "".join(text for _, text in registers.texts(spec))
-    classes = "".join(text for _, text in operators.texts(spec))
-    return classes + wrappers + autograd.nodes(spec) + autograd.variable_type(spec)
+    return operators.stub(spec) + wrappers + autograd.nodes(spec) + autograd.variable_type(spec)
 
 
 def test_an_operator_gets_all_its_functions(tmp_path: Path) -> None:
     text = generated(tmp_path)
-    for name in ("class add_Tensor:", "def wrapper_add_Tensor(", "def wrapper_Meta_add_out_out(",
+    for name in ("def add_Tensor(self: Tensor, other: Tensor, alpha: Scalar = 1) -> Tensor: ...",
+                 "def wrapper_add_Tensor(", "def wrapper_Meta_add_out_out(",
                  "class AddBackward0(TraceableFunction):", "def add_out_out("):  # fmt: skip
         assert name in text
     assert "grad_inputs[1] = maybe_multiply(grad, self.alpha)" in text
+
+
+def test_every_operator_has_the_class_that_its_schema_and_the_stub_tell() -> None:
+    stub = (command.FOLDER / "operators.pyi").read_text()
+    assert re.findall(r"^@operator\ndef (\w+)\(", stub, re.MULTILINE) == [*ops.schemas()]
+    for name, text in ops.schemas().items():
+        schema, made = parse_schema(text), getattr(ops, name)
+        arguments = [python_signature.python_name(argument.name) for argument in schema.arguments]
+        assert list(inspect.signature(made.call).parameters) == arguments
+        assert list(inspect.signature(made.redispatch).parameters) == ["ks", *arguments]
+        assert made.entry.schema.full_name == schema.full_name
+
+
+def test_the_class_of_an_operator_is_what_pytorch_generates() -> None:
+    source = """\
+class add_Tensor:
+    \"\"\"aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor\"\"\"
+
+    entry = Entry("aten::add.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, alpha: Scalar = 1) -> Tensor:
+        kernel, ks = call(add_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other, alpha)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, alpha: Scalar = 1) -> Tensor:
+        return redispatch(add_Tensor.entry, ks)(ks, self, other, alpha)
+"""
+    assert operator_class.text(parse_schema(ops.schemas()["add_Tensor"])) == source
+    assert inspect.getsource(ops.add_Tensor.call) == "".join(source.splitlines(keepends=True)[5:9])
 
 
 DEVICES = """\
@@ -346,12 +383,12 @@ def test_the_command_prints_what_is_stale(
     folder = Path(shutil.copytree(command.FOLDER, tmp_path / "generated"))
     with (folder / "nodes.py").open("a") as changed:
         changed.write("# by hand\n")
-    (folder / "operators/names_ad.py").unlink()
+    (folder / "operators.pyi").unlink()
     (folder / "left_over.py").touch()
     monkeypatch.setattr(command, "FOLDER", folder)
     assert command.main(["--check"]) == 1
-    files = ("left_over", "nodes", "operators/names_ad")
-    assert capsys.readouterr().out == "".join(f"stale: core/generated/{name}.py\n" for name in files)
+    files = ("left_over.py", "nodes.py", "operators.pyi")
+    assert capsys.readouterr().out == "".join(f"stale: core/generated/{name}\n" for name in files)
 
 
 def test_kernels_are_found_without_their_device(tmp_path: Path) -> None:

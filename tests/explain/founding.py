@@ -57,7 +57,6 @@ class Tape:
 
     @contextmanager
     def within(self, kind: Any, *fields: Any) -> Iterator[int]:
-        """Opens an event."""
         before, self.open = self.open, self.add(kind, *fields)
         yield self.open
         self.open = before
@@ -79,7 +78,6 @@ class Tape:
                 yield seq
 
     def trace(self, **header: Any) -> Trace:
-        """What was taped."""
         known = {"cuda": "emulated on NumPy (no GPU)", "program": "forum.py", "sources": {"forum.py": PROGRAM}}
         return Trace(Header(**known | header), self.events)
 

@@ -59,21 +59,6 @@ def test_the_graph_grows_while_the_program_runs() -> None:
     assert titles(backward_graph(trace, 0)) == []
 
 
-def test_the_engine_at_work() -> None:
-    trace = founding()
-    assert states(backward_graph(trace, step(trace, ev.NodeQueued))) == [
-        "SumBackward0: queued",
-        "AddBackward0: waiting 1",
-        "AccumulateGrad (x): waiting 1",
-    ]
-    assert states(backward_graph(trace, step(trace, ev.NodeStarted, 1))) == [
-        "SumBackward0: done 1",
-        "AddBackward0: running 2",
-        "AccumulateGrad (x): waiting 1",
-    ]
-    assert {node.state for node in backward_graph(trace)} == {State.DONE}
-
-
 def test_a_step_is_about_a_node() -> None:
     trace = founding()
     for kind in (ev.NodeCreated, ev.EdgesCollected, ev.NodeQueued, ev.NodeStarted):
@@ -86,20 +71,6 @@ def test_a_step_is_about_a_node() -> None:
     started = trace[inside.parent or 0]
     assert isinstance(started, ev.NodeStarted)
     assert backward_graph(trace, inside.seq).highlight == started.node
-
-
-def test_a_leaf_that_gets_its_gradient_is_the_one_the_step_is_about() -> None:
-    trace = founding()
-    graph = backward_graph(trace, step(trace, ev.GradientAccumulated))
-    assert graph[graph.highlight or 0].title == "AccumulateGrad (x)"
-
-
-def test_stepping_back_gives_the_same_graphs() -> None:
-    there = founding()
-    forward = [states(backward_graph(there, at)) for at in range(len(there))]
-    again = founding()
-    backward = [states(backward_graph(again, at)) for at in reversed(range(len(again)))]
-    assert forward == backward[::-1]
 
 
 def test_names_are_those_of_the_step() -> None:
@@ -115,19 +86,6 @@ def test_names_are_those_of_the_step() -> None:
     assert after != before, "the variable names another tensor now"
     assert "t0" in after
     assert outputs == [["y (t1)"], ["y"]]
-
-
-def test_users_come_before_what_they_use_and_late_ones_first() -> None:
-    tape = GraphTape()
-    x, y = tape.leaf("x"), tape.leaf("y")
-    [a] = tape.op("ExpBackward0", x)
-    [b] = tape.op("LogBackward0", y)
-    [c] = tape.op("AddBackward0", a, b)
-    tape.backward(c)
-    graph = backward_graph(tape.trace())
-    expected = ["AddBackward0", "LogBackward0", "AccumulateGrad (y)", "ExpBackward0", "AccumulateGrad (x)"]
-    assert titles(graph) == expected
-    assert [node.order for node in graph] == [1, 2, 3, 4, 5]
 
 
 def two_backwards() -> Trace:

@@ -1,14 +1,26 @@
-"""The call stack, a call as its author would write it, the cell card."""
+"""Call stacks and cells of calls, operators of the host, and printing that is folded."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+import dispatchviz
+from dispatchviz import torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.calls.call_stack import Frame, call_stack
 from dispatchviz.explain.calls.call_text import call_text
 from dispatchviz.explain.calls.cell_card import cell_card
+from dispatchviz.explain.cells.operators.host_operators import BY_NUMPY, BY_PYTHON, host_operators
+from dispatchviz.explain.kinds.all_kinds import label, why_here
+from dispatchviz.explain.outline.levels import ALL, DEFAULT, steps_at
+from dispatchviz.explain.trace_index.folded_steps import unfolded
+from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.testing import call, event, redispatch
+from dispatchviz.trace import Trace
+from tests import cupy_stand_in
+from tests.cuda_kinds import STAND_IN, cuda_is
 from tests.steps import line, step
 
 from .founding import Tape, founding
@@ -110,3 +122,119 @@ def test_the_innermost_dispatch_counts() -> None:
 
 def test_no_card_outside_a_dispatch() -> None:
     assert cell_card(founding(), 0) is None
+
+
+Calls = dict[str, Any]
+LEAVING: Calls = {
+    "erf": lambda x: torch.erf(x),
+    "lgamma": lambda x: torch.lgamma(x),
+    "erfinv": lambda x: torch.erfinv(x / 9),
+    "linalg_eig": lambda x: torch.linalg.eig(x),
+    "median": lambda x: torch.median(x),
+    "_cummax_helper": lambda x: torch.cummax(x, 0),
+    "histc": lambda x: torch.histc(x),
+}
+STAYING: Calls = {
+    "add": lambda x: x + x,
+    "exp": lambda x: x.exp(),
+    "sum": lambda x: x.sum(),
+    "mm": lambda x: x.mm(x),
+    "softmax": lambda x: x.softmax(-1),
+    "clamp": lambda x: x.clamp(0, 1),
+}
+
+
+def leaves(call: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether an array of the stand-in is copied to the host, or its numbers are read."""
+    seen = []
+    with cuda_is(STAND_IN), monkeypatch.context() as patch:
+        x = (torch.arange(9.0, dtype=torch.float64).reshape(3, 3) / 9).to("cuda")
+        for name in ("get", "tolist"):
+            original = getattr(cupy_stand_in.ndarray, name)
+            patch.setattr(
+                cupy_stand_in.ndarray,
+                name,
+                lambda self, *given, original=original: seen.append(1) or original(self, *given),
+            )
+        call(x)
+    return bool(seen)
+
+
+@pytest.mark.parametrize("name", LEAVING)
+def test_what_is_listed_leaves(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert name in host_operators(BY_NUMPY | BY_PYTHON)
+    assert leaves(LEAVING[name], monkeypatch)
+
+
+@pytest.mark.parametrize("name", STAYING)
+def test_what_is_not_listed_stays(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert name not in host_operators(BY_NUMPY | BY_PYTHON)
+    assert not leaves(STAYING[name], monkeypatch)
+
+
+def test_both_ways_are_told_apart() -> None:
+    assert "erf" not in host_operators(BY_NUMPY)
+    assert "histc" not in host_operators(BY_PYTHON)
+    assert not host_operators(frozenset({"no such name"}))
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    x = torch.tensor([1.5, 2.0])
+    with dispatchviz.record() as found:
+        y = x + 1
+        str(y)
+        f"{y.sum():.1f}"
+    return found
+
+
+def test_printing_is_one_row_that_counts_its_calls(trace: Trace) -> None:
+    rows = [label(trace, seq) for seq in unfolded(trace) if isinstance(trace[seq], ev.TensorFormatted)]
+    assert rows == ["Tensor.__repr__ of y (t3) (90 calls)", "Tensor.__format__ of t39 (three calls)"]
+    inside = {
+        seq
+        for event in trace
+        if isinstance(event, ev.TensorFormatted)
+        for seq in range(event.seq + 1, trace.ends[event.seq] + 1)
+    }
+    assert inside
+    assert not inside.intersection(steps_at(trace, DEFAULT))
+    assert inside.issubset(steps_at(trace, ALL))
+    assert not any("masked_select" in line for line in text_log(trace))
+
+
+def test_a_log_that_begins_inside_tells_what_is_inside(trace: Trace) -> None:
+    within = step(trace, call("aten::masked_select"))
+    assert any("masked_select" in line for line in text_log(trace, within))
+
+
+def test_a_trace_without_printing_is_shown_whole() -> None:
+    with dispatchviz.record() as found:
+        torch.ones(2)
+    assert list(unfolded(found)) == list(range(len(found)))
+
+
+def test_printing_that_fails_is_not_folded() -> None:
+    class Odd(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            raise ValueError("no")
+
+    odd = torch.Tensor._make_wrapper_subclass(Odd, (2,))
+    with dispatchviz.record() as found, pytest.raises(ValueError, match="no"):
+        repr(odd)
+    assert list(unfolded(found)) == list(range(len(found)))
+
+
+def test_the_sentence_says_how_many(trace: Trace) -> None:
+    assert why_here(trace, step(trace, ev.TensorFormatted)) == (
+        "y (t3) is formatted by PyTorch's own Python code, which chooses width and notation with operators, in no_grad "
+        "and with all modes disabled: 90 calls, none of which is recorded for backward."
+    )
+
+
+def test_what_a_recorder_puts_into_words_is_not_told() -> None:
+    x, i = torch.ones(3), torch.tensor(1)
+    with dispatchviz.record() as found:
+        x[i:]
+    assert not any(isinstance(event, ev.TensorFormatted) for event in found)

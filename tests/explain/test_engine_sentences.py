@@ -49,27 +49,6 @@ def test_accumulators_go_before_all_others_and_tie_among_themselves() -> None:
     )
 
 
-def test_an_inner_backward_goes_first_whatever_the_numbers() -> None:
-    with dispatchviz.record() as trace:
-        x = torch.ones(2, requires_grad=True)
-        waiting = x.sin()
-        y = x * 2
-        y.register_hook(lambda grad: _inner())
-        (y.exp() + waiting).sum().backward()
-    told = [why_here(trace, event.seq) for event in trace if isinstance(event, ev.NodeStarted)]
-    (inner,) = [text.partition(": ")[2] for text in told if "inner" in text]
-    waits = f"SinBackward0, seq {waiting.grad_fn._sequence_nr()} waits"
-    assert (
-        inner == "it belongs to the inner (reentrant) backward pass, which goes first whatever the sequence numbers "
-        f"({waits})."
-    )
-
-
-def _inner() -> None:
-    with torch.enable_grad():
-        torch.ones(1, requires_grad=True).backward()
-
-
 def test_a_pass_that_is_too_deep_runs_on_a_thread_of_the_pool() -> None:
     def started(depth: int) -> str:
         return why(ev.BackwardStarted, 0, ((0, 0),), (8,), False, False, True, depth)
@@ -141,27 +120,11 @@ def test_gradients_on_their_way(event: tuple[Any, ...], text: str) -> None:
     assert why(*event) == text
 
 
-def test_what_is_counted_before_anything_runs() -> None:
-    assert why(ev.DependenciesCounted, ((1, 1), (2, 2))) == (
-        "Before any Node runs the engine counts the edges into each Node (dependencies): ExpBackward0 has 1, "
-        "AccumulateGrad (a) has 2. A Node is ready when that many gradients have arrived, defined or not."
-    )
-
-
 def test_how_a_backward_pass_starts() -> None:
     assert why(ev.BackwardStarted, 0, ((0, 0), (1, 0)), (8, 9), False, True, False, 1) == (
         "The engine starts at MulBackward0 and ExpBackward0, with the gradients t8 and t9, and returns what arrives "
         "for the inputs to the caller: no leaf's .grad is written. The backward pass is itself recorded "
         "(create_graph=True). It is reentrant: it was started inside another backward pass, which waits for it."
-    )
-
-
-def test_an_error_is_told_with_the_rule_that_was_broken() -> None:
-    message = "a leaf Variable that requires grad is being used in an in-place operation."
-    assert why(ev.ErrorRaised, "RuntimeError", message) == (
-        "Raised here: RuntimeError. An in-place operator makes its Node the grad_fn of what it writes to: "
-        "the leaf would no longer be a leaf, and nothing would write its .grad. Inside torch.no_grad() it may be "
-        f"changed. {message}"
     )
 
 

@@ -1,4 +1,4 @@
-"""No kind of event is without a label, a sign, a sentence and a rule."""
+"""Every kind of event has a label, a sign, a sentence and a rule, and says how it is known of an installed PyTorch."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import msgspec
 import pytest
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.kinds.all_kinds import KINDS as RECORDS
-from dispatchviz.explain.kinds.all_kinds import label, rule, sign, why_here
+from dispatchviz.core.record.trace_file import Header, Trace
+from dispatchviz.explain.kinds.all_kinds import KINDS, label, rule, sign, unseen, why_here
 from dispatchviz.explain.kinds.kind import SIGNS
+from dispatchviz.explain.trace_index.recorded_engine import Unseen, build_of, engine_text, is_unseen
 
 from .founding import founding
-
-KINDS = typing.get_args(ev.AnyEvent)
 
 
 def plain(kind: Any) -> Any:
@@ -39,7 +37,7 @@ def with_one_of(kind: type[ev.Event]) -> Trace:
     return Trace(trace.header, [*trace.events, added])
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", typing.get_args(ev.AnyEvent), ids=lambda kind: kind.__name__)
 def test_every_kind_is_explained(kind: type[ev.Event]) -> None:
     trace = with_one_of(kind)
     text = why_here(trace, len(trace) - 1)
@@ -51,8 +49,8 @@ def test_every_kind_is_explained(kind: type[ev.Event]) -> None:
 
 
 def test_every_kind_has_one_record() -> None:
-    assert set(RECORDS) == set(KINDS)
-    assert all(kind is record.event for kind, record in RECORDS.items())
+    assert set(KINDS) == set(typing.get_args(ev.AnyEvent))
+    assert all(kind is record.event for kind, record in KINDS.items())
 
 
 def test_signs_are_told_apart_without_colour() -> None:
@@ -65,3 +63,40 @@ def test_every_step_of_the_founding_program_is_a_sentence() -> None:
     for event in trace:
         if not isinstance(event, ev.SourceLine):
             assert why_here(trace, event.seq).endswith("."), event
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fields_that_are_known_otherwise_are_fields(kind: type[ev.Event]) -> None:
+    fields = {field.name for field in msgspec.structs.fields(kind)}
+    known = KINDS[kind].known
+    assert set(known.fields) <= fields
+    assert all(how != known.how for how, _ in known.fields.values())
+
+
+def test_what_is_said_of_a_mixed_kind() -> None:
+    text = str(KINDS[ev.KeySetComputed].known)
+    assert text.startswith("observed: the sets of the arguments and of the thread are read")
+    assert "; mask derived: from the registrations of this build; " in text
+
+
+def test_what_is_said_of_an_unseen_kind() -> None:
+    assert unseen(ev.NodeQueued) == "Not seen in a release build: counts and ready queues are inside the engine."
+
+
+def test_the_records_of_unseen_kinds_say_so() -> None:
+    assert {KINDS[kind].known.how for kind in typing.get_args(Unseen)} == {"unseen"}
+
+
+def test_nothing_of_the_model_is_unseen() -> None:
+    header = Header(cuda="CuPy", program="x.py")
+    assert not any(is_unseen(header, kind) for kind in typing.get_args(Unseen))
+    assert engine_text(header) == "the model of PyTorch 2.13.0, cuda: CuPy"
+
+
+@pytest.mark.parametrize(("build", "name"), [("CPU", "cpu"), ("CUDA 12.8", "cuda"), ("ROCm 6.4", "cuda")])
+def test_an_installed_pytorch(build: str, name: str) -> None:
+    about = f"PyTorch 2.12.1, {build} build, release"
+    header = Header(engine="torch", pytorch="2.12.1", cuda="none", build=about, program="x.py")
+    assert is_unseen(header, ev.MetaEntered)
+    assert engine_text(header) == "PyTorch 2.12.1 (installed, observed), cuda: none"
+    assert build_of(header) == name

@@ -65,41 +65,6 @@ def test_what_never_runs_is_nowhere_called_ready(program: Callable[[], Trace]) -
         assert "ready" not in why_here(trace, event.seq) + label(trace, event.seq)
 
 
-def test_a_backward_says_whose_gradients_it_writes() -> None:
-    (start,) = said(backward_of_b(), ev.BackwardStarted)
-    assert start.endswith(
-        "What arrives for b, which backward(inputs=) names, is accumulated into .grad; no other leaf's .grad is "
-        "written."
-    )
-    (start,) = said(grad_of_a(), ev.BackwardStarted)
-    assert start.endswith("and returns what arrives for a to the caller: no leaf's .grad is written.")
-
-
-def test_what_is_needed_and_what_is_not() -> None:
-    assert said(backward_of_b(), ev.ExecInfoPopulated) == [
-        (
-            "Only the paths to b are needed: SumBackward0, MulBackward0 and AccumulateGrad (b) run (exec_info). "
-            "AccumulateGrad (a): not needed, since no path leads from there to b."
-        )
-    ]
-    assert said(grad_of_a(), ev.ExecInfoPopulated) == [
-        (
-            "Only the paths to a are needed: SumBackward0 and MulBackward0 run (exec_info). What arrives at "
-            "AccumulateGrad (a) is captured for the caller; AccumulateGrad (a) need not run for that. AccumulateGrad "
-            "(b): not needed, since no path leads from there to a."
-        )
-    ]
-
-
-def test_a_formula_whose_gradient_nobody_needs() -> None:
-    assert said(backward_of_b(), ev.FormulaSkipped) == [
-        (
-            "MulBackward0 does not compute the gradient of self=a (edge 0): it would go to AccumulateGrad (a), which "
-            "this pass does not need (task_should_compute_output(0) is false)."
-        )
-    ]
-
-
 def test_a_node_is_reached_for_its_gradient_alone() -> None:
     trace = grad_of_a()
     assert said(trace, ev.NodeSkipped) == [
@@ -110,14 +75,6 @@ def test_a_node_is_reached_for_its_gradient_alone() -> None:
     ]
     queued = [label(trace, event.seq) for event in trace if isinstance(event, ev.NodeQueued)]
     assert queued[-1] == "AccumulateGrad (a) is queued to be captured"
-
-
-def test_the_topological_number_keeps_the_engine_from_looking() -> None:
-    (needed,) = said(behind_an_interior(), ev.ExecInfoPopulated)
-    assert needed.endswith(
-        "SinBackward0: not needed, and nothing beyond is even visited, since the topological number there is "
-        "below 3, the smallest among the requested Nodes."
-    )
 
 
 def test_states_of_pruned_nodes() -> None:
@@ -199,14 +156,3 @@ def test_a_saved_tensor_that_is_freed_is_shown_as_freed_in_a_second_backward() -
     (exp,) = [node for node in backward_graph(trace) if node.name == "ExpBackward0"]
     assert exp.released
     assert exp.state is not State.RELEASED
-
-
-def test_a_gradient_edge_gets_no_grad() -> None:
-    with dispatchviz.record() as trace:
-        x = torch.ones(2, requires_grad=True)
-        y = x.exp()
-        torch.autograd.backward(y.sum(), inputs=[torch.autograd.graph.get_gradient_edge(y)])
-    (start,) = said(trace, ev.BackwardStarted)
-    assert start.endswith("and runs the Nodes on the paths to y: of the leaves only those get a .grad.")
-    with pytest.warns(UserWarning, match="not a leaf"):
-        assert y.grad is None

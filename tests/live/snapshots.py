@@ -19,7 +19,6 @@ def kernels(text: str) -> tuple[Registration, ...]:
 
 
 def operator(schema: str, text: str = "") -> Operator:
-    """With these kernels."""
     return Operator(schema.partition("(")[0], schema, f"{SCHEMA_FILE}:6", kernels(text))
 
 

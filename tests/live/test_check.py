@@ -153,8 +153,9 @@ def test_what_a_program_draws_without_a_seed_is_the_same_in_both() -> None:
     assert two_runs(Code(program), ()).same
 
 
-IN_PLACE = """
-import torch
+SEEN_ALIKE = {
+    # A member that holds no tensor, histories that are set and not rebased, a wrapper that a fallback hands back.
+    "in place": """
 x = torch.ones(2, requires_grad=True)
 y = x.clone().mul_(2).unsqueeze_(1)
 z = y.t()
@@ -162,61 +163,46 @@ z.squeeze_(0)
 y.mul_(3)
 y.sum().backward()
 torch.func.grad(lambda x: x.clone().mul_(2).unsqueeze_(1).sum())(torch.ones(2))
-"""
-"""A member that holds no tensor, histories that are set and not rebased, a wrapper that a fallback hands back."""
-
-DECOMPOSED = """
-import torch
+""",
+    # A kernel of Python's that PyTorch registers itself.
+    "a kernel of Python's that PyTorch registers itself": """
 scores, labels = torch.ones(3, 1, 4), torch.zeros(3, 1, dtype=torch.long)
 torch.func.vmap(torch.nn.functional.cross_entropy)(scores, labels)
-"""
-"""A kernel of Python's that PyTorch registers itself."""
-
-
-BITS = """
-import torch
+""",
+    # Tensors that get the Conjugate and Negative bit when they are known already.
+    "bits of known tensors": """
 z = torch.ones(2, 2, dtype=torch.complex64).conj()
 z == z.mH
 z.imag + 1
-"""
-"""Tensors that get the Conjugate and Negative bit when they are known already."""
-
-CALLED_CLASS = """
-import torch
+""",
+    "a class that is called": """
 class Own(torch.Tensor):
     pass
 print(type(Own(torch.ones(2))), Own([1.0, 2.0]).sum(), Own(2, 3).shape)
-"""
-
-SEVERAL_ROOTS = """
-import torch
+""",
+    "several roots": """
 x = torch.ones(2, requires_grad=True)
 torch.autograd.backward((x.sin(), x.cos()), (torch.ones(2), torch.ones(2)))
 torch.geqrf(torch.ones(5, 3))
 torch.atleast_1d()
-"""
-
-IN_PARALLEL = """
-import torch
+""",
+    # Its backward's kernel calls ``empty`` on threads of OpenMP, too.
+    "kernels on threads of OpenMP": """
 torch.set_num_threads(2)
 query = torch.ones(2, 4, 5, 4, requires_grad=True)
 torch.nn.functional.scaled_dot_product_attention(query, query, query).sum().backward()
-"""
-"""Its backward's kernel calls ``empty`` on threads of OpenMP, too."""
-
-BATCHES = """
-import torch
+""",
+    # Where one matrix is of several systems of a batch, an index tells which.
+    "one matrix of several systems of a batch": """
 torch.linalg.lstsq(torch.eye(3)[None], torch.ones(2, 3, 3))
 torch.unique(torch.tensor([[1, 1], [1, 1], [0, 1]]), dim=0)
 for matrices, systems in (((), (2,)), ((1,), (2,)), ((2, 1), (3, 2, 3)), ((2,), ()), ((2,), (2,))):
     factors, pivots = torch.linalg.lu_factor(torch.eye(3).expand(*matrices, 3, 3) + 1)
     torch.linalg.lu_solve(factors, pivots, torch.ones(*systems, 3, 2))
 torch.linalg.lu_solve(factors, pivots, torch.ones(4, 2, 2, 3), left=False)
-"""
-"""Where one matrix is of several systems of a batch, an index tells which."""
-
-JOINED = """
-import torch
+""",
+    # Results that several threads write, tensors of several dtypes, and one that is left out.
+    "results that several threads write, of several dtypes": """
 for threads in (2, 1):
     torch.set_num_threads(threads)
     for rows in (10, 200):
@@ -227,10 +213,9 @@ for threads in (2, 1):
         torch.cat([part, part.double()])
         torch.cat([empty, part, part])
         torch.cat([empty.long(), part, part])
-"""
-"""Results that several threads write, tensors of several dtypes, and one that is left out."""
-
-COPIES = """
+""",
+    # Copies of modules, of states, of views of one storage, of a leaf with its gradient, on meta, of a result.
+    "copies of modules, states, views and leaves": """
 import copy, torch
 net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1, bias=False))
 average = copy.deepcopy(net).requires_grad_(False)
@@ -252,10 +237,10 @@ own = copy.deepcopy(leaf)
 (own * 2).sum().backward()
 print(own.grad, twins, copy.deepcopy(torch.empty(2, 3, device="meta").t()).stride())
 copy.deepcopy(leaf * 2)
-"""
-"""Copies of modules, of states, of views of one storage, of a leaf with its gradient, on meta, of a result."""
-
-NODES_AGAIN = """
+""",
+    # A meta function of Python's that calls another one, Nodes that threads give one sequence number, and a leaf that
+    # ``set_`` takes its AccumulateGrad, which was at the address of the next one.
+    "Nodes with one number or one address": """
 import threading, torch
 from torch.utils.checkpoint import checkpoint
 meta = torch.ones(2, 2, device="meta", requires_grad=True)
@@ -271,12 +256,9 @@ leaf * 2
 with torch.no_grad():
     leaf.set_(torch.ones(2))
 leaf * 2
-"""
-"""A meta function of Python's that calls another one, Nodes that threads give one sequence number, and a leaf that
-``set_`` takes its AccumulateGrad, which was at the address of the next one."""
-
-ON_ONE_LINE = """
-import torch
+""",
+    # A line that goes on behind the lines of a custom Function.
+    "a line that goes on behind a custom Function's": """
 from torch.utils.checkpoint import checkpoint
 x = torch.ones(2, requires_grad=True)
 class Own(torch.autograd.Function):
@@ -298,11 +280,9 @@ parts = [checkpoint(spread, x * k, use_reentrant=True) + 1 for k in range(2)]
 sum(checkpoint(lambda y: y.sin() + k, x, use_reentrant=True).sum() for k in range(2)).backward()
 with torch.autograd.forward_ad.dual_level():
     Own.apply(torch.autograd.forward_ad.make_dual(x, x.detach())) + Own.apply(x)
-"""
-"""A line that goes on behind the lines of a custom Function."""
-
-HANDED_BACK = """
-import torch
+""",
+    # Composites that hand back what a custom Function has returned: its Node is not theirs. Hooks without calls.
+    "composites that hand back a custom Function's result": """
 class Twice(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight):
@@ -321,10 +301,10 @@ z.register_hook(lambda grad: print(grad.is_conj()))
 x.register_hook(lambda grad: print(grad.is_conj()))
 (z * z).sum().backward()
 x.register_hook(lambda grad: grad * 2); (x * 3).sum().backward(); (x * 4).sum().backward()
-"""
-"""Composites that hand back what a custom Function has returned: its Node is not theirs. Hooks without calls."""
-NOT_SEEN = """
-import torch
+""",
+    # A Node in place of an input that is not reached, edges that the engine refuses, numbers that hooks might have
+    # packed, the new Node of a stale view, AccumulateGrads at one address.
+    "inputs that are not reached or refused": """
 x, y = (torch.ones(2, requires_grad=True) for _ in range(2))
 torch.autograd.grad((x * 2).sum(), [x, y], allow_unused=True)
 edges = torch.autograd.graph.GradientEdge(3, 0), torch.autograd.graph.GradientEdge(None, 0)
@@ -348,27 +328,18 @@ for again in range(5):
     leaf * 2
     with torch.no_grad():
         leaf.set_(torch.ones(2))
-"""
-"""A Node in place of an input that is not reached, edges that the engine refuses, numbers that hooks might have
-packed, the new Node of a stale view, AccumulateGrads at one address."""
-
-ZERO_TANGENT = """
-import torch
+""",
+    # The first tensor on meta is made where BackendSelect's kernel is called again.
+    "the first tensor on meta": """
 torch.func.jvp(lambda x: x * torch.tensor([2.0, 3.0]), (torch.ones(2),), (torch.ones(2),))
-"""
-"""The first tensor on meta is made where BackendSelect's kernel is called again."""
+""",
+}
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize(
-    "program",
-    [
-        *(IN_PARALLEL, BATCHES, JOINED, COPIES, NODES_AGAIN, ON_ONE_LINE, HANDED_BACK, NOT_SEEN, ZERO_TANGENT),
-        *(IN_PLACE, DECOMPOSED, BITS, CALLED_CLASS, SEVERAL_ROOTS),
-    ],
-)
-def test_these_are_seen_alike(program: str) -> None:
-    found = two_runs(Code(program), ())
+@pytest.mark.parametrize("what", SEEN_ALIKE)
+def test_these_are_seen_alike(what: str) -> None:
+    found = two_runs(Code("import torch\n" + SEEN_ALIKE[what]), ())
     assert found.same, said(found)
 
 

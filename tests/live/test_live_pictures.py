@@ -16,14 +16,13 @@ from dispatchviz.outputs.picture.svg import svg, texts
 from dispatchviz.running import program
 from dispatchviz.running.engines import engine_named
 from tests.amounts import some
-from tests.explain.graph.test_saved_memory import PROGRAM
+from tests.explain.graph.test_node_details import PROGRAM
 from tests.live.live_programs import PROGRAMS
 
 pytestmark = pytest.mark.torch
 
 
 def recorded(file: Path, text: str) -> Trace:
-    """The program's trace."""
     file.write_text(text, encoding="utf-8")
     return program.run(str(file), output=StringIO(), engine=engine_named("torch")).trace
 

@@ -46,7 +46,6 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trace]:
 
 
 def recorded(file: Path, text: str) -> Trace:
-    """The program's trace."""
     file.write_text(text)
     return program.run(str(file), output=StringIO(), engine=engine_named("torch")).trace
 

@@ -13,10 +13,9 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.kinds.all_kinds import label
-from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
-from tests.cli.command import FORUM
 from tests.outputs.page.browser import CHROMIUM, Page, browser
+from tests.tui.programs import example
 from tests.waiting import HANGS
 
 pytestmark = [pytest.mark.long, pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")]
@@ -26,7 +25,7 @@ AT = "document.documentElement.dataset.opened && document.querySelector('header'
 
 @pytest.fixture(scope="module")
 def forum() -> Trace:
-    return run(FORUM).trace
+    return example("forum.py")
 
 
 @pytest.fixture

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import base64
-import io
 import re
-from functools import cache
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 
@@ -16,9 +13,8 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.outputs.cell.html import key_set_html, player_frame
 from dispatchviz.outputs.cell.trace_card import MOST, trace_html, trace_markdown, trace_svg, trace_text
 from dispatchviz.outputs.page.in_notebook import notebook_player
-from dispatchviz.running.program import run
-from dispatchviz.trace import Trace
-from tests.cli.command import FORUM
+from tests.explain.programs import traced
+from tests.tui.programs import forum
 
 VOID = {"img"}
 
@@ -49,17 +45,6 @@ class Elements(HTMLParser):
         self.text += data
 
 
-@cache
-def forum() -> Trace:
-    return run(FORUM, (), io.StringIO()).trace
-
-
-def recorded(source: str, folder: Path) -> Trace:
-    program = folder / "program.py"
-    program.write_text(source)
-    return run(str(program), (), io.StringIO()).trace
-
-
 def test_a_card_says_what_ran_and_has_log_and_graph() -> None:
     page = Elements(trace_html(forum()))
     assert "on the model of PyTorch 2.13.0, cuda: emulated on NumPy" in page.text
@@ -71,30 +56,30 @@ def test_a_card_says_what_ran_and_has_log_and_graph() -> None:
     assert image["alt"] == "The backward graph of forum.py"
 
 
-def test_the_reason_of_an_error_comes_before_all_else(tmp_path: Path) -> None:
-    trace = recorded("import torch\ntorch.ones(2) + torch.ones(3)\n", tmp_path)
+def test_the_reason_of_an_error_comes_before_all_else() -> None:
+    trace = traced("import torch\ntorch.ones(2) + torch.ones(3)\n")
     text = Elements(trace_html(trace)).text
     assert text.index("RuntimeError") < text.index("line 1")
     assert "RuntimeError" in trace_markdown(trace).partition("```")[0]
 
 
-def test_texts_of_the_program_are_texts(tmp_path: Path) -> None:
-    trace = recorded('import torch\nx = "<script>alert(1)</script> & ``` 🙂 \u202e"\nprint(x)\n', tmp_path)
+def test_texts_of_the_program_are_texts() -> None:
+    trace = traced('import torch\nx = "<script>alert(1)</script> & ``` 🙂 \u202e"\nprint(x)\n')
     page = Elements(trace_html(trace))
     assert "script" not in page.names
     assert "<script>alert(1)</script> & ``` 🙂 \\u202e" in page.text
     assert "````" in trace_markdown(trace)
 
 
-def test_a_program_without_a_graph_has_no_picture(tmp_path: Path) -> None:
-    trace = recorded("import torch\n", tmp_path)
+def test_a_program_without_a_graph_has_no_picture() -> None:
+    trace = traced("import torch\n")
     assert trace_svg(trace) is None
     assert "img" not in Elements(trace_html(trace)).names
     assert trace._repr_svg_() is None
 
 
-def test_a_long_log_is_cut_and_says_so(tmp_path: Path) -> None:
-    trace = recorded(f"x = 1\n{'x = 2' + chr(10)}" * (MOST + 10), tmp_path)
+def test_a_long_log_is_cut_and_says_so() -> None:
+    trace = traced(f"x = 1\n{'x = 2' + chr(10)}" * (MOST + 10))
     assert Elements(trace_html(trace, "lines")).text.count("x = 2") < MOST
     assert "show() opens the stepper" in trace_html(trace)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,7 @@ from dispatchviz.explain.codegen.structured_classes import Family, family_of
 from dispatchviz.outputs.picture.call_picture import call_picture
 from dispatchviz.outputs.picture.chosen_picture import KINDS, Chosen, chosen_picture, drawn_picture
 from dispatchviz.outputs.picture.picture_options import THEMES, Options
-from dispatchviz.outputs.picture.structured_picture import class_drawing
+from dispatchviz.outputs.picture.structured_picture import class_drawing, render
 from dispatchviz.outputs.picture.svg import RenderError, plain, svg, texts
 from dispatchviz.trace import Trace
 from tests.explain.programs import traced
@@ -238,3 +239,11 @@ def test_arrows_lead_to_the_class_that_is_inherited_from() -> None:
     source = class_drawing(family("max.dim")).source
     shared = next(n for n, each in enumerate(family("max.dim").classes) if each.name.endswith("::structured_max_out"))
     assert source.count(f"  c{shared} -> ") == 4
+
+
+@pytest.mark.parametrize(("name", "begins"), [
+    ("a.svg", b"<?xml"), ("a.dot", b"digraph classes"), ("a.png", b"\x89PNG"),
+])  # fmt: skip
+def test_the_suffix_says_what_is_written(tmp_path: Path, name: str, begins: bytes) -> None:
+    render(family("mm"), str(tmp_path / name))
+    assert (tmp_path / name).read_bytes().startswith(begins)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +18,12 @@ from dispatchviz.outputs.perfetto.trace_json import CLOCK, perfetto_chunks
 from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
 from tests.cli.command import FORUM
+from tests.explain.programs import traced
 from tests.profiles import arrows, nested
+from tests.tui.programs import forum
 from truth.programs import PROGRAMS
 
 Events = list[dict[str, Any]]
-
-
-def recorded(source: str, folder: Path) -> Trace:
-    program = folder / "program.py"
-    program.write_text(source)
-    return run(str(program), (), io.StringIO()).trace
 
 
 def content(trace: Trace) -> dict[str, Any]:
@@ -41,11 +36,6 @@ def content(trace: Trace) -> dict[str, Any]:
 def events_of(trace: Trace) -> Events:
     events: Events = content(trace)["traceEvents"]
     return events
-
-
-@cache
-def forum() -> Trace:
-    return run(FORUM, (), io.StringIO()).trace
 
 
 def test_slices_have_the_names_and_numbers_of_the_profiler() -> None:
@@ -66,19 +56,19 @@ def test_slices_have_the_names_and_numbers_of_the_profiler() -> None:
     ]
 
 
-def test_sizes_are_those_at_the_call(tmp_path: Path) -> None:
+def test_sizes_are_those_at_the_call() -> None:
     source = "import torch\nx = torch.ones(2, 3)\nx.resize_(6)\ny = torch.cat([x, x[:2]])\n"
-    events = events_of(recorded(source, tmp_path))
+    events = events_of(traced(source))
     found = {event["name"]: event["args"] for event in events if event.get("cat") == "cpu_op"}
     assert found["aten::resize_"]["Input Dims"] == [[2, 3], [], []]
     assert found["aten::resize_"]["Input Strides"] == [[3, 1], [], []]
     assert found["aten::cat"]["Input Dims"] == [[[6], [2]], []]
 
 
-def test_an_arrow_to_the_function_in_a_copy_slices_ends_in_it(tmp_path: Path) -> None:
+def test_an_arrow_to_the_function_in_a_copy_slices_ends_in_it() -> None:
     """It begins between the clone of the gradient and its own first call."""
     source = "import torch\nx = torch.ones(3, requires_grad=True)\ny = x * 1\ny[:2].mul_(3)\ny.sum().backward()\n"
-    events = events_of(recorded(source, tmp_path))
+    events = events_of(traced(source))
     assert (("aten::mul_", 2), ("MulBackward0", 2)) in arrows(events)
 
 
@@ -140,10 +130,10 @@ def test_every_key_set_is_named() -> None:
     assert set(guard["args"]) == {"included before", "included", "excluded before", "excluded", "step"}
 
 
-def test_the_ready_queue_is_counted(tmp_path: Path) -> None:
+def test_the_ready_queue_is_counted() -> None:
     """Both leaves of a sum are ready at once; in the end nothing waits, and whoever began to wait ended."""
     source = "import torch\na = torch.ones(2, requires_grad=True)\nb = torch.ones(2, requires_grad=True)\n"
-    trace = recorded(f"{source}(a + b).sum().backward()\n", tmp_path)
+    trace = traced(f"{source}(a + b).sum().backward()\n")
     events = events_of(trace)
     lengths = [event["args"]["Nodes"] for event in events if event["name"] == "ready queue of cpu"]
     assert lengths == [1, 0, 1, 0, 1, 2, 1, 0]
@@ -152,28 +142,26 @@ def test_the_ready_queue_is_counted(tmp_path: Path) -> None:
     assert len(begun) == len(trace.steps_of(ev.NodeStarted))
 
 
-def test_lines_of_other_threads_have_rows_of_their_own(tmp_path: Path) -> None:
-    trace = recorded(
+def test_lines_of_other_threads_have_rows_of_their_own() -> None:
+    trace = traced(
         "import threading, torch\n"
         "begun, done = threading.Event(), threading.Event()\n"
         "def work():\n    return torch.ones(2) * (begun.set() or done.wait() and 2)\n"
         "def rest():\n    begun.wait()\n    torch.zeros(2)\n    done.set()\n    thread.join()\n"
-        "thread = threading.Thread(target=work)\nthread.start()\nrest()\n",
-        tmp_path,
+        "thread = threading.Thread(target=work)\nthread.start()\nrest()\n"
     )
     rows = {event["name"]: event["tid"] for event in events_of(trace) if event.get("cat") == "cpu_op"}
     assert rows["aten::zeros"] != rows["aten::mul"]
 
 
-def test_what_a_thread_does_is_in_no_row_of_the_program(tmp_path: Path) -> None:
+def test_what_a_thread_does_is_in_no_row_of_the_program() -> None:
     """Not even while the program's own thread waits for it between two lines."""
-    trace = recorded(
+    trace = traced(
         "import threading, torch\n"
         "def inner():\n    return torch.ones(2)\n"
         "def work():\n    x = torch.zeros(2)\n    inner()\n"
         "for turn in range(2):\n    thread = threading.Thread(target=work)\n    thread.start()\n    thread.join()\n"
-        "inner().neg()\n",
-        tmp_path,
+        "inner().neg()\n"
     )
     rows = [(event["name"], event["tid"]) for event in events_of(trace) if event.get("cat") == "cpu_op"]
     called = [row for row in rows if row[0] in ("aten::zeros", "aten::ones", "aten::neg")]
@@ -181,13 +169,12 @@ def test_what_a_thread_does_is_in_no_row_of_the_program(tmp_path: Path) -> None:
     assert called == [*thread, *thread, ("aten::ones", 1), ("aten::neg", 1)]
 
 
-def test_threads_one_after_the_other_have_rows_and_arrows_of_their_own(tmp_path: Path) -> None:
-    trace = recorded(
+def test_threads_one_after_the_other_have_rows_and_arrows_of_their_own() -> None:
+    trace = traced(
         "import threading, torch\n"
         "w = torch.ones(2, requires_grad=True)\n"
         "def work():\n    y = w * 2\n    y.sum().backward()\n"
-        "for turn in range(3):\n    thread = threading.Thread(target=work)\n    thread.start()\n    thread.join()\n",
-        tmp_path,
+        "for turn in range(3):\n    thread = threading.Thread(target=work)\n    thread.start()\n    thread.join()\n"
     )
     events = events_of(trace)
     assert [event["tid"] for event in events if event["name"] == "MulBackward0" and event["ph"] == "X"] == [2, 3, 4]
@@ -198,9 +185,9 @@ def test_threads_one_after_the_other_have_rows_and_arrows_of_their_own(tmp_path:
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS)[::100])
-def test_any_program_gives_valid_events(name: str, tmp_path: Path) -> None:
+def test_any_program_gives_valid_events(name: str) -> None:
     """Also those that raise: every slice lies within the trace, every arrow has two ends."""
-    trace = recorded(PROGRAMS[name], tmp_path)
+    trace = traced(PROGRAMS[name])
     events = events_of(trace)
     for event in events:
         assert event["ph"] in "MXsfbeC"
@@ -235,8 +222,8 @@ def test_only_our_own_file_is_replaced(tmp_path: Path) -> None:
         check_export(str(packed), ".json.gz")
 
 
-def test_texts_of_the_program_come_out_as_themselves(tmp_path: Path) -> None:
+def test_texts_of_the_program_come_out_as_themselves() -> None:
     """Markup stays text, since JSON has none; what would command a terminal is shown."""
-    trace = recorded('import torch\nname = "<script>{}|\\\\ 🙂 \u202e"\n', tmp_path)
+    trace = traced('import torch\nname = "<script>{}|\\\\ 🙂 \u202e"\n')
     names = [event["name"] for event in events_of(trace) if event.get("cat") == "line"]
     assert any("<script>{}|\\\\ 🙂 \\u202e" in name for name in names)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -15,15 +13,9 @@ from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.outputs.step.step_json import VALUES, encoded, step_json, view_json
 from dispatchviz.outputs.step.step_text import LOG, view_names, view_text
-from dispatchviz.running.program import run
-from dispatchviz.trace import Trace
 from tests.cli.command import FORUM, dispatchviz
 from tests.steps import step, steps
-
-
-@cache
-def forum() -> Trace:
-    return run(FORUM, (), io.StringIO()).trace
+from tests.tui.programs import forum
 
 
 def some_steps() -> list[int]:
@@ -92,6 +84,3 @@ def test_on_the_command_line(tmp_path: object) -> None:
     assert list(json.loads(one.out)["views"]) == ["cell"]
     everything = dispatchviz("run", "--step", "45", "--json", FORUM)
     assert list(json.loads(everything.out)["views"]) == [name for name in view_names() if name != LOG]
-    both = dispatchviz("run", "--json", "--level", "calls", FORUM)
-    assert (both.status, both.out) == (2, "")
-    assert both.err == "dispatchviz: --level with --json would do nothing: leave one of them out\n"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,14 +21,9 @@ from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.outputs.step.step_text import view_text
 from dispatchviz.outputs.without_folders import without_folders
 from dispatchviz.running.program import run
-from dispatchviz.trace import Trace
 from tests.cli.command import FORUM
 from tests.steps import line, step
-
-
-@cache
-def forum() -> Trace:
-    return run(FORUM, (), io.StringIO()).trace
+from tests.tui.programs import forum
 
 
 def page(folder: Path, wanted: Steps = Steps()) -> str:  # noqa: B008 - a value

@@ -68,7 +68,6 @@ def recorded_stack(trace: Trace, seq: int, file: str) -> Stack:
 
 
 def stack_of(frame: FrameType | None, file: str) -> Stack:
-    """The program's frames."""
     found: list[tuple[str, int]] = []
     frames = []
     while frame is not None:

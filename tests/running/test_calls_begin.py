@@ -105,7 +105,6 @@ BEGIN = "import torch\nx = torch.ones(2, requires_grad=True)\n"
 
 
 def source_of(name: str) -> str:
-    """The program."""
     return BEGIN + inspect.cleandoc(PROGRAMS[name]) + "\n"
 
 

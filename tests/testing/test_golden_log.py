@@ -81,17 +81,13 @@ def test_what_is_accepted_holds(tmp_path: Path, accepting: list[str], monkeypatc
     assert_golden(trace, tmp_path / "new" / "all.log")
 
 
-def test_a_person_may_add_comments_and_empty_lines(tmp_path: Path) -> None:
+def test_comments_and_empty_lines_of_a_person_hold_and_stay(tmp_path: Path, accepting: list[str]) -> None:
     path = tmp_path / "add.log"
-    path.write_text("# the sum\n\n" + LOG.replace("  redispatch", "\n  # below autograd\n  redispatch"), "utf-8")
-    assert_golden(founding(), path, within=call("aten::add.Tensor"))
-
-
-def test_comments_of_a_person_stay_where_nothing_else_changes(tmp_path: Path, accepting: list[str]) -> None:
-    path = tmp_path / "add.log"
-    path.write_text("# the sum\n\n" + LOG, "utf-8")
-    assert_golden(founding(), path, within=call("aten::add.Tensor"))
-    assert path.read_text("utf-8") == "# the sum\n\n" + LOG
+    written = "# the sum\n\n" + LOG.replace("  redispatch", "\n  # below autograd\n  redispatch")
+    path.write_text(written, "utf-8")
+    for Accepting.on in (False, True):
+        assert_golden(founding(), path, within=call("aten::add.Tensor"))
+    assert path.read_text("utf-8") == written
     assert not accepting
 
 

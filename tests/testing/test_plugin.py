@@ -55,16 +55,6 @@ MANY = """
         w = torch.ones(2, requires_grad=True)
         torch.ops.aten.mul.Tensor(x, w).sum().backward()
 """
-FAILURES = (
-    "assert_sequence(dispatch_trace, [call('aten::mul.Tensor', 'AutogradCUDA'), redispatch(key='CUDA')])",
-    "assert_subsequence(dispatch_trace, [call('aten::mul.Tensor'), redispatch('aten::mul.Tensor', 'CUDA')])",
-    "assert_never(dispatch_trace, call())",
-    "assert_count(dispatch_trace, call('aten::sum'), 3)",
-    "assert_kernel_ran(dispatch_trace, 'wrapper_CUDA_mul_Tensor', under='CPU')",
-    "assert graph(dispatch_trace) == 'Sum → Mul → AccumulateGrad(x)'",
-    "assert_never(dispatch_trace, call('aten::mull.Tensor'))",
-    "redispatches_to(dispatch_trace, torch.ops.aten.mul.Tensor, 'CUDA')",
-)
 
 
 def _product(name: str, check: str) -> str:
@@ -230,18 +220,23 @@ CHECKS = {
 }
 
 
-def test_a_failure_names_the_tests_own_line(pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize(("option", "ci"), [("--dispatchviz-keep", "1"), ("-ra", "")], ids=["CI", "terminal"])
+def test_a_failure_is_short_and_names_the_tests_own_line(
+    option: str, ci: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On CI systems, too, where pytest shortens nothing."""
+    monkeypatch.setenv("CI", ci)
     names = {check: f"test_{k}" for k, check in enumerate(CHECKS)}
     path = pytester.makepyfile(test_mine=LONG + "".join(_long(name, check) for check, name in names.items()))
     source = path.read_text("utf-8").splitlines()
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", option)
     result.assert_outcomes(failed=len(CHECKS))
     reports = _reports(str(result.stdout))
     for check, name in names.items():
         kind, _, says = CHECKS[check].partition(": ")
         line = source.index(f"    {check}") + 1
         reports[name].fnmatch_lines([f">       {check}", f"E   *{says}*", f"test_mine.py:{line}: {kind}"])
-        assert len(str(reports[name]).strip().splitlines()) <= 30, check
+        assert len(str(reports[name]).strip().splitlines()) <= 32, check
     assert not re.search(r"dispatchviz/testing/\w+\.py", str(result.stdout))
 
 
@@ -268,21 +263,6 @@ def test_frames_of_the_model_are_left_out_and_the_log_has_the_call(pytester: pyt
     assert not re.search(r"dispatchviz log -+\n(to open|=|-)", shown)
     whole = pytester.runpytest("-p", "no:cacheprovider", "--full-trace").stdout.str()
     assert re.search(r"dispatchviz/core/native/linalg/mm_bmm.py:\d+: RuntimeError", whole)
-
-
-@pytest.mark.parametrize(("option", "ci"), [("--dispatchviz-keep", "1"), ("-ra", "")], ids=["CI", "terminal"])
-def test_eight_failures_are_read_in_one_go(
-    option: str, ci: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On CI systems, too, where pytest shortens nothing."""
-    monkeypatch.setenv("CI", ci)
-    path = pytester.makepyfile(test_mine=MANY + "".join(_product(f"test_{k}", each) for k, each in enumerate(FAILURES)))
-    result = pytester.runpytest_subprocess(option)
-    result.assert_outcomes(failed=8)
-    assert len(result.outlines) < 250
-    source = path.read_text("utf-8").splitlines()
-    for each in FAILURES:
-        result.stdout.fnmatch_lines([f"test_mine.py:{source.index(f'    {each}') + 1}: *Error"])
 
 
 # -- tests that pass ---------------------------------------------------------------------------------------------------

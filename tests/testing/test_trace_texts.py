@@ -57,10 +57,10 @@ def test_a_misspelt_node_is_refused(text: str) -> None:
 
 
 def test_a_misspelt_key_is_refused() -> None:
-    with pytest.raises(ValueError, match="there is no key 'CUBA'; did you mean CUDA"):
-        assert keys(TRACE, "aten::mul.Tensor") == "AutogradCPU → CUBA"
-    with pytest.raises(ValueError, match="there is no key 'CUBA'; did you mean CUDA"):
-        redispatches_to(TRACE, "aten::mul.Tensor", "CUBA")
+    for check in (lambda: keys(TRACE, "aten::mul.Tensor") == "AutogradCPU → CUBA",
+                  lambda: redispatches_to(TRACE, "aten::mul.Tensor", "CUBA")):  # fmt: skip
+        with pytest.raises(ValueError, match="there is no key 'CUBA'; did you mean CUDA"):
+            check()
     with pytest.raises(ValueError, match=r"there is no operator 'mul'; did you mean aten::mul\.Tensor\?"):
         keys(TRACE, "mul")
 
@@ -168,26 +168,20 @@ def test_the_order_of_hooks_is_that_of_their_calls() -> None:
     assert hook_order(trace) == "before, after"
 
 
-def test_no_copy() -> None:
+def test_no_copy_in_accumulate_and_why_it_cannot_be_proved() -> None:
     assert no_copy_in_accumulate(TRACE)
     assert no_copy_in_accumulate(TRACE, "x", "w")
     with pytest.raises(ValueError, match=r"no .grad of a leaf 'v' is written; the leaves are x, w"):
         no_copy_in_accumulate(TRACE, "v")
-
-
-def test_a_copy_says_why() -> None:
     with dispatchviz.record() as trace:
         x = torch.ones(2, requires_grad=True)
-        x.sum().backward()
-    with pytest.raises(AssertionError) as caught:
-        no_copy_in_accumulate(trace)
-    assert str(caught.value).startswith("a gradient is copied into .grad\n  the gradient of x is copied: by the layout")
-
-
-def test_no_gradient_at_all_is_no_proof() -> None:
-    with dispatchviz.record() as trace:
-        torch.ones(2)
     with pytest.raises(AssertionError, match=r"no \.grad is written"):
+        no_copy_in_accumulate(trace)
+    with dispatchviz.record() as trace:
+        x.sum().backward()
+    with pytest.raises(
+        AssertionError, match=r"^a gradient is copied into \.grad\n  the gradient of x is copied: by the layout"
+    ):
         no_copy_in_accumulate(trace)
 
 

@@ -35,6 +35,11 @@ def example(name: str) -> Trace:
     return run(str(EXAMPLES / name)).trace
 
 
+def forum() -> Trace:
+    """The founding program's."""
+    return example("forum.py")
+
+
 @cache
 def cat() -> Trace:
     with tempfile.TemporaryDirectory() as folder:

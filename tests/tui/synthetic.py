@@ -3,51 +3,21 @@ its screens, a big one for speed, and any nesting that hypothesis asks for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
-
 from msgspec import structs
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
+from tests.explain import founding
+from tests.explain.founding import BELOW, CUDA, EXCLUDED, INCLUDED, NO_NUMBER, PROGRAM
 
-PROGRAM = """\
-import torch
-device = torch.device("cuda")
-x = torch.randn(2, 2).to(device)
-y = torch.randn(2).to(device)
-x.requires_grad_(True)
-z = torch.add(x, y)
-z.sum().backward()
-"""
-
-CUDA_TENSOR = 0x801400010002
-INCLUDED, EXCLUDED = 0x404000000, 0x1FF8000000000
-BELOW = 0x3C00000000
 ADD_MASK = 0x3FFFFFFFFFFFFFFF & ~0x400000000
 EFFECTIVE, BELOW_AUTOGRAD = 0x1000010002, 0x10002
-NO_NUMBER = 18446744073709551615
 OWN_SOURCE = ("tui/text.py", 50, 62)  # any function of ours will do
 VARIABLE_TYPE = "torch/csrc/autograd/generated/VariableType_2.cpp"
 
 
-class Tape:
-    """Appends events; ``within`` makes what follows its children."""
-
-    def __init__(self) -> None:
-        self.events: list[ev.AnyEvent] = []
-        self.open: int | None = None
-
-    def add(self, kind: Any, *fields: Any) -> int:
-        self.events.append(kind(len(self.events), self.open, *fields))
-        return len(self.events) - 1
-
-    @contextmanager
-    def within(self, kind: Any, *fields: Any) -> Iterator[int]:
-        outer, self.open = self.open, self.add(kind, *fields)
-        yield self.open
-        self.open = outer
+class Tape(founding.Tape):
+    """Traces of any text, with a notice about their file."""
 
     def trace(self, program: str = "forum.py", text: str = PROGRAM, notice: str = "", cuda: str = "") -> Trace:
         cuda = cuda or "emulated on NumPy (CuPy is not installed)"
@@ -73,7 +43,7 @@ def _tensors(tape: Tape) -> None:
     for number, (line, name, shape) in enumerate([(3, "x", (2, 2)), (4, "y", (2,))]):
         stride = (2, 1) if number == 0 else (1,)
         with tape.within(ev.SourceLine, "forum.py", line):
-            created = (shape, stride, "torch.float32", "cuda:0", CUDA_TENSOR, number, False, False)
+            created = (shape, stride, "torch.float32", "cuda:0", CUDA, number, False, False)
             tape.add(ev.TensorCreated, number, "new", *created)
         tape.add(ev.NameBound, name, number)
 
@@ -86,7 +56,7 @@ def _add(tape: Tape) -> None:
         tape.within(ev.BindingEntered, "torch.add", "THPVariable_add", signature, 2, arguments, op),
         tape.within(ev.Dispatched, "call", op, EFFECTIVE, "AutogradCUDA"),
     ):
-        both = (("self", 0, CUDA_TENSOR), ("other", 1, CUDA_TENSOR))
+        both = (("self", 0, CUDA), ("other", 1, CUDA))
         tape.add(ev.KeySetComputed, both, INCLUDED, EXCLUDED, ADD_MASK & ~0x4000000, EFFECTIVE)
         skipped = (
             ("BackendSelect", "backend fallback", "aten/src/ATen/core/BackendSelectFallbackKernel.cpp:3"),
@@ -125,7 +95,7 @@ def _add_below(tape: Tape, op: str) -> None:
         file = ("RegisterCUDA_0.cpp", BELOW_AUTOGRAD, "", 0, 0)
         with tape.within(ev.KernelEntered, "wrapper_CUDA_add_Tensor", *file):
             with tape.within(ev.MetaEntered, "structured_add_Tensor::meta"):
-                created = ((2, 2), (2, 1), "torch.float32", "cuda:0", CUDA_TENSOR, 2, False, False)
+                created = ((2, 2), (2, 1), "torch.float32", "cuda:0", CUDA, 2, False, False)
                 tape.add(ev.TensorCreated, 2, "new", *created)
                 tape.add(
                     ev.OutputAllocated, "functional", 2, False, "set_output_raw_strided", None, (2, 2), "torch.float32"
@@ -141,19 +111,19 @@ def _sum(tape: Tape) -> None:
         tape.within(ev.BindingEntered, "Tensor.sum", "THPVariable_sum", "sum(*, ScalarType? dtype=None)", 1, (), op),
         tape.within(ev.Dispatched, "call", op, EFFECTIVE, "AutogradCUDA"),
     ):
-        tape.add(ev.KeySetComputed, (("self", 2, CUDA_TENSOR),), INCLUDED, EXCLUDED, ADD_MASK & ~0x4000000, EFFECTIVE)
+        tape.add(ev.KeySetComputed, (("self", 2, CUDA),), INCLUDED, EXCLUDED, ADD_MASK & ~0x4000000, EFFECTIVE)
         _selected(tape, op, "AutogradCUDA", 109, "VariableType::sum", "autograd kernel", "Autograd")
         with tape.within(ev.KernelEntered, "VariableType::sum", VARIABLE_TYPE, EFFECTIVE, "", 0, 0):
             tape.add(ev.NodeCreated, 2, "SumBackward0", 1, 0, 1)
             tape.add(ev.EdgesCollected, 2, ((0, 0),), (("self", 2),), 2)
-            created = ((), (), "torch.float32", "cuda:0", CUDA_TENSOR, 3, False, False)
+            created = ((), (), "torch.float32", "cuda:0", CUDA, 3, False, False)
             tape.add(ev.TensorCreated, 3, "new", *created)
             tape.add(ev.HistorySet, 3, 2, 0)
             tape.add(ev.KernelReturned, (3,))
 
 
 def _backward(tape: Tape) -> None:
-    created = ((), (), "torch.float32", "cuda:0", CUDA_TENSOR, 4, False, False)
+    created = ((), (), "torch.float32", "cuda:0", CUDA, 4, False, False)
     tape.add(ev.TensorCreated, 4, "new", *created)
     with tape.within(ev.BackwardStarted, 0, ((2, 0),), (4,), False, False, True, 0):
         tape.add(ev.DependenciesCounted, ((0, 1), (1, 1)))
@@ -194,7 +164,7 @@ def awkward(text: str) -> Trace:
             tape.within(ev.BindingEntered, name, name, text, 1, ((name, text),), f"aten::{name}"),
             tape.within(ev.Dispatched, "call", f"my::{name}", EFFECTIVE, "AutogradCUDA"),
         ):
-            tape.add(ev.KeySetComputed, ((name, 0, CUDA_TENSOR),), INCLUDED, EXCLUDED, ADD_MASK, EFFECTIVE)
+            tape.add(ev.KeySetComputed, ((name, 0, CUDA),), INCLUDED, EXCLUDED, ADD_MASK, EFFECTIVE)
             tape.add(ev.FallthroughSkipped, (("ADInplaceOrView", "backend fallback", text),))
             _selected(tape, f"my::{name}", "AutogradCUDA", 109, name, "autograd kernel", "Autograd")
             with tape.within(ev.KernelEntered, name, text, EFFECTIVE, "", 0, 0):

@@ -96,12 +96,6 @@ async def test_a_long_trace_opens_and_steps_like_a_short_one() -> None:
         assert reader.at < len(trace) - 2
 
 
-async def test_ctrl_c_says_how_to_quit() -> None:
-    async with stepper(forum()) as reader:
-        await reader.press("ctrl+c")
-        assert reader.sees("q quits")
-
-
 def test_an_empty_trace_opens_nothing_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     trace = forum()
     show(Trace(trace.header, []))
@@ -122,3 +116,5 @@ async def test_a_terminal_that_shrinks_below_all_use_and_grows_again() -> None:
             await reader.pilot.resize_terminal(*size)
             await reader.press("s")
         assert reader.sees("1 Steps", f"step 4 of {END + 1}", "6 Backward graph")
+        await reader.press("ctrl+c")
+        assert reader.sees("q quits")

@@ -17,7 +17,7 @@ from dispatchviz.tui.comparison.comparison_state import COMPARISON_KEYMAP, Compa
 from dispatchviz.views.keymap import FOOTER_KEYS
 from tests.amounts import amount
 from tests.explain.comparison.runs import traced
-from tests.explain.comparison.test_aligned_rows import LOOP, PAIRS
+from tests.explain.comparison.test_alignment import LOOP, PAIRS
 from tests.explain.comparison.test_pairs import PLAIN
 from truth.programs import PROGRAMS
 

@@ -85,11 +85,7 @@ async def test_a_search_finds_hidden_steps_and_says_that_they_are() -> None:
         await reader.press("colon", *str(hidden), "enter")
         assert reader.at == hidden
         assert reader.sees(f"From step {after} to step {hidden}, which the filter hides", f"▶ {hidden} ")
-
-
-async def test_the_end_of_what_the_filter_shows_is_told() -> None:
-    async with stepper(forum()) as reader:
-        await reader.press("f", *"nodecreated", "enter", "S")
+        await reader.press("g", "S")
         assert reader.sees("The filter shows no earlier step")
         await reader.press("G", "s")
         assert reader.sees("The filter shows no later step")

@@ -52,9 +52,12 @@ class Growing:
         self.part.write_bytes(self._raw[: int(len(self._raw) * share)])
 
     def session(self) -> Session:
-        trace = self.file.look()
-        assert trace is not None
-        return Session(trace, file=str(self.part), followed=self.file)
+        return Session(self.file.look(), file=str(self.part), followed=self.file)
+
+    def comes(self, session: Session) -> None:
+        """All of it is there, and the session knows."""
+        self.grow(1.0)
+        session.cursor = session.grown(self.file.look()).cursor
 
 
 @pytest.fixture
@@ -123,28 +126,18 @@ async def test_a_filter_lets_through_of_what_comes_what_it_would_of_the_whole(gr
 
 
 def test_printing_that_comes_later_is_folded_as_in_the_whole(growing: Growing) -> None:
-    session = growing.session()
-    growing.grow(1.0)
-    trace = growing.file.look()
-    assert trace is not None
-    session.cursor = session.grown(trace).cursor
-    opened = Session(growing.whole)
+    session, opened = growing.session(), Session(growing.whole)
+    growing.comes(session)
     assert list(session.cursor.shown or ()) == list(opened.cursor.shown or ())
     assert list(session.cursor.first().rows) == list(opened.cursor.first().rows)
 
 
 def test_a_search_finds_what_came_later(growing: Growing) -> None:
-    session = growing.session()
+    session, again = growing.session(), Session(growing.whole)
     session.search.find("accumulategrad")
-    growing.grow(1.0)
-    trace = growing.file.look()
-    assert trace is not None
-    session.cursor = session.grown(trace).cursor
-    while session.search.go_on():
-        pass
-    again = Session(growing.whole)
+    growing.comes(session)
     again.search.find("accumulategrad")
-    while again.search.go_on():
+    while session.search.go_on() or again.search.go_on():
         pass
     assert list(session.search.hits()) == list(again.search.hits())
 

@@ -73,15 +73,6 @@ def kept(folder: Path) -> tuple[KeptTexts, Path]:
     return KeptTexts(str(folder / "t.dvtrace"), "marks"), folder / "t.dvtrace.marks.json"
 
 
-def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
-    texts, path = kept(tmp_path)
-    assert texts.read() == {}
-    assert texts.change({7: "seven"}) == texts.change({3: ""}) == ""
-    assert texts.read() == {3: "", 7: "seven"}
-    assert texts.change({7: None, 8: "eight"}) == ""
-    assert json.loads(path.read_text()) == {"marks": {"3": "", "8": "eight"}}
-
-
 @pytest.mark.parametrize("content", NOT_OURS, ids=range(len(NOT_OURS)))
 def test_a_file_of_somebody_elses_is_never_written(tmp_path: Path, content: str | bytes) -> None:
     texts, path = kept(tmp_path)
@@ -108,16 +99,14 @@ def test_what_another_stepper_has_written_meanwhile_stays(tmp_path: Path) -> Non
     assert json.loads(path.read_text()) == {"marks": {"1": "one", "2": "two", "3": "three"}}
 
 
-def test_an_empty_file_is_begun(tmp_path: Path) -> None:
+def test_without_a_file_nothing_is_written_and_an_empty_one_is_begun(tmp_path: Path) -> None:
+    texts = KeptTexts("", "marks")
+    assert (texts.change({1: "one"}), texts.read()) == ("", {})
     texts, path = kept(tmp_path)
+    assert texts.read() == {}
     path.write_text("")
     assert texts.change({1: "one"}) == ""
     assert texts.read() == {1: "one"}
-
-
-def test_without_a_file_nothing_is_written() -> None:
-    texts = KeptTexts("", "marks")
-    assert (texts.change({1: "one"}), texts.read()) == ("", {})
 
 
 @pytest.fixture(autouse=True)

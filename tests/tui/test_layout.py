@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -52,6 +54,14 @@ def chosen(
     return needed_panes.chosen(needed_panes.order(event, own), *size, Frame(), silent.__contains__, own)
 
 
+def cells_of(boxes: Mapping[object, Box]) -> set[tuple[int, int]]:
+    """The cells that boxes cover, each at most one."""
+    cells = [(x, y) for box in boxes.values() for x in range(box.x, box.x + box.width)
+             for y in range(box.y, box.y + box.height)]  # fmt: skip
+    assert len(cells) == len(set(cells)), "nothing is over something else"
+    return set(cells)
+
+
 @example((96, 15), [KEYS, CELL], {ENGINE, KEYS, CELL, SOURCE}, None)
 @example((170, 15), [KEYS, CELL, SOURCE], {ENGINE, KEYS, SOURCE}, None)
 @given(
@@ -66,15 +76,9 @@ def test_panes_fill_the_body_and_never_overlap(
     width, height = size
     shown = chosen(COMPUTED, size, tuple(own), empty)
     boxes = pane_layout.arrange(width, height, shown.panes, Frame(), zoomed, shown.shrunk)
-    cells = [
-        (x, y)
-        for box in boxes.values()
-        for y in range(box.y, box.y + box.height)
-        for x in range(box.x, box.x + box.width)
-    ]
-    assert len(cells) == len(set(cells))
-    assert all(0 <= x < width and Frame().header + Frame().why <= y < height - Frame().footer for x, y in cells)
-    assert {y for _, y in cells} == set(range(Frame().header + Frame().why, height - Frame().footer))
+    found = cells_of(boxes)
+    assert all(0 <= x < width and Frame().header + Frame().why <= y < height - Frame().footer for x, y in found)
+    assert {y for _, y in found} == set(range(Frame().header + Frame().why, height - Frame().footer))
     assert set(boxes) == ({zoomed} if zoomed else {STEPS, *shown.panes})
     assert zoomed or all(boxes[pane].height == 1 for pane in shown.shrunk)
     assert zoomed or all(boxes[pane].height > 2 for pane in boxes if pane not in shown.shrunk)
@@ -141,11 +145,6 @@ def test_the_operator_table_waits_to_be_asked_for() -> None:
     assert TABLE in chosen(COMPUTED, (300, 100), (TABLE,)).panes
 
 
-def test_only_known_panes_are_needed() -> None:
-    assert {pane for panes in needed_panes.NEEDED.values() for pane in panes} <= set(PANES) - {STEPS}
-    assert all(issubclass(kind, ev.Event) for kind in needed_panes.NEEDED)
-
-
 def test_every_pane_has_its_column() -> None:
     for width in (80, 120, 200):
         homes = [pane for column in pane_layout.columns(width) for pane in column]
@@ -169,11 +168,7 @@ def test_boxes_cover_the_screen_once(size: tuple[int, int], label: str) -> None:
     boxes = dict(Scene(Cursor(forum(), 15), opened_at=0, label=label).plan(*size).boxes)
     if not label:
         del boxes["prompt"]  # is there, but not displayed
-    cells = [(x, y) for box in boxes.values() for x in range(box.x, box.x + box.width)
-             for y in range(box.y, box.y + box.height)]  # fmt: skip
-    assert len(cells) == len(set(cells))
-    rows = {y for _, y in cells}
-    assert rows == set(range(size[1]))
+    assert {y for _, y in cells_of(boxes)} == set(range(size[1]))
 
 
 def test_a_question_shares_the_bottom_row_with_its_label() -> None:
@@ -220,6 +215,8 @@ def test_every_pane_beside_the_steps_is_made_and_may_be_shown(pane: int) -> None
     assert pane in pane_list.PANES, "views/panes/pane_list.py"
     assert pane in needed_panes.OTHERWISE, "views/layout/needed_panes.py"
     assert isinstance(pane_list.rows_of(pane_list.PANES[pane][1])(forum(), 0, 40), list)
+    assert {each for panes in needed_panes.NEEDED.values() for each in panes} <= set(BESIDE)
+    assert all(issubclass(kind, ev.Event) for kind in needed_panes.NEEDED)
 
 
 def test_titles_of_panes_that_say_nothing_tell_when_they_will() -> None:

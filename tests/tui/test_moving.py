@@ -62,7 +62,7 @@ async def test_moves_and_their_twins() -> None:
         assert reader.at == 0
 
 
-async def test_jumps_leave_notes_and_are_undone() -> None:
+async def test_jumps_and_clicks_leave_notes_and_are_undone() -> None:
     async with stepper(forum()) as reader:
         await reader.press("G")
         assert reader.sees(f"From step 0 to step {END}", "Backspace returns")
@@ -72,6 +72,10 @@ async def test_jumps_leave_notes_and_are_undone() -> None:
         assert reader.sees("No jump to undo")
         await reader.press("S")
         assert reader.sees("No row before this one")
+        await reader.pilot.click("#pane1", offset=(8, 5))
+        clicked = line(forum(), 7)
+        assert reader.at == clicked  # the fifth row
+        assert reader.sees(f"From step 0 to step {clicked}")
 
 
 @pytest.mark.long
@@ -139,11 +143,3 @@ async def test_it_opens_at_an_error_or_at_the_step_asked_for() -> None:
     for trace, asked, opened in ((raising(), 1, 1), (forum(), 5000, END)):
         async with stepper(trace, step=asked) as reader:
             assert reader.at == opened
-
-
-async def test_a_click_on_a_step_goes_there() -> None:
-    async with stepper(forum()) as reader:
-        await reader.pilot.click("#pane1", offset=(8, 5))
-        clicked = line(forum(), 7)
-        assert reader.at == clicked  # the fifth row
-        assert reader.sees(f"From step 0 to step {clicked}")

@@ -71,11 +71,7 @@ async def test_only_lines_that_changed_are_made_again() -> None:
             bar.refresh()
             await reader.press("s")
             assert bar in made
-
-
-async def test_a_widget_with_padding_is_left_to_textual() -> None:
-    async with stepper(forum()) as reader:
         with counted(Widget, "render_lines") as textuals:
             await reader.press("question_mark")
             await reader.until(lambda: reader.sees("Help"))
-        assert "HelpView" in {type(widget).__name__ for widget in textuals}
+        assert "HelpView" in {type(widget).__name__ for widget in textuals}, "a widget with padding is left to Textual"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -14,21 +13,15 @@ import pytest
 
 from dispatchviz.cli.tour_files import STOPS, Stop, check_tour, one_file, stale, write_all
 from dispatchviz.foundation.errors import DispatchvizError
-from dispatchviz.running.program import run
-from dispatchviz.trace import Trace
 from dispatchviz.tui.played.cast_file import EACH, FIRST, LAST, MARK, cast, shown_screens
 from dispatchviz.tui.played.played_keys import Screen, played, texts
 from tests.cli.command import FORUM, dispatchviz
+from tests.tui.programs import forum
 
 pytestmark = pytest.mark.long
 
 SIZE = (90, 25)
 KEYS = ("right_square_bracket", "n", "s")
-
-
-@cache
-def forum() -> Trace:
-    return run(FORUM, (), io.StringIO()).trace
 
 
 @cache

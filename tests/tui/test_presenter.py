@@ -12,7 +12,6 @@ from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.running.program import run
 from dispatchviz.running.program_source import Code
 from dispatchviz.tui.app import StepperApp
-from dispatchviz.tui.commands import playing
 from dispatchviz.tui.terminal.keymaps import KEYMAPS
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.views import keymap
@@ -21,12 +20,12 @@ from dispatchviz.views.layout.pane_choice import PaneChoice
 from dispatchviz.views.layout.pane_layout import GRAPH, KEYS, SMALLEST, SOURCE, STEPS
 from dispatchviz.views.layout.presenter_plan import MARGIN, second_pane
 from dispatchviz.views.layout.screen_plan import Scene
-from dispatchviz.views.session import Session
 from dispatchviz.views.text.styled_line import line
 from tests.steps import step
 
-from .screens import SIZES, Reader, stepper, stepper_of
+from .screens import SIZES, Reader, stepper
 from .synthetic import forum
+from .test_layout import cells_of
 
 PRESENTING = PaneChoice(presenting=True)
 
@@ -55,20 +54,17 @@ def test_two_panes_with_gaps_and_no_footer(size: tuple[int, int], label: str) ->
         assert STEPS in plan.panes
         assert ("footer" in boxes) == bool(label)
         assert all(box.x >= MARGIN and box.x + box.width <= width - MARGIN for box in plan.panes.values())
-        cells = [(x, y) for box in boxes.values() for x in range(box.x, box.x + box.width)
-                 for y in range(box.y, box.y + box.height)]  # fmt: skip
-        assert len(cells) == len(set(cells)), "nothing is over something else"
-        assert all(0 <= x < width and 0 <= y < height for x, y in cells)
+        assert all(0 <= x < width and 0 <= y < height for x, y in cells_of(boxes))
         sentence = boxes["why"]
         assert sentence.y >= 2
         assert min(box.y for box in plan.panes.values()) == sentence.y + sentence.height + 1
         assert boxes["why"].height == len(plan.bars["why"])
 
 
-def test_what_cuda_is_stays_on_the_screen() -> None:
-    for size in SIZES:
-        plan = Scene(Cursor(forum(), 3), opened_at=0, choice=PRESENTING).plan(*size)
-        assert "cuda: emulated on NumPy" in plan.bars["header"][0].plain
+@pytest.mark.parametrize("size", SIZES)
+def test_what_cuda_is_stays_on_the_screen(size: tuple[int, int]) -> None:
+    header = Scene(Cursor(forum(), 3), opened_at=0, choice=PRESENTING).plan(*size).bars["header"]
+    assert "cuda: emulated on NumPy" in header[0].plain
 
 
 @pytest.mark.parametrize("choice", [PaneChoice(), PRESENTING])
@@ -133,18 +129,6 @@ async def test_names_of_kernels_are_left_out() -> None:
         await reader.press("P")
         row = next(text for text in reader.screen if "add.Tensor → AutogradCUDA" in text)
         assert event.kernel not in row
-
-
-async def test_predictions_are_asked_of_an_audience() -> None:
-    async with stepper(forum(), step=0, level=1) as reader:
-        await reader.press("P", "p")
-        for _ in reader.app.session.trace:
-            if not covered(reader):
-                await reader.press("pagedown")
-        assert reader.sees("which key wins?")
-        await reader.press("1")
-        assert presenting(reader)
-        assert reader.sees("of 1 right" if "predict" in reader.text else "AutogradCUDA")
 
 
 # -- playing -----------------------------------------------------------------------------------------------------------
@@ -212,20 +196,17 @@ async def test_how_fast_it_plays_is_told_and_kept(clock: Clock) -> None:
         assert clock.stopped >= 8, "each change begins the step's time anew"
         await reader.press("escape", "P", "space")
         assert reader.sees("playing ×0.25")
-
-
-async def test_playing_ends_with_the_trace(clock: Clock) -> None:
-    async with stepper(forum()) as reader:
-        await reader.press("G", "space")
+        await reader.press("escape", "G", "space")
+        begun = len(clock.seconds)
         reader.app.play()
         await reader.answered()
         assert reader.sees("Stopped playing: this is the last row")
-        assert len(clock.seconds) == 1
+        assert len(clock.seconds) == begun
 
 
-async def test_playing_waits_for_an_answer(clock: Clock) -> None:
+async def test_questions_are_asked_of_an_audience_and_playing_waits_for_the_answer(clock: Clock) -> None:
     async with stepper(forum()) as reader:
-        await reader.press("p", "space")
+        await reader.press("P", "p", "space")
         for _ in reader.app.session.trace:
             if not covered(reader):
                 reader.app.play()
@@ -234,6 +215,9 @@ async def test_playing_waits_for_an_answer(clock: Clock) -> None:
         at, timers = reader.at, len(clock.seconds)
         reader.app.play()
         assert (reader.at, len(clock.seconds)) == (at, timers)
+        await reader.press("1")
+        assert presenting(reader)
+        assert reader.sees("of 1 right" if "predict" in reader.text else "AutogradCUDA")
 
 
 async def test_it_plays_the_rows_that_are_seen_four_seconds_each(clock: Clock) -> None:
@@ -260,11 +244,3 @@ async def test_the_footer_has_the_keys_of_playing_in_every_keymap(name: str, clo
         assert reader.app.session.tempo == 2.0
         await reader.press("escape")
         assert not reader.sees("Space stop")
-
-
-async def test_a_session_that_plays_asks_as_a_key_does() -> None:
-    session = Session(forum(), len(forum()) - 1)
-    assert playing.next_row(session) is None
-    async with stepper_of(Session(forum(), 0, level=3)) as reader:
-        update = playing.next_row(reader.app.session)
-        assert update.cursor.at == reader.app.session.cursor.rows[1]

@@ -35,10 +35,12 @@ async def test_the_traceback_is_a_key_away_from_the_error() -> None:
         assert not reader.sees("Traceback")
 
 
-async def test_without_an_error_it_says_so() -> None:
+async def test_without_an_error_or_generated_code_it_says_so() -> None:
     async with stepper(traced("import torch\n")) as reader:
         await reader.press("t")
         assert reader.sees("No error here, and none ended this program")
+        await reader.press("v")
+        assert reader.sees("No operator runs at this step")
 
 
 @pytest.mark.parametrize("width", [20, 76, 146])
@@ -105,9 +107,7 @@ thrice(x)
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
-    path = tmp_path_factory.mktemp("registration") / "program.py"
-    path.write_text(PROGRAM)
-    return run(str(path)).trace
+    return trace_of(tmp_path_factory.mktemp("registration"), PROGRAM)
 
 
 @pytest.mark.parametrize("operator", ["mine::twice", "mine::thrice", "aten::mul.Tensor"])
@@ -156,18 +156,17 @@ async def test_capital_h_plays_the_registrations_of_the_steps_operator(trace: Tr
         assert reader.sees("Steps")
 
 
-async def test_a_line_that_registers_something_is_about_that_operator(trace: Trace) -> None:
+def test_a_line_that_registers_something_is_about_that_operator(trace: Trace) -> None:
     assert operator_here(trace, line(trace, 4)) == operator_here(trace, line(trace, 5)) == "mine::twice"
     assert operator_here(trace, line(trace, 7)) == "aten::mul.Tensor"
     assert operator_here(trace, line(trace, 3)) == ""
-    async with stepper(trace, step=line(trace, 5)) as reader:
-        await reader.press("H")
-        assert reader.sees("mine::twice: registration 40 of 40", "lib.impl")
+    assert [row.plain for row in history_rows(trace, 0, 80)] == ["No operator runs at this step."]
 
 
 def test_lines_in_a_block_of_with_and_lines_that_call_a_function_are_over_at_their_end(tmp_path: Path) -> None:
-    path = tmp_path / "program.py"
-    path.write_text("""\
+    trace = trace_of(
+        tmp_path,
+        """\
 import torch
 lib = torch.library.Library("mine", "DEF")
 def define():
@@ -175,25 +174,19 @@ def define():
 define()
 with torch.no_grad():
     lib.impl("twice", lambda x: x * 2, "CPU")
-""")
-    trace = run(str(path)).trace
+""",
+    )
     for at, kind in ((line(trace, 5), "definition"), (line(trace, 7), "kernel")):
         assert operator_here(trace, at) == "mine::twice"
-        history = history_here(trace, at)
-        assert history.steps[-1].kind == kind
+        assert history_here(trace, at).steps[-1].kind == kind
 
 
 def test_a_fallback_says_that_it_is_for_all_operators(tmp_path: Path) -> None:
-    path = tmp_path / "program.py"
-    path.write_text('import torch\ntorch.library.Library("_", "IMPL").fallback(lambda op, *a: None, "PrivateUse1")\n')
-    trace = run(str(path)).trace
+    program = 'import torch\ntorch.library.Library("_", "IMPL").fallback(lambda op, *a: None, "PrivateUse1")\n'
+    trace = trace_of(tmp_path, program)
     registered, _ = trace.steps_of(ev.KernelRegistered)  # and that it is taken back
     text = [row.plain for row in history_rows(trace, registered, 80)]
     assert text == ["A fallback is for all operators: the history of each has it, at a call of one."]
-
-
-def test_a_step_without_an_operator_says_so(trace: Trace, tmp_path: Path) -> None:
-    assert [row.plain for row in history_rows(trace, 0, 80)] == ["No operator runs at this step."]
 
 
 CODEGEN_PROGRAM = """\
@@ -208,8 +201,8 @@ z.sum().backward()
 """
 
 
-def trace_of(folder: Path) -> Trace:
-    (folder / "program.py").write_text(CODEGEN_PROGRAM)
+def trace_of(folder: Path, program: str = CODEGEN_PROGRAM) -> Trace:
+    (folder / "program.py").write_text(program)
     return run(str(folder / "program.py")).trace
 
 
@@ -246,13 +239,6 @@ async def test_v_opens_the_code_of_the_step_and_closes_it(tmp_path: Path) -> Non
         await reader.press("q")
         assert reader.sees("aten::add.Tensor", "Steps")
         assert not reader.sees("Generated code")
-
-
-async def test_a_step_without_generated_code_says_so(tmp_path: Path) -> None:
-    trace = trace_of(tmp_path)
-    async with stepper(trace, step=0) as reader:
-        await reader.press("v")
-        assert reader.sees("No operator runs at this step")
 
 
 async def test_an_operator_of_the_program_was_not_generated(tmp_path: Path) -> None:

@@ -157,9 +157,8 @@ def test_a_word_in_the_name_of_a_file_is_not_found_in_each_of_its_lines(tmp_path
 
 def test_nor_in_the_lines_of_a_module(tmp_path: Path) -> None:
     (tmp_path / "conv_module.py").write_text("def double(x):\n    y = x * 2\n    return y\n", encoding="utf-8")
-    source = (
-        "import sys\nsys.path.insert(0, sys.argv[1])\nimport torch\nimport conv_module as m\nm.double(torch.ones(2))\n"
-    )
+    beside = "import sys\nsys.path.insert(0, sys.argv[1])\n"
+    source = f"{beside}import torch\nimport conv_module as m\nm.double(torch.ones(2))\n"
     (tmp_path / "main.py").write_text(source, encoding="utf-8")
     trace = run(str(tmp_path / "main.py"), (str(tmp_path),), io.StringIO()).trace
     found = [trace[step] for step in all_hits(trace, "conv_module")]

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from dispatchviz.tui.terminal.support import can_run
-from tests.waiting import HANGS
-
-FORUM = Path(__file__).parents[2] / "examples" / "forum.py"
 
 
 class Tty:
@@ -73,25 +67,3 @@ def test_the_stepper_opens_without_what_only_later_screens_need() -> None:
     later = f"{{'pygments', 'renderdag', 'graphviz', 'numpy', {screens}, {facts}}}"
     code = f"import sys, dispatchviz.tui.app; found = {later} & set(sys.modules); assert not found, found"
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-@pytest.mark.long
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
-def test_the_stepper_ends_with_its_terminal_even_if_nobody_tells_it() -> None:
-    import pty  # not there on Windows
-
-    screen, terminal = pty.openpty()
-    environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "30"}
-    command = [sys.executable, "-m", "dispatchviz", "run", str(FORUM)]
-    stepper = subprocess.Popen(
-        command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment, start_new_session=True
-    )
-    os.close(terminal)
-    seen = b""
-    while b"Key set" not in seen:
-        seen += os.read(screen, 65536)
-    os.close(screen)
-    try:
-        assert stepper.wait(timeout=HANGS) == -signal.SIGTERM
-    finally:
-        stepper.kill()

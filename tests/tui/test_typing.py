@@ -76,7 +76,7 @@ async def test_keys_typed_in_a_burst_are_answered_in_their_order() -> None:
         assert (reader.at, reader.app.view.focused.number) == (found + 1, 2)
 
 
-async def test_the_line_is_edited_in_the_order_of_the_keys() -> None:
+async def test_a_line_is_edited_in_the_order_of_the_keys_and_what_is_pasted_is_its_answer() -> None:
     async with stepper(forum()) as reader:
         for name, character in [
             ("colon", ":"), ("1", "1"), ("9", "9"), ("backspace", None), ("home", None), ("2", "2"), ("end", None),
@@ -85,14 +85,8 @@ async def test_the_line_is_edited_in_the_order_of_the_keys() -> None:
             reader.app.post_message(events.Key(name, character))
         await reader.answered()
         assert reader.at == 25
-
-
-async def test_what_is_pasted_into_a_question_is_its_answer() -> None:
-    async with stepper(forum()) as reader:
-        reader.app.post_message(events.Paste("99"))
-        reader.app.post_message(key(":"))
-        reader.app.post_message(events.Paste("37\nq"))
-        reader.app.post_message(key("\n"))
+        for event in (events.Paste("99"), key(":"), events.Paste("37\nq"), key("\n")):
+            reader.app.post_message(event)
         await reader.answered()
         assert reader.at == 37
         assert reader.app.is_running

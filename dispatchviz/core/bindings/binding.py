@@ -89,7 +89,7 @@ def _found(run: Callable[..., Any] | str) -> Callable[..., Any]:
 
 def _is_call(function: Callable[..., Any]) -> bool:
     """Whether it is the ``call`` of a generated operator."""
-    return ".generated.operators." in function.__module__ and function.__name__ == "call"
+    return function.__module__ == ops.__name__ and function.__name__ == "call"
 
 
 def _own_defaults(function: Callable[..., Any], count: int) -> tuple[Any, ...]:

@@ -26,11 +26,13 @@ from dispatchviz.core.codegen.entries import SpecError
 from dispatchviz.core.codegen.model import Specification, load
 from dispatchviz.core.codegen.pages import FOLDER
 
+_BY_HAND = ("__init__.py", "operators.py")
+
 
 def generate() -> dict[str, str]:
     """File name to text of all that follows from the yaml files. Raises SpecError for a mistake in one of them."""
     spec = load(native.FOLDER / "native_functions.yaml", native.FOLDER / "derivatives.yaml")
-    return {f"{module}.py": text for module, text in _modules(spec)} | dict(operators.texts(spec))
+    return {f"{module}.py": text for module, text in _modules(spec)} | {"operators.pyi": operators.stub(spec)}
 
 
 def _modules(spec: Specification) -> Iterator[tuple[str, str]]:
@@ -59,7 +61,7 @@ def stale() -> list[str]:
 
 def _present() -> dict[str, Path]:
     """Name to path of each generated file that is there."""
-    found = (path for path in FOLDER.rglob("*.py*") if path.suffix in (".py", ".pyi") and path.name != "__init__.py")
+    found = (path for path in FOLDER.rglob("*.py*") if path.suffix in (".py", ".pyi") and path.name not in _BY_HAND)
     return {path.relative_to(FOLDER).as_posix(): path for path in found}
 
 
@@ -68,7 +70,7 @@ def write() -> None:
     expected = generate()
     for name, path in _present().items():
         if name not in expected and name != implemented.NAME:
-            path.unlink()
+            path.unlink(missing_ok=True)
     _write_changed(expected)
 
 

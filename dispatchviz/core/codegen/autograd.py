@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from dispatchviz.core.codegen import forward, native, signature
+from dispatchviz.core.codegen import forward, native
 from dispatchviz.core.codegen.formula import Saved, Translator, local
 from dispatchviz.core.codegen.model import Derivative, NativeFunction, Specification
-from dispatchviz.core.codegen.pages import kernel_table, page
+from dispatchviz.core.codegen.pages import TYPE_IMPORTS, kernel_table, page
+from dispatchviz.core.schema import python_signature as signature
 
 HANDWRITTEN = ("copy_", "detach", "detach_", "resize_", "resize_as_", "_fw_primal", "_make_dual")
 """Operators whose autograd kernels PyTorch writes by hand too (``autograd/kernels/variable_type_manual.py``)."""
@@ -174,7 +175,7 @@ def variable_type(spec: Specification) -> str:
     table = kernel_table((function.name, function.kernel_identifier) for function, _ in kernels)
     parts = [*(text for _, text in kernels), table]
     mirrors = "torch/csrc/autograd/generated/VariableType_*.cpp"
-    return page("Autograd kernels; ``KERNELS`` is the table.", mirrors, _KERNEL_IMPORTS, parts, signature.TYPE_IMPORTS)
+    return page("Autograd kernels; ``KERNELS`` is the table.", mirrors, _KERNEL_IMPORTS, parts, TYPE_IMPORTS)
 
 
 _KERNEL_IMPORTS = {
@@ -219,7 +220,7 @@ def forward_mode(spec: Specification) -> str:
     parts = [forward.function(spec, f, derivative) for f, derivative in having]
     mirrors = "torch/csrc/autograd/generated/VariableType_*.cpp"
     what = "The forward-mode part of the autograd kernels: tangents of results."
-    return page(what, mirrors, imports, parts, signature.TYPE_IMPORTS)
+    return page(what, mirrors, imports, parts, TYPE_IMPORTS)
 
 
 def _has_kernel(function: NativeFunction) -> bool:
@@ -236,7 +237,7 @@ def _autograd_kernel(spec: Specification, function: NativeFunction) -> str:
         body = _constant_body(function)
     else:
         body = _differentiable_body(spec, function, derivative)
-    head = f"def {function.kernel_identifier}({_parameters(function)}) -> {signature.result_type(function)}:"
+    head = f"def {function.kernel_identifier}({_parameters(function)}) -> {signature.result_type(function.schema)}:"
     return head + "\n" + "\n".join(f"    {line}" if line else "" for line in body) + "\n"
 
 
@@ -251,7 +252,7 @@ def _never_differentiable(spec: Specification, out: NativeFunction) -> bool:
 
 
 def _parameters(function: NativeFunction) -> str:
-    return "ks: int" + signature.comma(signature.parameters(function, defaults=False))
+    return "ks: int" + signature.comma(signature.parameters(function.schema, defaults=False))
 
 
 def _below_autograd(function: NativeFunction, target: str) -> Iterator[str]:
@@ -267,7 +268,7 @@ def _below_autograd(function: NativeFunction, target: str) -> Iterator[str]:
 def _redispatch(function: NativeFunction, guard: str, keyset: str, target: str) -> Iterator[str]:
     """``core/call/guard_fusion.py`` reads these two lines: it knows them in this form only."""
     yield f"with {guard}():"
-    arguments = signature.comma(signature.names(function))
+    arguments = signature.comma(signature.names(function.schema))
     yield f"    {target}ops.{function.identifier}.redispatch(ks & {keyset}{arguments})"
 
 
@@ -318,8 +319,8 @@ def _differentiable_body(spec: Specification, function: NativeFunction, derivati
         yield from forward.forbidden(function, derivative)
     if forward.decomposed(function, derivative):
         yield f"if {forward.any_tangent(function, derivative)}:"
-        typed = f"{names[0]}: {signature.result_type(function)} = " if len(names) == 1 else target
-        yield f'    {typed}DECOMPOSITIONS["{function.name}"]({signature.names(function)})'
+        typed = f"{names[0]}: {signature.result_type(function.schema)} = " if len(names) == 1 else target
+        yield f'    {typed}DECOMPOSITIONS["{function.name}"]({signature.names(function.schema)})'
         yield "else:"
         yield from (f"    {line}" for line in _below_autograd(function, target))
     else:
@@ -426,11 +427,11 @@ def inplace_or_view(spec: Specification) -> str:
     parts = [*(_inplace_or_view_kernel(spec, function) for function in functions), table]
     mirrors = "torch/csrc/autograd/generated/ADInplaceOrViewType_*.cpp"
     what = "Version bumps and views; ``KERNELS`` is the table."
-    return page(what, mirrors, imports, parts, signature.TYPE_IMPORTS)
+    return page(what, mirrors, imports, parts, TYPE_IMPORTS)
 
 
 def _inplace_or_view_kernel(spec: Specification, function: NativeFunction) -> str:
-    head = f"def {function.kernel_identifier}({_parameters(function)}) -> {signature.result_type(function)}:"
+    head = f"def {function.kernel_identifier}({_parameters(function)}) -> {signature.result_type(function.schema)}:"
     lines = _inplace_or_view_body(spec, function)
     return "\n".join([head, *(f"    {line}" for line in lines)]) + "\n"
 

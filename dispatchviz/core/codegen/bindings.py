@@ -14,8 +14,8 @@ from dispatchviz.core.codegen.model import NativeFunction, Specification
 from dispatchviz.core.codegen.overload_order import sorted_overloads
 from dispatchviz.core.codegen.pages import page
 from dispatchviz.core.codegen.return_types import class_name, is_named
-from dispatchviz.core.codegen.signature import DTYPES, python_name
 from dispatchviz.core.schema.function_schema import Argument
+from dispatchviz.core.schema.python_signature import DTYPES, python_name
 
 SKIPPED_OVERLOADS = (
     "range",

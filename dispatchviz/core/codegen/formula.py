@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from dispatchviz.core.codegen import native
 from dispatchviz.core.codegen.entries import SpecError, meant
 from dispatchviz.core.codegen.model import Derivative, NativeFunction, Specification
-from dispatchviz.core.codegen.signature import python_name, python_type
+from dispatchviz.core.schema.python_signature import python_name, python_type
 
 PROPERTIES = {
     "sym_sizes": ("Size", "{}._size"),

@@ -30,8 +30,8 @@ from dispatchviz.core.codegen.forward_derivatives import (
     differentiable_inputs,
 )
 from dispatchviz.core.codegen.model import Derivative, NativeFunction, Specification
-from dispatchviz.core.codegen.signature import python_name, python_type
 from dispatchviz.core.schema.function_schema import Argument
+from dispatchviz.core.schema.python_signature import python_name, python_type
 
 
 def condition(function: NativeFunction, derivative: Derivative, each: ForwardDerivative) -> str:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from dispatchviz.core.codegen.entries import SpecError
 from dispatchviz.core.codegen.model import Derivative, NativeFunction
-from dispatchviz.core.codegen.signature import python_name
 from dispatchviz.core.schema.function_schema import Argument
+from dispatchviz.core.schema.python_signature import python_name
 
 AUTO_LINEAR, AUTO_ELEMENT_WISE = "auto_linear", "auto_element_wise"
 

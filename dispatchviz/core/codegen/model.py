@@ -16,6 +16,7 @@ from pathlib import Path
 
 from dispatchviz.core.codegen.entries import Entry, Location, SpecError, entries, meant
 from dispatchviz.core.schema.function_schema import Argument, FunctionSchema
+from dispatchviz.core.schema.python_signature import TYPES, class_name
 
 DISPATCH_KEYS = (
     "CPU",
@@ -26,24 +27,6 @@ DISPATCH_KEYS = (
     "CompositeImplicitAutograd",
 )
 """Keys that an entry may name under ``dispatch``."""
-
-TYPES = {
-    "Tensor": "Tensor",
-    "Scalar": "Scalar",
-    "ScalarType": "DType",
-    "Device": "Device",
-    "Layout": "str",
-    "MemoryFormat": "str",
-    "Generator": "Generator",
-    "Stream": "Stream",
-    "Storage": "Storage",
-    "SymInt": "int",
-    "int": "int",
-    "float": "float",
-    "bool": "bool",
-    "str": "str",
-}
-"""PyTorch's schema types and ours."""
 
 
 @dataclass(frozen=True)
@@ -86,12 +69,8 @@ class NativeFunction:
 
     @property
     def identifier(self) -> str:
-        """``add_Tensor``, ``add__Tensor``: PyTorch's name of the operator's class in ``at::_ops``.
-
-        Of two underscores in front one is left, since Python changes such names inside a class.
-        """
-        name = self.name.replace(".", "_")
-        return name[1:] if name.startswith("__") else name
+        """``add_Tensor``, ``add__Tensor``: the operator's class in ``generated/operators``."""
+        return class_name(self.schema.full_name)
 
     @property
     def cpp_name(self) -> str:

@@ -13,6 +13,15 @@ WIDTH = 120
 Imports = Mapping[str, Iterable[str]]
 """Module to the names that may be imported from it, each as it is written there: ``Tensor``, ``operators as ops``."""
 
+TYPE_IMPORTS = {
+    "dispatchviz.core.device.device": ("Device",),
+    "dispatchviz.core.tensor.dtype": ("DType",),
+    "dispatchviz.core.native.random.generator": ("Generator",),
+    "dispatchviz.core.device.streams": ("Stream",),
+    "dispatchviz.core.tensor.tensor": ("Size", "Storage", "Tensor"),
+}
+"""The modules with the types of parameters and results."""
+
 SCALAR = "Scalar = bool | int | float | complex"
 """A line after the imports, for modules with typed kernels."""
 

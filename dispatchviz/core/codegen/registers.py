@@ -13,14 +13,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from dispatchviz.core.codegen import native, signature
+from dispatchviz.core.codegen import native
 from dispatchviz.core.codegen.model import (
     DISPATCH_KEYS,
     NativeFunction,
     Specification,
     structured_group,
 )
-from dispatchviz.core.codegen.pages import kernel_table, page
+from dispatchviz.core.codegen.pages import TYPE_IMPORTS, kernel_table, page
+from dispatchviz.core.schema import python_signature as signature
 
 _STRUCTURED_KEYS = ("CPU", "CUDA", "Meta")
 
@@ -80,7 +81,7 @@ def _page(what: str, mirrors: str, kernels: list[Kernel], more: str = "") -> str
         "dispatchviz.core.call.structured": VARIANTS,
     }
     parts = [*(text for *_, text in kernels), table]
-    return page(what, mirrors, imports, parts, signature.TYPE_IMPORTS)
+    return page(what, mirrors, imports, parts, TYPE_IMPORTS)
 
 
 def _shared(cpu: list[Kernel], cuda: list[Kernel]) -> Iterator[Kernel]:
@@ -158,12 +159,12 @@ def _plain(function: NativeFunction, key: str) -> Kernel:
     overload = function.name.partition(".")[2]
     name = f"wrapper_{key}_{overload}_{function.cpp_name}"
     body = native.body(function, function.dispatch[key])
-    return function, name, _define(function, name, f"    return {body}({signature.names(function)})")
+    return function, name, _define(function, name, f"    return {body}({signature.names(function.schema)})")
 
 
 def _define(function: NativeFunction, name: str, body: str) -> str:
-    parameters = signature.comma(signature.parameters(function, defaults=False))
-    return f"def {name}(ks: int{parameters}) -> {signature.result_type(function)}:\n{body}\n"
+    parameters = signature.comma(signature.parameters(function.schema, defaults=False))
+    return f"def {name}(ks: int{parameters}) -> {signature.result_type(function.schema)}:\n{body}\n"
 
 
 VARIANTS = ("DefaultBackend", "Functional", "InPlace", "Out")
@@ -269,5 +270,5 @@ def _selects_backend(function: NativeFunction) -> bool:
 def _backend_select(function: NativeFunction) -> Kernel:
     tensors = [signature.python_name(a.name) for a in function.schema.arguments if a.type == "Tensor"]
     keys = f"backend_select_keys(dtype, layout, device{signature.comma(', '.join(tensors))})"
-    body = f"    return ops.{function.identifier}.redispatch({keys}, {signature.names(function)})"
+    body = f"    return ops.{function.identifier}.redispatch({keys}, {signature.names(function.schema)})"
     return function, function.identifier, _define(function, function.identifier, body)

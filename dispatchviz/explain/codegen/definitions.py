@@ -13,9 +13,13 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from dispatchviz.core.codegen.pages import broken
+from dispatchviz.core.schema.schema_parser import parse_schema
+
 CORE = Path(__file__).parents[2] / "core"
 FUNCTIONS = "native/native_functions.yaml"
 DERIVATIVES = "native/derivatives.yaml"
+STUB = "generated/operators.pyi"
 
 
 class Piece(NamedTuple):
@@ -29,7 +33,7 @@ class Piece(NamedTuple):
 
     @property
     def location(self) -> str:
-        """As one can open it: ``dispatchviz/core/generated/operators/names_ad.py:12``"""
+        """As one can open it: ``dispatchviz/core/generated/nodes.py:12``"""
         return f"dispatchviz/core/{self.file}:{self.line}"
 
 
@@ -164,9 +168,20 @@ def delegating() -> dict[str, list[str]]:
 @cache
 def operators() -> dict[str, str]:
     """Name of the class in ``generated/operators`` (``add_Tensor``) to the operator (``add.Tensor``)."""
-    files = (f"generated/operators/{path.name}" for path in sorted((CORE / "generated/operators").glob("names_*.py")))
-    head = re.compile(r'^class (\w+):\n    """aten::([\w.]+)\(', re.MULTILINE)
-    return {found[1]: found[2] for file in files for found in head.finditer(text_of(file))}
+    from dispatchviz.core.generated.operators import schemas  # loads NumPy
+
+    return {name: schema.partition("(")[0].removeprefix("aten::") for name, schema in schemas().items()}
+
+
+def operator_class(name: str) -> Piece | None:
+    """The class of an operator (``add_Tensor``) as it runs, with its line in the stub; None if there is none."""
+    from dispatchviz.core.call.operator_class import text  # these load NumPy
+    from dispatchviz.core.generated.operators import schemas
+
+    if name not in schemas():
+        return None
+    lines = (row for line in text(parse_schema(schemas()[name])).splitlines() for row in broken(line))
+    return Piece(STUB, line_at(STUB, text_of(STUB).index(f"\ndef {name}(") + 1), "\n".join(lines))
 
 
 @cache

@@ -8,11 +8,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from dispatchviz.core.generated.operators import home
 from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.schema.python_signature import class_name
 from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.explain.codegen import generated_files
-from dispatchviz.explain.codegen.definitions import Piece, definition, definitions, line_at, mentioning, table, text_of
+from dispatchviz.explain.codegen.definitions import (
+    Piece,
+    definition,
+    definitions,
+    line_at,
+    mentioning,
+    operator_class,
+    table,
+    text_of,
+)
 from dispatchviz.explain.codegen.generated_files import placed
 
 K = DispatchKey
@@ -75,17 +84,12 @@ def functions_of(op: OperatorEntry) -> list[Function]:
     """All that our generator writes for an operator; empty if it has no entry in our yaml file."""
     name = op.name.removeprefix("aten::")
     identifier = name.replace(".", "_")
-    operator = definition(f"generated/operators/{home(_class_name(name))}.py", _class_name(name))
+    operator = operator_class(class_name(op.name))
     if operator is None:
         return []
     base = name.partition(".")[0]
     called = Function("operator", f"at::_ops::{identifier}", "", generated_files.operators_file(base), operator)
     return [*_bindings(name), called, *_kernels(op, name), *_nodes(name), *_schema(op)]
-
-
-def _class_name(name: str) -> str:
-    """Of an operator, in our code: as PyTorch's, less one of two underscores in front."""
-    return name.replace(".", "_").replace("__", "_", name.startswith("__"))
 
 
 def _bindings(name: str) -> Iterator[Function]:
@@ -95,7 +99,7 @@ def _bindings(name: str) -> Iterator[Function]:
 
 
 def _bindings_in(file: str, name: str) -> Iterator[Function]:
-    called = f"ops.{_class_name(name)}.call"
+    called = f"ops.{class_name(name)}.call"
     callers = {_defined(piece): piece for piece in mentioning(file, called) if piece.text.startswith("def ")}
     words = re.compile(rf"\b({'|'.join([re.escape(called), *callers])})\b")
     for signatures in mentioning(file, called, *callers):

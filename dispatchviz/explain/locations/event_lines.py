@@ -20,6 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.schema.python_signature import class_name
 from dispatchviz.explain.locations.source_functions import called_function
 
 MAKES: dict[str, tuple[type[ev.Event], ...]] = {
@@ -115,13 +116,7 @@ class Step:
         return self.other
 
     def _dispatches(self, event: ev.Dispatched) -> bool:
-        return identifier(event.operator) == self.operator and event.how.startswith(self.how)
-
-
-def identifier(operator: str) -> str:
-    """``add_Tensor`` of ``aten::add.Tensor``: the class in ``generated/operators``."""
-    name = operator.partition("::")[2].replace(".", "_")
-    return name.replace("__", "_", name.startswith("__"))
+        return class_name(event.operator) == self.operator and event.how.startswith(self.how)
 
 
 def lines_of(

@@ -57,7 +57,6 @@ class Step:
 
     @cached_property
     def said(self) -> tuple[Statement, ...]:
-        """Its sentences."""
         return statements(self.trace, self.seq)
 
     @cached_property

@@ -44,7 +44,6 @@ class SoFar:
         """The names that the program has for tensors at any step."""
 
     def goes_on(self, event: ev.AnyEvent) -> None:
-        """Another event has come."""
         match event:
             case ev.NodeQueued():
                 started = self.backward(event.seq)

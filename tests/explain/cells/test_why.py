@@ -48,23 +48,6 @@ def test_how_an_alias_reaches_a_cell_and_what_it_covers() -> None:
     assert "fills 62 of their cells (7 have a kernel of higher precedence)" in answer("aten::sum", "CPU").why
 
 
-def test_a_backend_kernel_makes_autograd_stop_using_the_composite() -> None:
-    found = change(answer("aten::linear", "PrivateUse1"), "PrivateUse1")
-    assert [(each.key, each.kernel, each.reason) for each in found.effects] == [
-        ("PrivateUse1", "your kernel", "kernel"),
-        ("AutogradPrivateUse1", "VariableType::linear", "autograd kernel"),
-    ]
-    assert "a backend's own kernel disables the composite there" in " ".join(found.sentences)
-
-
-def test_to_on_a_backend_of_ones_own_is_left_with_the_autograd_fallback() -> None:
-    found = change(answer("aten::to.dtype", "PrivateUse1"), "PrivateUse1")
-    assert found.effects[1].kernel == "autograd_fallback"
-    said = " ".join(found.sentences)
-    assert "register what it calls (aten::_to_copy)" in said
-    assert "arguments from the 'AutogradPrivateUse1' backend" in said
-
-
 def test_the_list_of_the_error_is_explained() -> None:
     found = answer("aten::sum", "CPU")
     assert found.table.startswith("113 of the operator's 137 cells hold a kernel. The other 24 are empty: ")
@@ -77,18 +60,6 @@ def test_a_fallthrough_and_when_it_loops() -> None:
     assert "recurses for ever" in " ".join(found.sentences)
     looping = change(answer("aten::sum", "PythonDispatcher"), "PythonDispatcher", "fallthrough")
     assert "every FULL_AFTER set keeps PythonDispatcher" in " ".join(looping.sentences)
-
-
-def test_a_kernel_that_no_call_reaches() -> None:
-    said = " ".join(change(answer("aten::linear", "HIP"), "HIP").sentences)
-    assert "never reaches it: the call lands in AutogradOther" in said
-    sparse = " ".join(change(answer("aten::linear", "SparseCPU"), "SparseCPU").sentences)
-    assert "never reaches it: the call lands in AutogradCPU" in sparse
-
-
-def test_cells_that_pytorch_forgets_are_told() -> None:
-    said = " ".join(change(answer("aten::linear", "PrivateUse1"), "CompositeExplicitAutograd").sentences)
-    assert "PyTorch does not recompute 13 of the 16 NestedTensor keys, AutogradOther and the 16 Autograd keys" in said
 
 
 def test_an_empty_cell() -> None:
@@ -151,12 +122,6 @@ def test_what_a_call_meets_without_the_kernel_of_its_backend() -> None:
         "A call with an ordinary CUDA tensor then runs VariableType::mul_Tensor, then "
         "wrapper_CompositeExplicitAutogradNonFunctional_mul_Tensor."
     )
-
-
-def test_a_fallthrough_counts_as_a_kernel_of_its_key() -> None:
-    found = change(answer("aten::linear", "CPU"), "CPU", "fallthrough")
-    assert "AutogradCPU" in {each.key for each in found.effects}
-    assert "still counts as a kernel of CPU" in found.sentences[0]
 
 
 def test_the_autograd_kernel_runs_before_not_the_derivative() -> None:

@@ -1,17 +1,21 @@
-"""Where the Nodes of a graph come from: module, function, line, beside what the program itself did."""
+"""Groups of Nodes, and the boxes that modules and calls of one function are folded into."""
 
 from __future__ import annotations
 
 import functools
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backward_graph import BackwardGraph, backward_graph
+from dispatchviz.explain.graph.folded_modules import Boxed
+from dispatchviz.explain.graph.folding import PAGE, fold_graph, fold_order
+from dispatchviz.explain.graph.graph_fold import Item, Repeat, Section, boxes, repeats, sections, unfolded
 from dispatchviz.explain.graph.node_groups import Cluster, groups, module_of, shared_path
 from tests.explain.programs import traced
-from tests.module_blocks import BLOCKS, ON_ONE_LINE
+from tests.module_blocks import BLOCKS, ON_ONE_LINE, PROGRAM
 
 
 @functools.cache
@@ -167,3 +171,124 @@ def test_what_paths_share() -> None:
     assert shared_path(["layers.1.up", "layers.11.up"]) == "layers"
     assert shared_path(["a.b", "a.b"]) == "a.b"
     assert shared_path(["a", "b"]) == shared_path([]) == ""
+
+
+@pytest.fixture(scope="module")
+def graph() -> BackwardGraph:
+    return backward_graph(traced(PROGRAM))
+
+
+def boxed(graph: BackwardGraph, *opened: str, is_folded: bool = False) -> dict[str, set[int]]:
+    """The Nodes in each box, by the module."""
+    fold, order = fold_graph(graph, 100, (), "module", Boxed(opened, is_folded)), fold_order(graph)
+    assert Counter(unfolded(fold).names) == Counter(node.name for node in graph)
+    return {each.module: {order[at] for at in range(each.start, each.stop)} for each in sections(fold.items)}
+
+
+def within(graph: BackwardGraph, module: str) -> set[int]:
+    return {node for node, path in groups(graph, "module").items() if any(group.title == module for group in path)}
+
+
+def test_a_box_has_all_nodes_of_an_outermost_module(graph: BackwardGraph) -> None:
+    found = boxed(graph)
+    assert found.keys() == {f"net[{block}]" for block in range(BLOCKS)}
+    assert all(nodes == within(graph, module) for module, nodes in found.items())
+
+
+def test_what_is_within_an_opened_module_is_boxes(graph: BackwardGraph) -> None:
+    assert boxed(graph, "net[1]").keys() == {"net[0]", "net[1].up", "net[1].down", "net[2]", "net[3]"}
+    assert boxed(graph, "net[1]", "net[1].up").keys() == {"net[0]", "net[1].down", "net[2]", "net[3]"}
+    assert boxed(graph, "net[1]")["net[1].up"] == within(graph, "net[1].up")
+
+
+def test_a_module_that_is_a_turn_is_no_box_but_those_within_it_are(graph: BackwardGraph) -> None:
+    fold = fold_graph(graph, 100, (), "module", Boxed())
+    assert [repeat.turns for repeat in repeats(fold.items)] == [BLOCKS]
+    assert boxed(graph, is_folded=True).keys() == {"*.up", "*.down"}
+
+
+def test_a_module_that_is_all_there_is_is_no_box() -> None:
+    graph = backward_graph(traced(PROGRAM.replace(f"range({BLOCKS})", "range(1)")))
+    assert boxed(graph).keys() == {"net[0].up", "net[0].down"}
+
+
+def test_modules_that_one_line_calls_are_boxes_of_their_own() -> None:
+    graph = backward_graph(traced(ON_ONE_LINE))
+    blocks = {f"model.{block}" for block in range(BLOCKS)}
+    found = boxed(graph)
+    assert found.keys() == {*blocks, f"model.{BLOCKS}"}
+    assert len({len(found[block]) for block in blocks}) == 1
+    inner = {"model.1.net.0", "model.1.net.2", "model.1.norm"}
+    assert boxed(graph, "model.1").keys() == found.keys() - {"model.1"} | inner
+
+
+def test_without_modules_nothing_is_boxed() -> None:
+    graph = backward_graph(traced("import torch\nx = torch.ones(2, requires_grad=True)\n(x * x).sum().backward()\n"))
+    assert boxed(graph) == {}
+
+
+CALLING = """
+import torch
+
+def one(x, w):
+    return [x * w + (x * w).sin() * (x + w).cos() + x * (w * w).exp()][0]
+
+def other(x, w):
+    return [x * w + (x * w).sin() * (x + w).cos() + x * (w * w).exp()][0]
+
+def block(x, w, function):
+    a = function(x, w)
+    b = x * a + a.sin() * (x + a).cos()
+    c = b * a + b.sin() * (b + a).cos()
+    return c * b + c.sin() * (c + b).cos() + x
+
+x = torch.ones(2, requires_grad=True)
+for turn in range(8):
+    x = block(x, torch.ones(2, requires_grad=True), {choice})
+x.sum().backward()
+"""
+
+
+def call_boxes(items: Sequence[Item]) -> list[Section]:
+    found: list[Section] = []
+    for item in items:
+        found += call_boxes(item.body) if isinstance(item, Repeat) else [item] if isinstance(item, Section) else []
+    return found
+
+
+def graph_of(trace: Trace) -> BackwardGraph:
+    return backward_graph(trace)
+
+
+def test_a_call_within_a_turn_is_one_box() -> None:
+    graph = graph_of(traced(CALLING.replace("{choice}", "one")))
+    fold = fold_graph(graph, 100)
+    assert {section.function for section in call_boxes(fold.items)} == {
+        "one",
+        "block",
+    }  # the last turn is like no other
+    assert boxes(fold.items) <= boxes(fold_graph(graph, 100, (), "module").items)
+    assert Counter(unfolded(fold).names) == Counter(node.name for node in graph)
+
+
+def test_calls_of_two_functions_in_turns_that_are_alike_are_no_box_of_one() -> None:
+    graph = graph_of(traced(CALLING.replace("{choice}", "other if turn == 3 else one")))
+    assert not {section.function for section in call_boxes(fold_graph(graph, 100).items)} & {
+        "one",
+        "other",
+    }
+
+
+def test_small_pictures_are_left_alone() -> None:
+    graph = graph_of(traced("import torch\ndef f(x):\n    return x * x\nx = f(torch.ones(2, requires_grad=True))\n"))
+    fold = fold_graph(graph, 100)
+    assert boxes(fold.items) <= PAGE
+    assert call_boxes(fold.items) == []
+
+
+def test_what_somebody_asks_for_is_drawn() -> None:
+    graph = graph_of(traced(CALLING.replace("{choice}", "one")))
+    asked = next(node for node in graph if node.name == "ExpBackward0")
+    fold = fold_graph(graph, 100, [str(asked.sequence_nr)])
+    drawn = [item for item in fold.items if isinstance(item, int)]
+    assert any(fold.names[item] == "ExpBackward0" for item in drawn)

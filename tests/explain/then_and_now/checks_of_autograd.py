@@ -181,7 +181,6 @@ def _redispatched() -> None:
 
 
 def after_autograd() -> int:
-    """``after_autograd_keyset``."""
     key_set = text("c10/core/DispatchKeySet.h")
     assert re.search(
         r"after_autograd_keyset =\s*DispatchKeySet\(DispatchKeySet::FULL_AFTER, c10::DispatchKey::AutogradOther\)",

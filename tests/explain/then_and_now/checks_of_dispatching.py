@@ -193,7 +193,6 @@ def _register_backend_select() -> None:
 
 
 def kernel_of_randn() -> str:
-    """Its kernel at BackendSelect."""
     return generated("aten::randn").partition("DispatchKeySet _dk")[2].partition("}")[0]
 
 

@@ -48,7 +48,6 @@ def _entry_points() -> None:
 
 
 def entry(name: str) -> str:
-    """Of the yaml file."""
     return text(YAML).partition(f"- func: {name}(")[2].partition("\n- func:")[0]
 
 

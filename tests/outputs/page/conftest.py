@@ -10,7 +10,7 @@ import pytest
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.running.program import run
-from tests.cli.command import FORUM
+from tests.tui.programs import example
 
 if TYPE_CHECKING:
     from tests.outputs.page.browser import Page
@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def forum() -> Trace:
-    return run(FORUM).trace
+    return example("forum.py")
 
 
 @pytest.fixture(scope="session")

@@ -40,6 +40,7 @@ from dispatchviz.views.panes.pane_list import ENGINE, PANES, rows_of
 from dispatchviz.views.text.styled_line import Line
 from tests.outputs.page.decoded import Decoded, Row, ordered, sums, texts, whole
 from tests.steps import last_step
+from tests.tui.programs import example
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -49,13 +50,8 @@ PROGRAMS = ("forum.py", "inplace_error.py", "custom_operator.py", "hooks.py")
 
 
 @cache
-def traced(name: str) -> Trace:
-    return run(str(EXAMPLES / name)).trace
-
-
-@cache
 def decoded(name: str) -> Decoded:
-    return Decoded(player_data(traced(name)))
+    return Decoded(player_data(example(name)))
 
 
 def as_row(row: Line) -> Row:
@@ -71,7 +67,7 @@ def _first_rows(trace: Trace, at: int, width: int) -> list[Line]:
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("pane", PANES)
 def test_every_pane_at_every_step_is_the_steppers(name: str, pane: int) -> None:
-    trace, page = traced(name), decoded(name)
+    trace, page = example(name), decoded(name)
     kept = next(each for each in page.data["panes"] if each["number"] == pane)
     rows = _first_rows if pane == ENGINE else rows_of(PANES[pane][1])
     for at in range(len(trace)):
@@ -85,7 +81,7 @@ def test_every_pane_at_every_step_is_the_steppers(name: str, pane: int) -> None:
 
 @pytest.mark.parametrize("pane", OTHERS)
 def test_what_a_pane_shows_besides_is_the_steppers(pane: int) -> None:
-    trace, page = traced("hooks.py"), decoded("hooks.py")
+    trace, page = example("hooks.py"), decoded("hooks.py")
     kept = next(each for each in page.data["panes"] if each["number"] == pane)
     assert len(kept["others"]) == len(OTHERS[pane])
     for other, (title, made) in zip(kept["others"], OTHERS[pane], strict=True):
@@ -97,7 +93,7 @@ def test_what_a_pane_shows_besides_is_the_steppers(pane: int) -> None:
 
 
 def test_what_is_asked_of_a_step_is_what_the_stepper_says() -> None:
-    trace, page = traced("inplace_error.py"), decoded("inplace_error.py")
+    trace, page = example("inplace_error.py"), decoded("inplace_error.py")
     texts = page.data["texts"]
     for at in range(len(trace)):
         found, crossed = crossing(trace, at), page.rows(texts["cross"]["rows"], at)
@@ -112,7 +108,7 @@ def test_what_is_asked_of_a_step_is_what_the_stepper_says() -> None:
 
 
 def test_of_an_operator_of_ones_own_the_history_is_there_of_others_the_command() -> None:
-    trace, page = traced("custom_operator.py"), decoded("custom_operator.py")
+    trace, page = example("custom_operator.py"), decoded("custom_operator.py")
     track = page.data["texts"]["registration"]["rows"]
     shown = [" ".join(text for row in page.rows(track, at) or () for text, _ in row[0]) for at in range(len(trace))]
     assert any("library.define" in text for text in shown)
@@ -121,7 +117,7 @@ def test_of_an_operator_of_ones_own_the_history_is_there_of_others_the_command()
 
 def test_of_an_operator_that_nobody_registers_no_command_is_named() -> None:
     """As in a recording of a library of which the trace has no registration: ``table`` knows none, either."""
-    trace = traced("forum.py")
+    trace = example("forum.py")
     renamed = [
         msgspec.structs.replace(event, operator="other::op") if isinstance(event, ev.Dispatched) else event
         for event in trace.events
@@ -135,12 +131,12 @@ def test_of_an_operator_that_nobody_registers_no_command_is_named() -> None:
 
 def test_what_cuda_is_is_told_where_a_program_uses_it() -> None:
     page, other = decoded("forum.py"), decoded("inplace_error.py")
-    assert traced("forum.py").header.cuda in "".join(text for text, _ in page.row(page.data["engine"])[0])
+    assert example("forum.py").header.cuda in "".join(text for text, _ in page.row(page.data["engine"])[0])
     assert other.row(other.data["engine"])[0] == ()
 
 
 def test_then_and_now_is_in_the_steppers_order() -> None:
-    trace, page = traced("forum.py"), decoded("forum.py")
+    trace, page = example("forum.py"), decoded("forum.py")
     then, idents = page.data["then"], ["", *block_rows()]
     steps = Outline(trace, DEFAULT).steps
     for number, track in enumerate(then["lists"]):
@@ -152,7 +148,7 @@ def test_then_and_now_is_in_the_steppers_order() -> None:
 
 
 def test_the_sentence_the_rule_and_the_place_of_every_step() -> None:
-    trace, page = traced("forum.py"), decoded("forum.py")
+    trace, page = example("forum.py"), decoded("forum.py")
     for at in range(len(trace)):
         assert page.rows(page.data["why"], at) == [as_row(row) for row in why_lines(trace, at)]
         where = page.rows(page.data["where"], at)
@@ -165,7 +161,7 @@ def test_the_same_program_gives_the_same_data() -> None:
 
 @pytest.mark.parametrize("name", ["forum.py", "hooks.py"])
 def test_two_keys_lead_where_they_lead_in_the_stepper(name: str) -> None:
-    trace, page = traced(name), decoded(name)
+    trace, page = example(name), decoded(name)
     for target, found in places_data(trace).items():
         there = ordered(found)
         for at in range(len(trace)):
@@ -212,7 +208,7 @@ def test_every_scene_shows_what_is_made_and_no_step_is_without_one(two_passes: T
 
 @pytest.mark.parametrize("name", ["two passes", "forum.py", "inplace_error.py", "hooks.py"])
 def test_every_node_looks_at_every_step_as_the_graph_says(name: str, two_passes: Trace) -> None:
-    trace = two_passes if name == "two passes" else traced(name)
+    trace = two_passes if name == "two passes" else example(name)
     lines = Lines()
     data: Any = graph_data(trace, lines, range(len(trace)))
     written = texts(lines.data())
@@ -243,7 +239,7 @@ def test_a_program_without_a_graph_has_no_scene(tmp_path: Path) -> None:
 
 
 def test_a_short_program_is_kept_whole() -> None:
-    assert kept_steps(traced("forum.py")) == frozenset(range(len(traced("forum.py"))))
+    assert kept_steps(example("forum.py")) == frozenset(range(len(example("forum.py"))))
 
 
 LOOP = """\
@@ -278,7 +274,7 @@ def test_of_a_long_loop_the_first_turns_and_the_last_are_kept(monkeypatch: pytes
 
 def test_no_more_is_kept_than_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dispatchviz.outputs.page.kept_steps.MOST", 100)
-    trace = traced("forum.py")
+    trace = example("forum.py")
     kept = kept_steps(trace)
     assert len(kept) == 100
     assert {0, last_step(trace)} <= kept

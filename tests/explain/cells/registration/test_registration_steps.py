@@ -40,7 +40,6 @@ K = DispatchKey
 
 
 def sample(count: int, seed: int = 0) -> list[str]:
-    """Operators, always the same."""
     names = sorted(pytorch_operators())
     return names if count >= len(names) else random.Random(seed).sample(names, count)
 
@@ -51,7 +50,6 @@ def contents(op: OperatorEntry) -> list[tuple[str, str]]:
 
 
 def computed(op: OperatorEntry) -> list[tuple[str, str]]:
-    """The same, computed now."""
     cells = map(op.compute, RUNTIME_KEYS)
     return [(cell.kernel.name if cell.kernel else "", cell.reason) for cell in cells]
 
@@ -116,7 +114,6 @@ def test_any_order_of_the_blocks_ends_in_the_same_table(registry: Registry) -> N
 
 
 def steps_of(name: str) -> dict[str, RegistrationStep]:
-    """By block."""
     registry = pytorch_registry("cuda")
     return {step.block: step for step in registration_history(registry.find(name), registry, "cuda").steps}
 
@@ -234,7 +231,6 @@ class Live:
         self.blocks: list[Any] = []
 
     def make(self, made: Registration) -> None:
-        """The same registration."""
         wildcard = made.what == FALLBACK
         block = self.C._dispatch_library(
             "IMPL" if made.what != DEFINITION else "FRAGMENT", "_" if wildcard else self.namespace, ""
@@ -258,7 +254,6 @@ class Live:
         return {key: (bool(through), reason) for key, through, reason in rows}
 
     def out_of_date(self) -> bool:
-        """By PyTorch's own check."""
         try:
             self.C._dispatch_check_invariants(self.name)
         except RuntimeError:

@@ -1,11 +1,18 @@
-"""Changes as they are typed."""
+"""Changes as they are typed, and the programs that they make."""
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.comparison.divergences import compare
+from dispatchviz.explain.comparison.what_if.changed_program import changed_program
 from dispatchviz.explain.comparison.what_if.changes import KINDS, Change, for_device, read_change
 from dispatchviz.foundation.errors import DispatchvizError
+
+from .programs import FORUM, changed, written
 
 
 @pytest.mark.parametrize(
@@ -77,3 +84,153 @@ def test_autocast_is_that_of_the_device_unless_one_is_named() -> None:
     assert for_device(Change(6, "autocast", ("float16",)), "cuda").words == ("cuda", "float16")
     assert for_device(Change(6, "autocast", ("cpu",)), "cuda").words == ("cpu",)
     assert for_device(Change(6, "no_grad"), "cuda").words == ()
+
+
+ADD = "z = torch.add(x, y)"
+
+
+def by_hand(line: str) -> str:
+    """The founding program with another line 6."""
+    return FORUM.replace(ADD, line)
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ("6: no_grad", f"with torch.no_grad(): {ADD}"),
+        ("6: enable_grad", f"with torch.enable_grad(): {ADD}"),
+        ("6: inference_mode", f"with torch.inference_mode(): {ADD}"),
+        ("6: autocast cuda", f'with torch.autocast("cuda"): {ADD}'),
+        ("6: autocast cuda bfloat16", f'with torch.autocast("cuda", dtype=torch.bfloat16): {ADD}'),
+        ("6: requires_grad y", f"y.requires_grad_(True); {ADD}"),
+        ("6: requires_grad x off", f"x.requires_grad_(False); {ADD}"),
+        ("6: device cuda x", "z = torch.add(x.to('cuda'), y)"),
+        ("6: device cpu x y", "z = torch.add(x.to('cpu'), y.to('cpu'))"),
+        ("6: device cpu x", "z = torch.add(x.to('cpu'), y)"),
+        ("6: dtype float64 y", "z = torch.add(x, y.to(torch.float64))"),
+        ("6: dtype int64 x", "z = torch.add(x.to(torch.int64), y)"),
+        ("6: skip", "pass"),
+    ],
+)
+def test_line_six_is_another_one(change: str, line: str) -> None:
+    assert list(changed(FORUM, change).events) == list(written(by_hand(line)).events)
+
+
+OVERRIDES = pytest.mark.filterwarnings("ignore:Warning only once for all operators")
+"""PyTorch warns of a kernel that overrides another one."""
+
+
+@OVERRIDES
+@pytest.mark.parametrize("key", ["AutogradCUDA", "CUDA", "AutocastCUDA"])
+def test_a_key_falls_through_while_the_line_runs(key: str) -> None:
+    library = f'L.impl("add.Tensor", torch.library.fallthrough_kernel, "{key}")'
+    line = f'with torch.library._scoped_library("aten", "IMPL") as L: {library}; {ADD}'
+    found = compare(changed(FORUM, f"6: fallthrough {key} add"), written(by_hand(line)))
+    assert not found.divergences
+    assert found.numbers is None
+    after = changed(FORUM + "z = torch.add(x, y)\n", f"6: fallthrough {key} add", "7: skip")
+    plain = written(FORUM.replace("z.sum().backward()", "pass") + "z = torch.add(x, y)\n")
+    assert _last_call(after) == _last_call(plain), "afterwards all is as it was"
+
+
+def _last_call(trace: ev.AnyEvent) -> tuple[str, str]:
+    call = [trace[step] for step in trace.steps_of(ev.Dispatched) if trace[step].operator == "aten::add.Tensor"][-1]
+    return call.operator, call.key
+
+
+@OVERRIDES
+def test_a_python_function_is_in_the_cell_while_the_line_runs() -> None:
+    found = compare(written(FORUM), changed(FORUM, "6: register CUDA add"))
+    assert found.numbers is None, "it calls the kernel that was there"
+    cells = [found.second[step] for step in found.second.steps_of(ev.KernelSelected)]
+    assert any(cell.key == "CUDA" and cell.kernel == "in_place_of_it" for cell in cells)
+    assert not isinstance(found.second[-1], ev.ProgramRaised)
+
+
+def test_of_an_empty_cell_the_error_is_the_answer() -> None:
+    last = changed(FORUM, "6: register HPU _local_scalar_dense")[-1]
+    assert isinstance(last, ev.ProgramRaised)
+
+
+WITH = """\
+import torch
+x = torch.ones(2, requires_grad=True)
+with torch.no_grad():
+    y = x * 2
+@torch.no_grad()
+def f(a):
+    return a * 2
+z = f(x)
+"""
+
+
+def test_skip_leaves_out_what_is_on_the_line() -> None:
+    with_body = WITH.replace("with torch.no_grad():\n    y", "\ny")
+    assert list(changed(WITH, "3: skip").events) == list(written(with_body).events)
+    undecorated = WITH.replace("@torch.no_grad()", "")
+    assert list(changed(WITH, "5: skip").events) == list(written(undecorated).events)
+    registered = (
+        'import torch\nL = torch.library.Library("my", "DEF")\nL.define("f(Tensor x) -> Tensor")\n'
+        'L.impl("f", lambda x: x * 2, "CPU")\ntorch.ops.my.f(torch.ones(2))\n'
+    )
+    last = changed(registered, "4: skip")[-1]
+    assert isinstance(last, ev.ProgramRaised), "without the registration the call has no kernel"
+    assert last.exception == "NotImplementedError"
+
+
+def test_several_changes_at_once() -> None:
+    found = changed(FORUM, "6: dtype float64 x", "7: skip")
+    hand = FORUM.replace("add(x,", "add(x.to(torch.float64),").replace("z.sum().backward()", "pass")
+    assert list(found.events) == list(written(hand).events)
+
+
+def test_within_a_function_and_a_loop() -> None:
+    source = "import torch\ndef f(x):\n    for i in range(2):\n        x = x * 2\n    return x\nf(torch.ones(2))\n"
+    hand = source.replace("        x = x * 2", "        x = x.to(torch.float64) * 2")
+    assert list(changed(source, "4: dtype float64 x").events) == list(written(hand).events)
+    hand = source.replace("    return x", "    with torch.no_grad(): return x + 1").replace("return x + 1", "return x")
+    assert list(changed(source, "5: no_grad").events) == list(written(hand).events)
+    hand = source.replace("        x = x * 2", "        x.requires_grad_(True); x = x * 2")
+    assert list(changed(source, "4: requires_grad x").events) == list(written(hand).events)
+
+
+def test_a_program_that_calls_torch_something_else() -> None:
+    source = "import torch as th\nx = th.ones(2)\ny = x * 2\n"
+    hand = source.replace("y = x", "with th.no_grad(): y = x")
+    assert list(changed(source, "3: no_grad").events) == list(written(hand).events)
+
+
+def test_the_trace_has_the_text_of_the_program() -> None:
+    trace = changed(FORUM, "6: no_grad")
+    assert trace.header.sources[trace.header.program] == FORUM
+    assert {event.line for event in trace.events if isinstance(event, ev.SourceLine)} == set(range(1, 8))
+
+
+@pytest.mark.parametrize(
+    ("source", "change", "says"),
+    [
+        (FORUM, "9: no_grad", "that line has no statement: those near it that have one are 2, 3, 4, 5, 6 and 7"),
+        ("\n\n", "1: no_grad", "line 1: no_grad: that line has no statement"),
+        (FORUM, "6: device cuda w", "the line does not read w; names on it are torch, x, y and z"),
+        (FORUM, "6: device cuda z", "the line does not read z; names on it are torch, x, y and z"),
+        (WITH, "6: no_grad", "6: no_grad: the line defines the function f; name a line within it"),
+        (WITH, "6: skip", "skip leaves out a statement, a with or a decorator, no function with its body"),
+        ("for i in range(2):\n    pass\n", "1: skip", "no for with its body"),
+        ("from __future__ import annotations\n", "1: no_grad", "an import from __future__ stays as it is"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_changed_is_told_in_a_line(source: str, change: str, says: str) -> None:
+    with pytest.raises(DispatchvizError) as error:
+        changed_program(ast.parse(source), [read_change(change)])
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_statements_of_several_lines() -> None:
+    source = "import torch\nx = torch.ones(2)\ny = torch.add(\n    x,\n    x,\n)\n"
+    hand = source.replace("y = torch.add(", "with torch.no_grad(): y = torch.add(")
+    for line in (3, 4, 5, 6):
+        assert list(changed(source, f"{line}: no_grad").events) == list(written(hand).events)
+    two = "import torch\nx = torch.ones(2); y = x * 2\n"
+    hand = two.replace("x = ", "with torch.no_grad(): x = ")
+    assert list(changed(two, "2: no_grad").events) == list(written(hand).events)

@@ -1,4 +1,4 @@
-"""Errors: of in-place writes, a gradient that is lost, Python's traceback."""
+"""Errors of writes in place, and the message about a cell without a kernel."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ import pytest
 import dispatchviz
 import dispatchviz.torch as torch
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.cells.pytorch_tables import pytorch
+from dispatchviz.explain.errors.error_message import ErrorAnswer, explain
+from dispatchviz.explain.errors.error_parser import find_message, read_message
 from dispatchviz.explain.errors.version_counters import invalidated_by
 from dispatchviz.explain.kinds.all_kinds import why_here
-from dispatchviz.outputs.log.text_log import text_log
+from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.running.program import Outcome, run
 from dispatchviz.trace import Trace
 from dispatchviz.views.details.traceback_rows import traceback_at
 from tests.explain.programs import traced
+from truth import records
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 REFUSED = "one of the variables needed for gradient computation has been modified by an inplace operation"
@@ -43,19 +47,6 @@ def test_the_program_ends_in_pytorchs_error(outcome: Outcome) -> None:
     assert f"line 9: RuntimeError: {REFUSED}: [torch.FloatTensor [3]], which is output 0 of Add, is at version 1; " in (
         outcome.error_message
     )
-
-
-def test_the_step_that_writes_in_place_names_the_node_and_the_versions(outcome: Outcome) -> None:
-    (bump,) = bumps(outcome.trace)
-    assert why_here(outcome.trace, bump.seq) == (
-        "y was changed in place: its version goes from 0 to 1. MulBackward0 (n2), made on line 6, saved "
-        "version 0 as other and self: its backward will raise an error."
-    )
-
-
-def test_it_is_told_before_the_backward_begins(outcome: Outcome) -> None:
-    log = "\n".join(text_log(outcome.trace))
-    assert 0 < log.index("its backward will raise an error") < log.index("backward from")
 
 
 def test_the_error_names_the_saving_node_the_line_and_the_versions(outcome: Outcome) -> None:
@@ -131,28 +122,6 @@ def test_the_trace_shows_where_the_gradient_was_lost(monkeypatch: pytest.MonkeyP
     assert "demo::double has no autograd kernel: its derivative is not known" in why_here(trace, node.seq)
 
 
-@pytest.mark.filterwarnings("ignore:demo..double. an autograd kernel was not registered")
-def test_without_gradients_the_fallback_only_passes_the_call_on() -> None:
-    from tests.explain.programs import traced
-
-    trace = traced(
-        """
-        import torch
-        lib = torch.library.Library("demo", "FRAGMENT")
-        lib.define("half(Tensor x) -> Tensor")
-        lib.impl("half", lambda x: x / 2, "CPU")
-        torch.ops.demo.half(torch.ones(3))
-        torch._C._set_autograd_fallback_mode("nothing")
-        torch.ops.demo.half(torch.ones(3, requires_grad=True))
-        torch._C._set_autograd_fallback_mode("warn")
-        """
-    )
-    fallbacks = [e for e in trace if isinstance(e, ev.KernelEntered) and e.kernel == "autograd_fallback"]
-    assert len(fallbacks) == 2
-    for entered in fallbacks:
-        assert "this fallback only redispatches and records no derivative." in why_here(trace, entered.seq)
-
-
 RAISES = """\
     import torch
 
@@ -204,3 +173,119 @@ def test_an_older_trace_has_the_lines_of_its_last_step() -> None:
     rows = traceback_at(older, last.seq).splitlines()
     assert rows[1].endswith("line 2, in <module>")
     assert rows[-1] == "ValueError: x"
+
+
+RECORDED = records.read("missing_kernels")["texts"]
+REGISTRY = pytorch("cpu")
+
+MOBILE_1_12 = """
+  WARN  Unhandled Promise Rejection: Could not run 'aten::empty_strided' with arguments from the 'CUDA' backend.
+This could be because the operator doesn't exist for this backend. 'aten::empty_strided' is only available for these
+backends: [Dense, Negative, UNKNOWN_TENSOR_TYPE_ID, UNKNOWN_TENSOR_TYPE_ID, SparseCPU].
+CPU: registered at /project/build_ios/aten/src/ATen/RegisterCPU.cpp:37386 [kernel]
+BackendSelect: registered at /project/build_ios/aten/src/ATen/RegisterBackendSelect.cpp:726 [kernel]
+ADInplaceOrView: fallthrough registered at /project/aten/src/ATen/core/VariableFallbackKernel.cpp:64 [backend fallback]
+"""
+OLDEST = (
+    "RuntimeError: Could not run 'aten::thnn_conv2d_forward' with arguments from the 'QuantizedCPUTensorId' backend. "
+    "'aten::thnn_conv2d_forward' is only available for these backends: [CPUTensorId, VariableTensorId]."
+)
+EXTENSION = (
+    "Could not run 'torchvision::nms' with arguments from the 'CUDA' backend. This could be because ... "
+    "'torchvision::nms' is only available for these backends: [CPU, Meta, BackendSelect, AutogradCPU, AutogradCUDA]."
+)
+
+
+def answer(text: str) -> ErrorAnswer:
+    message = find_message(text)
+    assert message is not None
+    return explain(message, REGISTRY)
+
+
+def group(found: ErrorAnswer, title: str) -> tuple[str, ...]:
+    return next(each.keys for each in found.groups if each.title == title)
+
+
+@pytest.mark.record("missing_kernels")
+def test_a_quantized_tensor() -> None:
+    found = answer(RECORDED["quantized"])
+    assert (found.kind, found.operator, found.key) == ("no kernel", "aten::exp.out", "QuantizedCPU")
+    assert group(found, "Kernels of its own") == ("CPU", "Meta")
+    assert "AutogradCPU" in group(found, "Autograd")
+    assert "Python" in group(found, "Fallbacks")
+    assert "BackendSelect" in group(found, "Skipped")
+    assert "quantized tensor" in found.causes[0]
+    assert "dequantize()" in found.todo[0]
+    assert "holds no kernel either" in found.now
+
+
+@pytest.mark.record("missing_kernels")
+def test_every_line_of_the_list_is_in_one_group() -> None:
+    message = find_message(RECORDED["quantized"])
+    assert message is not None
+    told = [key for each in explain(message, REGISTRY).groups for key in each.keys]
+    assert sorted(told) == sorted(message.keys)
+    assert len(message.lines) == len(message.keys)
+
+
+@pytest.mark.record("missing_kernels")
+@pytest.mark.parametrize(
+    ("case", "kind", "operator", "says"),
+    [
+        ("cuda factory", "no kernel", "aten::empty.memory_format", "built without CUDA"),
+        ("sparse", "no kernel", "aten::i0", "sparse (COO)"),
+        ("meta", "meta", "recorded::on_cpu", "without computing it"),
+        ("empty list", "no tensors", "recorded::of_list", "An empty list"),
+        ("ambiguous", "ambiguous", "recorded::both", "an operator that has a composite"),
+    ],
+)
+def test_the_others(case: str, kind: str, operator: str, says: str) -> None:
+    found = answer(f"Traceback (most recent call last):\n  File 'x.py', line 3\n{RECORDED[case]}\nmore output\n")
+    assert (found.kind, found.operator) == (kind, operator)
+    assert says in found.causes[0]
+    assert found.todo
+
+
+@pytest.mark.record("missing_kernels")
+def test_a_garbled_list_of_an_older_release() -> None:
+    found = answer(MOBILE_1_12)
+    assert "garbled" in found.groups[0].meaning
+    assert group(found, "Kernels of its own") == ("CPU",)
+
+
+@pytest.mark.record("missing_kernels")
+def test_an_old_release_with_other_names() -> None:
+    found = answer(OLDEST)
+    assert "QuantizedCPUTensorId, a key up to 1.5, is called QuantizedCPU now." in found.happened
+    assert "CPUTensorId" in group(found, "Kernels of its own")
+    assert "quantized" in found.causes[0]
+
+
+@pytest.mark.record("missing_kernels")
+def test_an_extension_without_cuda() -> None:
+    found = answer(EXTENSION)
+    assert "the package of the namespace torchvision" in found.causes[0]
+    assert "has no operator torchvision::nms" in found.now
+
+
+@pytest.mark.record("missing_kernels")
+def test_a_backend_kernel_switched_the_composite_off() -> None:
+    text = "Could not run 'aten::to.dtype' with arguments from the 'AutogradPrivateUse1' backend."
+    found = answer(text)
+    assert "disables the operator's composite kernel" in found.causes[0]
+    assert "aten::_to_copy" in found.todo[1]
+
+
+@pytest.mark.record("missing_kernels")
+def test_escaped_newlines_of_a_log() -> None:
+    assert answer(RECORDED["quantized"].replace("\n", "\\n")).groups == answer(RECORDED["quantized"]).groups
+
+
+@pytest.mark.record("missing_kernels")
+def test_a_text_without_such_an_error(tmp_path: Path) -> None:
+    assert find_message("ZeroDivisionError: division by zero") is None
+    (tmp_path / "log").write_text("nothing")
+    with pytest.raises(DispatchvizError, match=r"there is no error in .*log that is known here"):
+        read_message(str(tmp_path / "log"))
+    with pytest.raises(DispatchvizError, match=r"cannot read .*nope: No such file"):
+        read_message(str(tmp_path / "nope"))

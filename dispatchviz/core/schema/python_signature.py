@@ -1,24 +1,41 @@
-"""How a schema's arguments are written in Python: names, types, defaults, the union of key sets."""
+"""A schema in Python: the name of the operator's class, parameters, types, defaults, the union of key sets."""
 
 from __future__ import annotations
 
 import keyword
 import re
 
-from dispatchviz.core.codegen.model import TYPES, NativeFunction
-from dispatchviz.core.schema.function_schema import Argument
+from dispatchviz.core.schema.function_schema import Argument, FunctionSchema
+
+TYPES = {
+    "Tensor": "Tensor",
+    "Scalar": "Scalar",
+    "ScalarType": "DType",
+    "Device": "Device",
+    "Layout": "str",
+    "MemoryFormat": "str",
+    "Generator": "Generator",
+    "Stream": "Stream",
+    "Storage": "Storage",
+    "SymInt": "int",
+    "int": "int",
+    "float": "float",
+    "bool": "bool",
+    "str": "str",
+}
+"""PyTorch's schema types and ours."""
 
 DTYPES = {"long": "int64"}
 """Defaults that are dtypes."""
 
-TYPE_IMPORTS = {
-    "dispatchviz.core.device.device": ("Device",),
-    "dispatchviz.core.tensor.dtype": ("DType",),
-    "dispatchviz.core.native.random.generator": ("Generator",),
-    "dispatchviz.core.device.streams": ("Stream",),
-    "dispatchviz.core.tensor.tensor": ("Size", "Storage", "Tensor"),
-}
-"""Where the types of parameters and results come from."""
+
+def class_name(full_name: str) -> str:
+    """``add_Tensor`` for ``aten::add.Tensor``: PyTorch's name of the operator's class in ``at::_ops``.
+
+    Of two underscores in front one is left, since Python changes such names inside a class.
+    """
+    name = full_name.removeprefix("aten::").replace(".", "_")
+    return name[1:] if name.startswith("__") else name
 
 
 def python_name(name: str) -> str:
@@ -55,9 +72,9 @@ def default(argument: Argument) -> str:
     return f" = {text}"
 
 
-def parameters(function: NativeFunction, defaults: bool = True) -> str:
+def parameters(schema: FunctionSchema, defaults: bool = True) -> str:
     """``self: Tensor, other: Tensor, alpha: Scalar = 1``: all positional, in schema order."""
-    arguments = function.schema.arguments
+    arguments = schema.arguments
     required = max((i for i, a in enumerate(arguments) if a.default is None), default=-1)
     words = []
     for i, argument in enumerate(arguments):
@@ -66,9 +83,9 @@ def parameters(function: NativeFunction, defaults: bool = True) -> str:
     return ", ".join(words)
 
 
-def names(function: NativeFunction) -> str:
+def names(schema: FunctionSchema) -> str:
     """``self, other, alpha``"""
-    return ", ".join(python_name(argument.name) for argument in function.schema.arguments)
+    return ", ".join(python_name(argument.name) for argument in schema.arguments)
 
 
 def comma(text: str) -> str:
@@ -76,16 +93,16 @@ def comma(text: str) -> str:
     return f", {text}" if text else ""
 
 
-def result_type(function: NativeFunction) -> str:
+def result_type(schema: FunctionSchema) -> str:
     """``Tensor``, ``Scalar``, a tuple of several, or ``None``."""
-    kinds = [python_type(r.type) for r in function.schema.returns]
+    kinds = [python_type(r.type) for r in schema.returns]
     return "None" if not kinds else kinds[0] if len(kinds) == 1 else f"tuple[{', '.join(kinds)}]"
 
 
-def key_union(function: NativeFunction) -> str:
+def key_union(schema: FunctionSchema) -> str:
     """``self._ks | other._ks``: the OR of the key sets of tensors and generators, 0 without any."""
     words = []
-    for argument in function.schema.arguments:
+    for argument in schema.arguments:
         name = python_name(argument.name)
         if argument.type == "Tensor":
             words.append(f"{name}._ks")
