@@ -61,7 +61,7 @@ from dispatchviz.torch import legacy_constructors as _legacy_constructors
 from dispatchviz.torch import library as library
 from dispatchviz.torch import linalg as linalg
 from dispatchviz.torch import masked as masked
-from dispatchviz.torch import missing_names as _module_getattr
+from dispatchviz.torch import missing_names as _missing_names
 from dispatchviz.torch import nn as nn
 from dispatchviz.torch import optim as optim
 from dispatchviz.torch import overrides as overrides
@@ -269,6 +269,6 @@ def __dir__() -> list[str]:
     return _lazy_modules.names_of(_sys.modules[__name__])
 
 
-_module_getattr.install()
-_lazy_modules.when_loaded += [_module_getattr.install, _install_class_names]
+_missing_names.install()
+_lazy_modules.when_loaded += [_missing_names.install, _install_class_names]
 _garbage_collection.restore()

@@ -16,7 +16,7 @@ NAMES = (
     *("_C._fft", "_C._functions", "_C._functorch", "_C._linalg", "_C._nn", "_C._special", "_dynamo", "_inductor"),
     *("accelerator", "distributed", "distributions", "func", "fx", "hub", "jit", "library"),
     *("masked", "nn", "profiler", "signal", "testing"),
-    *("_functorch.apis", "_functorch.forward_transforms", "_lobpcg_bases", "_lobpcg_gradient", "_lobpcg_products"),
+    *("_functorch.apis", "_functorch.forward_transforms", "_lobpcg_bases", "_lobpcg_gradient"),
     *("autograd.functional", "autograd.gradcheck", "autograd.profiler"),
     *("nn.utils.parametrizations", "nn.utils.parametrize", "nn.utils.prune", "nn.utils.stateless"),
     *("optim._adafactor", "optim._muon", "optim.adadelta", "optim.adagrad", "optim.adamax", "optim.asgd"),
