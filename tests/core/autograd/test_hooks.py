@@ -15,6 +15,7 @@ from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
 from dispatchviz.core.record import events as ev
 
 from .fake_nodes import FakeNode, run
+from .leaves import leaf
 
 
 def test_order_around_one_node() -> None:
@@ -65,10 +66,6 @@ def test_a_handle_is_a_context_manager_and_does_not_keep_the_node_alive() -> Non
     del node
     gc.collect()
     handle.remove()
-
-
-def leaf(torch: Any, *values: float) -> Any:
-    return torch.tensor(list(values), requires_grad=True)
 
 
 def test_order_of_all_kinds(torch: Any) -> None:
