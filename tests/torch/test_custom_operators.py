@@ -76,13 +76,8 @@ def test_typed_call_of_a_python_kernel_boxes_first() -> None:
         with dispatchviz.record() as trace:
             torch.neg(x)
     assert _shown(trace, ev.Boxed, ev.Unboxed, ev.KernelEntered, ev.KernelReturned) == [
-        "KernelEntered",
-        "Boxed",
-        "Unboxed",
-        "Boxed",
-        "Unboxed",
-        "KernelReturned",
-    ]
+        "KernelEntered", "Boxed", "Unboxed", "Boxed", "Unboxed", "KernelReturned",
+    ]  # fmt: skip
 
 
 def test_the_key_set_of_a_kernel_is_the_recorded_one(library: torch.library.Library) -> None:

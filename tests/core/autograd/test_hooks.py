@@ -84,15 +84,9 @@ def test_order_of_all_kinds(torch: Any) -> None:
     x.register_hook(lambda grad: log.append("leaf tensor"))
     y.sum().backward()
     assert log == [
-        "tensor 1",
-        "tensor 2",
-        "pre, retained [1.0]",
-        "post",
-        "leaf tensor",
-        "leaf pre",
-        "accumulated [2.0]",
+        "tensor 1", "tensor 2", "pre, retained [1.0]", "post", "leaf tensor", "leaf pre", "accumulated [2.0]",
         "leaf post () 1",
-    ]
+    ]  # fmt: skip
 
 
 def test_with_grad_only_tensor_hooks_of_the_asked_leaf_run(torch: Any) -> None:

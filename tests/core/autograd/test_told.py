@@ -16,37 +16,16 @@ from dispatchviz.explain.graph.queued_nodes import queue_at
 from .leaves import of_kind, record
 
 FORWARD = (
-    events.NodeCreated,
-    events.AccumulatorMade,
-    events.EdgesCollected,
-    events.AttributeSaved,
-    events.VariableSaved,
-    events.VariableNotSaved,
-    events.NoNodeMade,
-    events.HistorySet,
-    events.HistoryRebased,
-    events.ViewMade,
+    events.NodeCreated, events.AccumulatorMade, events.EdgesCollected, events.AttributeSaved, events.VariableSaved,
+    events.VariableNotSaved, events.NoNodeMade, events.HistorySet, events.HistoryRebased, events.ViewMade,
     events.VersionBumped,
-)
+)  # fmt: skip
 ENGINE = (
-    events.BackwardStarted,
-    events.DependenciesCounted,
-    events.ExecInfoPopulated,
-    events.GradModeChanged,
-    events.DependencyMet,
-    events.NodeQueued,
-    events.NodeSkipped,
-    events.NodeStarted,
-    events.FormulaSkipped,
-    events.NodeFinished,
-    events.HookRan,
-    events.GradientReduced,
-    events.GradientBuffered,
-    events.GradientAccumulated,
-    events.GradientCaptured,
-    events.VariablesReleased,
-    events.BackwardFinished,
-)
+    events.BackwardStarted, events.DependenciesCounted, events.ExecInfoPopulated, events.GradModeChanged,
+    events.DependencyMet, events.NodeQueued, events.NodeSkipped, events.NodeStarted, events.FormulaSkipped,
+    events.NodeFinished, events.HookRan, events.GradientReduced, events.GradientBuffered, events.GradientAccumulated,
+    events.GradientCaptured, events.VariablesReleased, events.BackwardFinished,
+)  # fmt: skip
 
 
 def leaf(*values: float) -> Any:
@@ -61,13 +40,8 @@ def test_building_a_node() -> None:
     x, y = leaf(1.0), torch.tensor([2.0])
     trace = record(lambda: torch.add(x, y))
     assert kinds(trace, FORWARD) == [
-        "NodeCreated",
-        "NodeCreated",
-        "AccumulatorMade",
-        "EdgesCollected",
-        "AttributeSaved",
-        "HistorySet",
-    ]
+        "NodeCreated", "NodeCreated", "AccumulatorMade", "EdgesCollected", "AttributeSaved", "HistorySet",
+    ]  # fmt: skip
     (edges,) = of_kind(trace, events.EdgesCollected)
     assert (edges.edges, edges.inputs, edges.topological_nr) == (((1, 0), None), (("self", 0), ("other", 1)), 1)
 
@@ -102,23 +76,10 @@ def test_one_backward_from_start_to_finish() -> None:
     gradient = torch.ones(2)
     trace = record(lambda: y.backward(gradient))
     assert kinds(trace, ENGINE) == [
-        "BackwardStarted",
-        "DependenciesCounted",
-        "GradientBuffered",
-        "NodeQueued",
-        "GradModeChanged",
-        "NodeStarted",
-        "VariablesReleased",
-        "NodeFinished",
-        "DependencyMet",
-        "GradientBuffered",
-        "NodeQueued",
-        "NodeStarted",
-        "GradientAccumulated",
-        "NodeFinished",
-        "GradModeChanged",
-        "BackwardFinished",
-    ]
+        "BackwardStarted", "DependenciesCounted", "GradientBuffered", "NodeQueued", "GradModeChanged", "NodeStarted",
+        "VariablesReleased", "NodeFinished", "DependencyMet", "GradientBuffered", "NodeQueued", "NodeStarted",
+        "GradientAccumulated", "NodeFinished", "GradModeChanged", "BackwardFinished",
+    ]  # fmt: skip
 
 
 def test_children_of_nodes_and_of_the_backward() -> None:
@@ -242,16 +203,9 @@ def test_an_input_that_is_not_there_leaves_the_root_in_vain() -> None:
 
     trace = record(run)
     assert [type(event).__name__ for event in trace if isinstance(event, ENGINE)] == [
-        "BackwardStarted",
-        "DependenciesCounted",
-        "ExecInfoPopulated",
-        "GradientBuffered",
-        "NodeQueued",
-        "GradModeChanged",
-        "NodeSkipped",
-        "GradModeChanged",
-        "BackwardFinished",
-    ]
+        "BackwardStarted", "DependenciesCounted", "ExecInfoPopulated", "GradientBuffered", "NodeQueued",
+        "GradModeChanged", "NodeSkipped", "GradModeChanged", "BackwardFinished",
+    ]  # fmt: skip
     assert of_kind(trace, events.NodeStarted) == []
 
 
