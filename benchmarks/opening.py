@@ -104,7 +104,7 @@ async def used(path: Path) -> dict[str, float]:
 
 async def first_hit(app: StepperApp, query: str) -> float:
     """Seconds until a search has brought the reader to a hit; then it goes on for a while."""
-    from dispatchviz.tui.questions.search_question import SearchQuestion
+    from dispatchviz.tui.questions.typed_questions import SearchQuestion
     from dispatchviz.views.session import Update
 
     app.show(Update(app.session.cursor.first()))

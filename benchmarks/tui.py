@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.sizes import QUICK, judge, often
-from dispatchviz.explain.sentences.step_counts import place_of
+from dispatchviz.explain.sentences.statement import place_of
 
 ROOT = Path(__file__).parent.parent
 ROUNDS, STEPS = often(11, 1), often(200)

@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from textwrap import fill
 
+from dispatchviz.explain.sentences.then_and_now.all_entries import CHAPTERS, QUESTIONS
 from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Reason, Source
-from dispatchviz.explain.sentences.then_and_now.reasons.all_reasons import QUESTIONS
-from dispatchviz.explain.sentences.then_and_now.statements.past_statements import CHAPTERS
 
 DOCS = Path(__file__).parents[1] / "docs"
 

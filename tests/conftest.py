@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import inspect
 import os
 import signal
 from collections.abc import Generator, Iterator
@@ -17,15 +19,9 @@ from tests.own_folders import left_as_it_is
 from truth.record import command
 
 CHANGING = (
-    "NO_COLOR",
-    "FORCE_COLOR",
-    "COLORTERM",
-    "COLUMNS",
-    "LINES",
-    "DISPATCHVIZ_CUDA",
-    "CUDA_VISIBLE_DEVICES",
+    "NO_COLOR", "FORCE_COLOR", "COLORTERM", "COLUMNS", "LINES", "DISPATCHVIZ_CUDA", "CUDA_VISIBLE_DEVICES",
     "PYTHONPATH",
-)
+)  # fmt: skip
 """Variables that change screens or results."""
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # programs begun here hear of Ctrl+C, also under nohup or `&`
@@ -76,6 +72,16 @@ def starts_nothing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     if request.config.getoption("--start-nothing"):
         monkeypatch.setattr("textual.app.App.run_test", lambda *_, **__: pytest.skip("starts an app"))
         monkeypatch.setattr("subprocess.Popen.__init__", lambda *_, **__: pytest.skip("starts a process"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """A test that is a coroutine runs in an event loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -80,20 +80,9 @@ HOSTILE = (
 """Each at least once: controls, escape sequences, bidirectional and other format characters, surrogates, separators."""
 
 READABLE = (
-    "plain",
-    "→ ○ §",
-    "日本語",
-    "e\u0301",
-    "Ωμέγα",
-    "שלום",
-    "مرحبا",
-    "🙂",
-    "👩🏽\u200d🚀",
-    "🏳\ufe0f\u200d🌈",
-    "a\u00a0b",
-    "\u3000",
-    "\\x1b",
-)
+    "plain", "→ ○ §", "日本語", "e\u0301", "Ωμέγα", "שלום", "مرحبا",
+    "🙂", "👩🏽\u200d🚀", "🏳\ufe0f\u200d🌈", "a\u00a0b", "\u3000", "\\x1b",
+)  # fmt: skip
 """What stays as it is."""
 
 COMMANDS = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")

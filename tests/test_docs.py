@@ -173,17 +173,8 @@ def test_a_broken_link_would_be_found(tmp_path: Path) -> None:
 def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
     """As ``make docs`` builds it: a warning, of a broken link or a page without a place in the contents, ends it."""
     command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-q",
-        "-W",
-        "--keep-going",
-        "-c",
-        "docs/site",
-        "-d",
-        str(tmp_path / "read"),
-    ]
+        sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs/site", "-d", str(tmp_path / "read"),
+    ]  # fmt: skip
     site = tmp_path / "site"
     built = subprocess.run([*command, ".", str(site)], cwd=ROOT, capture_output=True, timeout=HANGS, check=False)
     assert (built.returncode, built.stderr.decode()) == (0, "")

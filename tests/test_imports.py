@@ -128,15 +128,9 @@ def test_circles_through_functions_are_few_and_small() -> None:
 
 def test_knots_are_found() -> None:
     graph = {
-        "a": {"b"},
-        "b": {"c"},
-        "c": {"a", "d"},
-        "d": {"e"},
-        "e": {"d"},
-        "f": {"a", "f"},
-        "g": {"c", "h"},
+        "a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d"}, "f": {"a", "f"}, "g": {"c", "h"},
         "h": set[str](),
-    }
+    }  # fmt: skip
     assert knots(graph) == [{"a", "b", "c"}, {"d", "e"}, {"f"}]
 
 

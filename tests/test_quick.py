@@ -33,17 +33,14 @@ def graph() -> grimp.ImportGraph:
     return graph
 
 
-@pytest.mark.parametrize(
-    ("changed", "tests"),
-    [
-        ("dispatchviz/a.py", ["tests.sub.test_a", "tests.test_b"]),
-        ("dispatchviz/panes/node_pane.py", ["tests.other.test_panes"]),
-        ("dispatchviz/panes/styles.tcss", ["tests.other.test_panes"]),
-        ("tests/test_apart.py", ["tests.test_apart"]),
-        ("tests/sub/conftest.py", ["tests.sub.test_a"]),
-        ("README.md", []),
-    ],
-)
+@pytest.mark.parametrize(("changed", "tests"), [
+    ("dispatchviz/a.py", ["tests.sub.test_a", "tests.test_b"]),
+    ("dispatchviz/panes/node_pane.py", ["tests.other.test_panes"]),
+    ("dispatchviz/panes/styles.tcss", ["tests.other.test_panes"]),
+    ("tests/test_apart.py", ["tests.test_apart"]),
+    ("tests/sub/conftest.py", ["tests.sub.test_a"]),
+    ("README.md", []),
+])  # fmt: skip
 def test_the_tests_of_a_change_are_those_that_import_it(
     changed: str, tests: list[str], graph: grimp.ImportGraph
 ) -> None:

@@ -59,7 +59,7 @@ def command(
       dispatchviz check -c 'import torch; torch.ones(2).sum()'
     """
     from dispatchviz.cli.check_runs import checked
-    from dispatchviz.outputs.trace.format import check_save
+    from dispatchviz.outputs.trace_files import check_save
 
     if save:
         check_save(save)

@@ -39,7 +39,7 @@ from dispatchviz.explain.comparison.seen_by_both import SeenByBoth
 from dispatchviz.foundation.child_processes import ended_together, running
 from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
 from dispatchviz.foundation.shipped_examples import alternatives, located
-from dispatchviz.outputs.trace.format import save_trace
+from dispatchviz.outputs.trace_files import save_trace
 from dispatchviz.running.process.progress import doing
 from dispatchviz.running.program_source import STANDARD_INPUT, Code, Module, Script, name_of, typed
 from dispatchviz.running.recording import EngineName

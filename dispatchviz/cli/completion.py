@@ -96,7 +96,7 @@ def files(context: Context, parameter: Parameter, begun: str) -> list[Completion
 
 
 def _traces(begun: str) -> list[str]:
-    from dispatchviz.outputs.trace.format import TRACES
+    from dispatchviz.outputs.trace_files import TRACES
 
     folder, name = os.path.split(begun)  # of a name that cannot be shown a shell would make words, or commands
     try:

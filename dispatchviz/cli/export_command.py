@@ -14,7 +14,7 @@ from dispatchviz.outputs.format import Format, Request
 from dispatchviz.outputs.formats import FORMATS, check_export, check_suffix, format_of, suffix_of
 from dispatchviz.outputs.picture.format import PICTURE
 from dispatchviz.outputs.table.format import TABLE
-from dispatchviz.outputs.trace.format import TRACE
+from dispatchviz.outputs.trace_files import TRACE
 from dispatchviz.outputs.written_files import STANDARD_OUTPUT
 from dispatchviz.running.program_source import name_of
 

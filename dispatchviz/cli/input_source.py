@@ -9,11 +9,11 @@ from functools import cache
 
 from dispatchviz.core.record.trace_file import Trace as Recorded
 from dispatchviz.core.record.trace_file import looks_like_trace
-from dispatchviz.explain.sentences.step_counts import numbers_of_steps
+from dispatchviz.explain.sentences.statement import numbers_of_steps
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.terminal_output import complain
 from dispatchviz.outputs.formats import suffix_of
-from dispatchviz.outputs.trace.format import TRACES
+from dispatchviz.outputs.trace_files import TRACES
 from dispatchviz.outputs.written_files import BEGINNING
 from dispatchviz.running.program_source import STANDARD_INPUT as STANDARD_INPUT
 from dispatchviz.running.program_source import Script, name_of
@@ -44,7 +44,7 @@ def load(source: str) -> Trace:
 def _with_meant(error: str, source: str) -> str:
     """The error, with what a file is that is no trace, or which file was meant by one that is not there."""
     from dispatchviz.cli.other_meanings import with_meaning
-    from dispatchviz.foundation.near_files import near_file
+    from dispatchviz.foundation.shipped_examples import near_file
 
     near = "" if os.path.exists(source) else near_file(source)
     return error + near if near else with_meaning(error, source, but="a saved trace")

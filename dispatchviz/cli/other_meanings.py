@@ -24,7 +24,7 @@ def _meanings(word: str) -> Iterator[tuple[str, str]]:
     from dispatchviz.explain.keys.key_names import known_key
     from dispatchviz.foundation.shipped_examples import LESSONS, examples, names_example
     from dispatchviz.outputs.formats import suffix_of
-    from dispatchviz.outputs.trace.format import TRACES
+    from dispatchviz.outputs.trace_files import TRACES
 
     if os.path.isfile(word):
         if word.endswith(".py"):

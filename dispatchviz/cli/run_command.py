@@ -84,7 +84,7 @@ def command(
     from dispatchviz.cli.input_source import STANDARD_INPUT, alone, check_no_arguments, check_step, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script, run_script_untraced
     from dispatchviz.cli.text_output import OPTIONS, Text
-    from dispatchviz.outputs.trace.format import check_save, save_trace
+    from dispatchviz.outputs.trace_files import check_save, save_trace
     from dispatchviz.running.program_source import name_of, typed
     from dispatchviz.tui.show import show
     from dispatchviz.tui.terminal.support import can_run

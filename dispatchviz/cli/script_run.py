@@ -15,7 +15,7 @@ from dispatchviz.core.record.event_filter import read_only
 from dispatchviz.core.record.recording_limit import read_limit
 from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
 from dispatchviz.foundation.terminal_output import complain
-from dispatchviz.outputs.trace.format import save_trace
+from dispatchviz.outputs.trace_files import save_trace
 from dispatchviz.running.engines import MODEL, Engine, engine_named
 from dispatchviz.running.instrumented_source import Changed
 from dispatchviz.running.process.early_end import Keeper, NoKeeper, finished_first

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dispatchviz.explain.sentences.step_counts import number_of_steps
+from dispatchviz.explain.sentences.statement import number_of_steps
 from dispatchviz.foundation.errors import DispatchvizError
 
 if TYPE_CHECKING:

@@ -82,7 +82,7 @@ def command(
     from dispatchviz.cli.checked_before_run import check_filters
     from dispatchviz.cli.input_source import alone, check_no_arguments, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script
-    from dispatchviz.outputs.trace.format import check_save, save_trace
+    from dispatchviz.outputs.trace_files import check_save, save_trace
     from dispatchviz.outputs.written_files import STANDARD_OUTPUT
 
     shown = _Shown(form, None if output == STANDARD_OUTPUT else output, log, pager, stack, fold)
@@ -124,7 +124,7 @@ class _Shown(NamedTuple):
         from dispatchviz.cli.input_source import check_alone
         from dispatchviz.cli.text_output import OPTIONS
         from dispatchviz.outputs.log.format import check_log
-        from dispatchviz.outputs.trace.format import check_trace
+        from dispatchviz.outputs.trace_files import check_trace
 
         filters = [OPTIONS[name] for name in self.log]
         form = [f"--format {self.form}"] if self.form != "text" else []

@@ -1,4 +1,4 @@
-"""The programs that ship with the package: where they are, and what each of them shows.
+"""The programs that ship with the package, what each of them shows, and files with a name close to a missing one.
 
 In a checkout the folder ``examples`` is beside the package, in an installed one within it. Its ``README.md`` says of
 each program what there is to see, once for all who ask. ``examples/forum.py`` names a program on every machine: a file
@@ -12,8 +12,6 @@ import re
 from functools import cache
 from pathlib import Path, PurePath
 from typing import NamedTuple
-
-from dispatchviz.foundation.near_files import near_file
 
 FOLDER = "examples"
 LESSONS = "lessons"
@@ -112,3 +110,22 @@ def _inner(script: str) -> str | None:
 
 def _parent(name: str) -> str:
     return name.rpartition("/")[0]
+
+
+CLOSE = 0.75
+"""How alike names are, from 0 to 1, of which one may be a misspelling of the other."""
+
+
+def near_file(path: str) -> str:
+    """The end of an error: a file beside it that was probably meant; empty if there is none."""
+    import difflib
+
+    folder, name = os.path.split(path)
+    try:
+        names = [entry.name for entry in os.scandir(folder or ".") if entry.is_file()]
+    except OSError:
+        return ""
+    alike = [each for each in names if os.path.splitext(each)[1] == os.path.splitext(name)[1]]
+    without_suffix = [each for each in names if os.path.splitext(each)[0] == name]
+    close = difflib.get_close_matches(name, alike, 1, CLOSE) or without_suffix
+    return f"; did you mean {os.path.join(folder, close[0])}?" if close else ""

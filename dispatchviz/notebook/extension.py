@@ -12,7 +12,7 @@ from dispatchviz.foundation.shown_text import shown
 from dispatchviz.notebook.cell import cell_of
 from dispatchviz.notebook.cell_run import run_cell
 from dispatchviz.notebook.shown import Shown, looked_up
-from dispatchviz.outputs.cell.key_set_html import key_set_html, key_set_markdown
+from dispatchviz.outputs.cell.html import key_set_html, key_set_markdown
 from dispatchviz.outputs.cell.trace_card import LEVEL
 from dispatchviz.running.engines import engine_named
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.step_counts import numbers_of_steps
+from dispatchviz.explain.sentences.statement import numbers_of_steps
 from dispatchviz.foundation.errors import DispatchvizError
 
 RANGE = re.compile(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?")

@@ -1,7 +1,7 @@
 """All formats of files that a trace becomes; the suffix of a name determines which.
 
-A new format is a folder with its ``Format`` and a name in ``FORMATS``: suffixes, errors, help, checks and the command
-``export`` follow.
+A new format is a module or folder with its ``Format`` and a name in ``FORMATS``: suffixes, errors, help, checks and the
+command ``export`` follow.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dispatchviz.outputs.page.format import PAGE
 from dispatchviz.outputs.perfetto.format import PERFETTO
 from dispatchviz.outputs.picture.format import PICTURE
 from dispatchviz.outputs.table.format import TABLE
-from dispatchviz.outputs.trace.format import TRACE
+from dispatchviz.outputs.trace_files import TRACE
 from dispatchviz.outputs.written_files import STANDARD_OUTPUT
 
 if TYPE_CHECKING:

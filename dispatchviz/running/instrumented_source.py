@@ -11,13 +11,13 @@ NB: a debugger also stops at the head of a ``for`` loop once per turn; here it c
 from __future__ import annotations
 
 import ast
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import CodeType
 from typing import Any, Protocol
-
-from dispatchviz.foundation.deep_trees import deep_recursion
 
 _LINE, _BEGIN, _NAME, _TURN, _BINDS, _ITEMS, _HERE, _AWAY, _WITHIN = (
     f"\0dispatchviz {what}" for what in ("line", "begin", "name", "turn", "binds", "items", "here", "away", "within")
@@ -395,3 +395,18 @@ def _names(target: ast.expr | None) -> Iterator[ast.Name]:
                 yield from _names(part)
         case ast.Starred(value=value):
             yield from _names(value)
+
+
+DEEPEST = 100_000
+"""Calls within each other; they are Python's own, which take no place on the stack of C."""
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """In the block functions of Python may call each other that deep."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, DEEPEST))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)

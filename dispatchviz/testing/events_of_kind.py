@@ -1,13 +1,13 @@
-"""The events of one kind, of a whole trace or of one of its backwards."""
+"""The events of one kind, of a whole trace or of one of its backwards, without those of printing tensors."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TypeVar
 
-from dispatchviz.core.record.events import BackwardStarted, Event
+from dispatchviz.core.record.events import BackwardStarted, Event, TensorFormatted
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.testing.printed_steps import PrintedSteps
 
 E = TypeVar("E", bound=Event)
 
@@ -28,3 +28,17 @@ def _span(trace: Trace, backward: int) -> tuple[int, int]:
         there = ", ".join(str(event.graph_task) for event in begun) or "there is none"
         raise ValueError(f"no backward {backward} in this trace; its backwards: {there}")
     return found, trace.ends[found]
+
+
+class PrintedSteps:
+    """Asked with ``in``: whether a step happens while a tensor is formatted."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._begins = trace.steps_of(TensorFormatted)
+        self._ends: list[int] = []
+        for step in self._begins:  # one may be within another
+            self._ends.append(max(trace.ends[step], self._ends[-1] if self._ends else -1))
+
+    def __contains__(self, step: int) -> bool:
+        before = bisect_left(self._begins, step) - 1
+        return before >= 0 and step <= self._ends[before]

@@ -1,7 +1,7 @@
 """Assertions over a trace. A failure names the step, as the stepper does.
 
 All take a trace, also one that is still being recorded, and optionally ``within``: then only what happened within
-the first event of that pattern counts. What is called to print a tensor counts only within that (``printed_steps.py``).
+the first event of that pattern counts. Calls that print a tensor count only within that (``events_of_kind.py``).
 A name that does not exist is refused (``known_names.py``).
 """
 
@@ -15,11 +15,11 @@ from typing import Any
 from dispatchviz.core.record.events import AnyEvent, Dispatched, KernelEntered, TensorFormatted
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import label
+from dispatchviz.testing.events_of_kind import PrintedSteps
 from dispatchviz.testing.failures import difference, failed, lines, listed, near, says_nothing, times, window
 from dispatchviz.testing.graph_words import Part
 from dispatchviz.testing.known_names import check_name, check_names
 from dispatchviz.testing.patterns import Pattern
-from dispatchviz.testing.printed_steps import PrintedSteps
 from dispatchviz.testing.trace_texts import key_ways
 
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.testing.events_of_kind import PrintedSteps
 from dispatchviz.testing.expected_log import Line, every
 from dispatchviz.testing.failures import STEP, lines, near, still, times
 from dispatchviz.testing.known_names import check_name, check_names
-from dispatchviz.testing.printed_steps import PrintedSteps
 from dispatchviz.testing.trace_text import TraceText
 
 

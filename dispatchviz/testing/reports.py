@@ -17,7 +17,7 @@ import pytest
 
 import dispatchviz
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.step_counts import number_of_steps
+from dispatchviz.explain.sentences.statement import number_of_steps
 from dispatchviz.outputs.log.log_filter import ALL_STEPS, LogFilter
 from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.testing.failures import EMPTY, LOGLESS, STEP, still

@@ -94,7 +94,7 @@ _ASARRAY = (
     "asarray(*, torch.dtype dtype = None, torch.device device = None, bool copy = None, bool requires_grad = None)"
 )
 
-as_tensor = DataBinding("torch.as_tensor", ((_AS_TENSOR, _as_tensor, ""),))
+as_tensor = DataBinding("torch.as_tensor", (_AS_TENSOR, _as_tensor, ""))
 """``torch.as_tensor(data, *, dtype=None, device=None)``: shares memory where it can."""
-asarray = _ObjBinding("torch.asarray", ((_ASARRAY, _asarray, ""),))
+asarray = _ObjBinding("torch.asarray", (_ASARRAY, _asarray, ""))
 """``torch.asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None)``"""

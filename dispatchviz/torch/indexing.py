@@ -266,10 +266,8 @@ def _len(self: Tensor) -> int:
 
 
 METHODS: dict[str, Any] = {
-    "__getitem__": _SubscriptBinding("Tensor.__getitem__", (("__getitem__(object index)", _getitem, ""),)),
-    "__setitem__": _SubscriptBinding(
-        "Tensor.__setitem__", (("__setitem__(object index, object value)", _setitem, ""),)
-    ),
+    "__getitem__": _SubscriptBinding("Tensor.__getitem__", ("__getitem__(object index)", _getitem, "")),
+    "__setitem__": _SubscriptBinding("Tensor.__setitem__", ("__setitem__(object index, object value)", _setitem, "")),
     "__delitem__": _delitem,
     "__iter__": _iter,
     "__contains__": _contains,

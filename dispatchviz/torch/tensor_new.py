@@ -180,5 +180,5 @@ _KEYWORDS = (
     "bool requires_grad = False)"
 )
 
-tensor = DataBinding("torch.tensor", ((_KEYWORDS, new_tensor, ""),))
+tensor = DataBinding("torch.tensor", (_KEYWORDS, new_tensor, ""))
 """``torch.tensor(data, *, dtype=None, device=None, requires_grad=False)``"""

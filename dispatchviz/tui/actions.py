@@ -16,13 +16,15 @@ from textual.screen import ModalScreen
 
 from dispatchviz.core.record.events import ErrorRaised
 from dispatchviz.explain.things.thing import CellThing
-from dispatchviz.tui.commands import crossing, going, moves, predicting, searching, sharing
-from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
-from dispatchviz.tui.questions.filter_question import FilterQuestion
-from dispatchviz.tui.questions.mark_question import toggle_mark
-from dispatchviz.tui.questions.question import Question
-from dispatchviz.tui.questions.search_question import SearchQuestion
-from dispatchviz.tui.questions.step_question import StepQuestion
+from dispatchviz.tui.commands import going, moves, predicting, searching, sharing
+from dispatchviz.tui.questions.asked import Question
+from dispatchviz.tui.questions.typed_questions import (
+    BreakpointQuestion,
+    FilterQuestion,
+    SearchQuestion,
+    StepQuestion,
+    toggle_mark,
+)
 from dispatchviz.views.keymap import QUIT, key_of
 from dispatchviz.views.predictions.spoilers import ASKED_FIRST, hides_sentence
 from dispatchviz.views.replies import (
@@ -62,8 +64,8 @@ def whole(session: Session) -> Reply:
 
 def traceback(session: Session) -> Reply:
     """What Python says of the error here, or of the one that ended the program."""
-    from dispatchviz.explain.errors.traceback_text import traceback_at
     from dispatchviz.tui.screens.traceback_screen import TracebackScreen
+    from dispatchviz.views.details.traceback_rows import traceback_at
 
     text = traceback_at(session.trace, session.cursor.at)
     if not text:
@@ -155,7 +157,7 @@ def breakpoints(session: Session) -> Reply:
 
 def ask_what_if(session: Session) -> Reply:
     """The changes that may be tried at this step."""
-    from dispatchviz.tui.commands.what_if import offered
+    from dispatchviz.tui.comparison.what_if.what_if_screen import offered
 
     found = offered(session)
     if isinstance(found, Update):
@@ -223,7 +225,7 @@ ACTIONS: Mapping[str, Callable[..., Reply]] = {
     "detail": moves.detail,
     "target": going.target,
     "targets": going.targets,
-    "cross": crossing.cross,
+    "cross": going.cross,
     "no_target": going.no_target,
     "elsewhere": going.elsewhere,
     "search": searching.search,

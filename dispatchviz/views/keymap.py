@@ -10,7 +10,7 @@ Not here: what the actions do (``actions.py``), the keymaps beside the default o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dispatchviz.foundation.reader_rights import permits
+from dispatchviz.views.text.styled_line import Line, Span, line
 
 FOOTER_KEYS = 7
 """A footer with more keys than this is not read."""
@@ -306,3 +307,26 @@ def pane_key(number: int) -> str:
 def key_of(action: str) -> Key:
     """The entry of an action in the keymap in force. KeyError if there is none."""
     return in_force().by_action[action]
+
+
+KEYS = 17
+"""Cells for the keys of an action in a help."""
+
+
+def footer(keymap: Iterable[Key], width: int) -> Line:
+    """The keys that matter most, as many as fit, the last two always: help, and the one that closes."""
+    parts = [_keycap(key) for key in [key for key in keymap if key.footer][:FOOTER_KEYS]]
+    while len(parts) > 2 and line(" ", *(span for part in parts for span in part)).width > width:
+        del parts[-3]
+    return line(" ", *(span for part in parts for span in part))
+
+
+def _keycap(key: Key) -> tuple[Span, ...]:
+    return (key.first, "keycap"), (f" {key.footer}   ", "")
+
+
+def group_rows(keymap: Iterable[Key], group: str, width: int = KEYS) -> list[Line]:
+    """A group under its title: keys in so many cells, and what they do."""
+    keys = [key for key in keymap if key.group == group]
+    rows = (line((f"  {key.shown:<{width}}", "keycap"), (key.help, ""), indent=width + 2) for key in keys)
+    return [line(), line((group, "title")), *rows]

@@ -1,14 +1,13 @@
-"""A lesson's passage as rows, for the stepper and the page."""
+"""A lesson's passage as rows, for the stepper and the page, and for the bar above the panes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import key_of
-from dispatchviz.views.layout.lesson_text import Said
 from dispatchviz.views.session import Session
 from dispatchviz.views.text.styled_line import Line, Span, line
 
@@ -68,3 +67,11 @@ def _spans(text: str) -> Iterator[Span]:
     """Code in a colour of its own, without its backticks."""
     for part in _CODE.split(text):
         yield (part[1:-1], "keycap") if part.startswith("`") and len(part) > 1 else (part, "")
+
+
+class Said(NamedTuple):
+    """Its rows; none while no lesson is read."""
+
+    rows: tuple[Line, ...] = ()
+    alone: bool = False
+    """They are about no step: the sentence of the step is not shown below them."""

@@ -1,9 +1,10 @@
-"""Short replies to a key, which the stepper and the page both give."""
+"""Short replies to a key, which the stepper and the page both give, and the tempo of a trace that plays by itself."""
 
 from __future__ import annotations
 
-from dispatchviz.views.keymap import key_of, pane_key
+from dispatchviz.views.keymap import key_of, pane_key, shown_key
 from dispatchviz.views.layout.pane_layout import CALLS, ENGINE
+from dispatchviz.views.text.styled_line import Line, line
 
 NEXT_ERROR = "target('error or warning', True)"
 
@@ -77,3 +78,30 @@ NO_BREAKPOINTS = " No breakpoints"
 
 
 NO_MORE = " No question follows this step: what is left has been asked, or tells nothing new"
+
+
+ROW_SECONDS = 4.0
+"""For one row, at the normal tempo."""
+
+
+TEMPOS = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""How many times as fast as that."""
+
+
+FASTER, SLOWER = "detail(1)", "detail(-1)"
+"""Their keys change the tempo while the trace is played; any other key stops it."""
+
+
+def tempo_key(action: str) -> str:
+    """Returns the single key of ``FASTER`` or ``SLOWER``, as a person reads it."""
+    return shown_key(next(key for key in key_of(action).keys if " " not in key))
+
+
+def playing() -> Line:
+    """Says which keys change the tempo."""
+    return line((f" Playing: {tempo_key(FASTER)} is faster, {tempo_key(SLOWER)} slower, any other key stops", "hint"))
+
+
+def paused(why: str = "") -> Line:
+    """Says that it has stopped."""
+    return line((f" Stopped playing{why}", "hint"))

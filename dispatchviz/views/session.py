@@ -15,10 +15,10 @@ from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.predictions.prediction import Prediction
-from dispatchviz.explain.sentences.step_counts import number_of_steps
+from dispatchviz.explain.sentences.statement import number_of_steps
 from dispatchviz.views.cursor.breakpoints.breakpoint import carry_over
 from dispatchviz.views.cursor.cursor import Cursor
-from dispatchviz.views.cursor.saved_marks import Marks
+from dispatchviz.views.cursor.kept_texts import Marks
 from dispatchviz.views.cursor.step_search import Search, still_hits
 from dispatchviz.views.keymap import QUITS, Leaving, key_of
 from dispatchviz.views.layout.pane_layout import STEPS

@@ -19,21 +19,11 @@ OF_PYTORCH = ["live"]
 """Of an installed PyTorch alone."""
 ALL = [
     *(
-        "dispatch",
-        "engine",
-        "growth",
-        "live",
-        "log",
-        "opening",
-        "operators",
-        "pictures",
-        "player",
-        "saving",
-        "start",
+        "dispatch", "engine", "growth", "live", "log", "opening", "operators", "pictures", "player", "saving", "start",
         "trace",
     ),
     "tui",
-]
+]  # fmt: skip
 
 
 def test_each_module_that_measures_is_found() -> None:

@@ -88,16 +88,13 @@ def test_a_line_of_a_module_of_the_program_is_not_refused(line: str, program: Pa
         check_filters({"line": line[:-1] + "8"}, "p.py", "model")
 
 
-@pytest.mark.parametrize(
-    ("log", "engine"),
-    [
-        ({"operator": "add", "line": "3"}, "model"),
-        ({"operator": "aten.add.Tensor", "line": "p.py:1-9"}, "model"),
-        ({"operator": "Tensor.add_"}, "model"),
-        ({"operator": "of_a_later_release"}, "torch"),
-        ({"level": "keys"}, "model"),
-    ],
-)
+@pytest.mark.parametrize(("log", "engine"), [
+    ({"operator": "add", "line": "3"}, "model"),
+    ({"operator": "aten.add.Tensor", "line": "p.py:1-9"}, "model"),
+    ({"operator": "Tensor.add_"}, "model"),
+    ({"operator": "of_a_later_release"}, "torch"),
+    ({"level": "keys"}, "model"),
+])  # fmt: skip
 def test_what_may_be_there_is_not_refused(log: dict[str, str], engine: EngineName, program: Path) -> None:
     check_filters(log, "p.py", engine)
 

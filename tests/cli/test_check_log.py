@@ -68,24 +68,21 @@ def test_what_print_calls_does_not_count() -> None:
         assert_never(trace, call("aten::ne.Scalar"), within=event(ev.TensorFormatted))
 
 
-@pytest.mark.parametrize(
-    ("text", "wrong"),
-    [
-        ("redispatch aten::add.Tensor\ncall aten::add.Tensor", {2: "does not happen after step"}),
-        ("backward\n  call aten::add.Tensor", {2: "does not happen within step"}),
-        (
-            "call aten::mul.Tensor\n  node Mul\n  never: error\nbackward",
-            {1: "", 2: "line 1 does not", 3: "line 1 does not"},
-        ),
-        ("never: call aten::add.Tensor", {1: "happens once\n"}),
-        ("3 times: run", {}),
-        ("2 times: run", {1: "happens 3 times\n"}),
-        ("once: call aten::mul.Tensor", {1: "happens never"}),
-        ("graph: Sum → Mul → AccumulateGrad(x)", {1: "  got       Sum → Add → AccumulateGrad(x)"}),
-        ("saved bytes: 16", {1: "  expected  16\n  got       0"}),
-        ("keys aten::mul.Tensor: CUDA", {1: "never happens"}),
-    ],
-)
+@pytest.mark.parametrize(("text", "wrong"), [
+    ("redispatch aten::add.Tensor\ncall aten::add.Tensor", {2: "does not happen after step"}),
+    ("backward\n  call aten::add.Tensor", {2: "does not happen within step"}),
+    (
+        "call aten::mul.Tensor\n  node Mul\n  never: error\nbackward",
+        {1: "", 2: "line 1 does not", 3: "line 1 does not"},
+    ),
+    ("never: call aten::add.Tensor", {1: "happens once\n"}),
+    ("3 times: run", {}),
+    ("2 times: run", {1: "happens 3 times\n"}),
+    ("once: call aten::mul.Tensor", {1: "happens never"}),
+    ("graph: Sum → Mul → AccumulateGrad(x)", {1: "  got       Sum → Add → AccumulateGrad(x)"}),
+    ("saved bytes: 16", {1: "  expected  16\n  got       0"}),
+    ("keys aten::mul.Tensor: CUDA", {1: "never happens"}),
+])  # fmt: skip
 def test_a_line_that_does_not_hold_says_what_came_instead(text: str, wrong: dict[int, str]) -> None:
     found = _marks(text)
     assert found.keys() == wrong.keys()
@@ -106,26 +103,20 @@ def test_the_call_that_has_it_all_counts_and_not_the_first() -> None:
     assert _marks("call aten::mul.Tensor\n  node Mul\ncall aten::mul.Tensor\n  node Mul", trace).keys() == {4}
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        (
-            "call aten::adx.Tensor",
-            "line 1: call aten::adx.Tensor: there is no operator 'aten::adx.Tensor'; did you mean",
-        ),
-        ("# one\n\ncall aten::add.Tensor CUBA", "line 3: call aten::add.Tensor CUBA: there is no key 'CUBA'"),
-        ("run Ad", "line 1: there is no Node 'Ad'; did you mean Add"),
-        ("graph: Sum → Ad", "line 1: there is no Node 'Ad'; did you mean Add"),
-        ("keys add: CPU", "line 1: there is no operator 'add'; did you mean aten::add.Tensor?"),
-        ("garph: Sum", "line 1: there is no 'garph', did you mean graph?"),
-        ("sometimes: run", "line 1: there is no 'sometimes', did you mean 3 times?"),
-        ("saved bytes: many", "line 1: after saved bytes: stands a number, not 'many'"),
-        ("call\n  graph: Sum", "line 2: 'graph: Sum' is about the whole log: it stands at the left"),
-        ("runs Add", "line 1: no line begins with 'runs', did you mean run?"),
-        ("# nothing\n", "expects nothing: write a line such as"),
-        ("node Add Mul", "line 1: after node stands NAME, not 'Add Mul'"),
-    ],
-)
+@pytest.mark.parametrize(("text", "says"), [
+    ("call aten::adx.Tensor", "line 1: call aten::adx.Tensor: there is no operator 'aten::adx.Tensor'; did you mean"),
+    ("# one\n\ncall aten::add.Tensor CUBA", "line 3: call aten::add.Tensor CUBA: there is no key 'CUBA'"),
+    ("run Ad", "line 1: there is no Node 'Ad'; did you mean Add"),
+    ("graph: Sum → Ad", "line 1: there is no Node 'Ad'; did you mean Add"),
+    ("keys add: CPU", "line 1: there is no operator 'add'; did you mean aten::add.Tensor?"),
+    ("garph: Sum", "line 1: there is no 'garph', did you mean graph?"),
+    ("sometimes: run", "line 1: there is no 'sometimes', did you mean 3 times?"),
+    ("saved bytes: many", "line 1: after saved bytes: stands a number, not 'many'"),
+    ("call\n  graph: Sum", "line 2: 'graph: Sum' is about the whole log: it stands at the left"),
+    ("runs Add", "line 1: no line begins with 'runs', did you mean run?"),
+    ("# nothing\n", "expects nothing: write a line such as"),
+    ("node Add Mul", "line 1: after node stands NAME, not 'Add Mul'"),
+])  # fmt: skip
 def test_a_file_that_means_nothing_is_refused(
     text: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -208,7 +208,6 @@ def test_pytorchs_entries_are_whole_and_every_file_has_its_writer_and_its_lines(
     assert "by gen_variable_type_func in tools/autograd/gen_variable_type.py, into VariableType.cpp\n      76  " in out
     for name in ("add.Tensor", "t", "randn", "copy_"):
         found, texts = card(name), kept(name)
-        assert texts is not None
         assert {file.file: file.lines for file in found.files} == texts.files()
         assert found.lines == sum(texts.text(file).count("\n") + 1 for file in texts.files()) - sum(
             len(texts.of(file)) - 1
@@ -227,22 +226,16 @@ def test_the_text_of_a_file_is_shown_alone() -> None:
     assert "struct TORCH_API structured_ufunc_add_CPU" in found["files"]["build/aten/src/ATen/ops/add_native.h"]
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (
-            ("add", "--file", "VariableType_3.cpp"),
-            "nothing of aten::add.Tensor into 'VariableType_3.cpp', did you mean VariableType_2.cpp? it does into:",
-        ),
-        (
-            ("add_", "--file", "ADInplaceOrView"),
-            "did you mean ADInplaceOrViewType_0.cpp? it does into: python_variable",
-        ),
-        (("add_", "--file", "zzz"), "into 'zzz'; it does into: python_variable_methods.cpp"),
-        (("xlogy.Tensor", "--file", "VariableType"), "dispatchviz codegen xlogy.Tensor --real shows them"),
-        (("add", "--file", "x", "--structured"), "--structured is shown alone, without --file"),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), [
+    (
+        ("add", "--file", "VariableType_3.cpp"),
+        "nothing of aten::add.Tensor into 'VariableType_3.cpp', did you mean VariableType_2.cpp? it does into:",
+    ),
+    (("add_", "--file", "ADInplaceOrView"), "did you mean ADInplaceOrViewType_0.cpp? it does into: python_variable"),
+    (("add_", "--file", "zzz"), "into 'zzz'; it does into: python_variable_methods.cpp"),
+    (("xlogy.Tensor", "--file", "VariableType"), "dispatchviz codegen xlogy.Tensor --real shows them"),
+    (("add", "--file", "x", "--structured"), "--structured is shown alone, without --file"),
+])  # fmt: skip
 def test_files_that_are_not_there(words: tuple[str, ...], said: str) -> None:
     done = dispatchviz("codegen", *words)
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
@@ -255,17 +248,14 @@ def test_the_classes_of_a_structured_kernel_are_shown_alone() -> None:
     assert "AddBackward0" not in done.out
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("linear", "--structured"), "aten::linear has no structured kernel"),
-        (("sum", "--structured"), "dispatchviz codegen sum.dim_IntList --structured shows one that has"),
-        (("add", "-o", "a.svg"), "-o is for --structured, which is not given"),
-        (("add", "--structured", "-o", "a.txt"), "the suffix must be one of .dot, .svg, .png, .pdf"),
-        (("add", "--structured", "--real"), "--structured is shown alone, without --real"),
-        (("add", "--structured", "--build", "cpu"), "--structured is shown alone, without --build"),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), [
+    (("linear", "--structured"), "aten::linear has no structured kernel"),
+    (("sum", "--structured"), "dispatchviz codegen sum.dim_IntList --structured shows one that has"),
+    (("add", "-o", "a.svg"), "-o is for --structured, which is not given"),
+    (("add", "--structured", "-o", "a.txt"), "the suffix must be one of .dot, .svg, .png, .pdf"),
+    (("add", "--structured", "--real"), "--structured is shown alone, without --real"),
+    (("add", "--structured", "--build", "cpu"), "--structured is shown alone, without --build"),
+])  # fmt: skip
 def test_what_has_no_such_classes_and_what_does_not_go_together(words: tuple[str, ...], said: str) -> None:
     done = dispatchviz("codegen", *words)
     assert (done.status, done.out) == (2, "")
@@ -280,16 +270,13 @@ def test_the_classes_of_a_structured_kernel_as_a_picture_and_as_json(tmp_path: P
     assert [each["base"] for each in found["classes"]][:3] == ["", "at::impl::MetaBase", "at::TensorIteratorBase"]
 
 
-@pytest.mark.parametrize(
-    ("operator", "said"),
-    [
-        ("add", "structured_ufunc_add_CPU::impl calls add_stub. at::native::DispatchStub::operator()"),
-        ("mul", "structured_mul_out::impl calls mul_stub. A stub is a DispatchStub"),
-        ("clamp.Tensor", "structured_clamp_Tensor_out::impl calls clamp_stub, maximum_stub and minimum_stub."),
-        ("mm", "structured_mm_out_cpu::impl calls no stub itself."),
-        ("add", "in aten/src/ATen/native/BinaryOps.cpp, calls build_borrowing_binary_op"),
-        ("sin", "in aten/src/ATen/native/UnaryOps.cpp, calls build_borrowing_unary_float_op"),
-    ],
-)
+@pytest.mark.parametrize(("operator", "said"), [
+    ("add", "structured_ufunc_add_CPU::impl calls add_stub. at::native::DispatchStub::operator()"),
+    ("mul", "structured_mul_out::impl calls mul_stub. A stub is a DispatchStub"),
+    ("clamp.Tensor", "structured_clamp_Tensor_out::impl calls clamp_stub, maximum_stub and minimum_stub."),
+    ("mm", "structured_mm_out_cpu::impl calls no stub itself."),
+    ("add", "in aten/src/ATen/native/BinaryOps.cpp, calls build_borrowing_binary_op"),
+    ("sin", "in aten/src/ATen/native/UnaryOps.cpp, calls build_borrowing_unary_float_op"),
+])  # fmt: skip
 def test_what_meta_and_impl_call_is_said(operator: str, said: str) -> None:
     assert said in " ".join(dispatchviz("codegen", operator, "--structured").out.split())

@@ -50,13 +50,10 @@ def test_a_mistake_is_one_line_and_status_2(args: list[str], says: str, tmp_path
     assert ended.err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("import torch\nx = (\n", "program.py, line 2: SyntaxError: '(' was never closed"),
-        ("\0", "not a Python program"),
-    ],
-)
+@pytest.mark.parametrize(("text", "says"), [
+    ("import torch\nx = (\n", "program.py, line 2: SyntaxError: '(' was never closed"),
+    ("\0", "not a Python program"),
+])  # fmt: skip
 def test_a_file_that_is_not_python_is_a_mistake(text: str, says: str, tmp_path: Path) -> None:
     ended = dispatchviz("run", script(tmp_path, text), cwd=tmp_path)
     assert ended.status == 2

@@ -36,17 +36,14 @@ def test_a_mistake_gets_the_line_of_the_command(command: str, typed: str) -> Non
     assert dispatchviz(command, *typed.split()).err == f"dispatchviz: {refused.value}\n"
 
 
-@pytest.mark.parametrize(
-    ("command", "typed"),
-    [
-        ("table", "add"),
-        ("table", "add.out CUDA AutogradCUDA"),
-        ("why", "linear PrivateUse1 CPU"),
-        ("keys", ""),
-        ("keys", "AutogradCUDA 0x1000010002"),
-        ("codegen", "AddBackward0"),
-    ],
-)
+@pytest.mark.parametrize(("command", "typed"), [
+    ("table", "add"),
+    ("table", "add.out CUDA AutogradCUDA"),
+    ("why", "linear PrivateUse1 CPU"),
+    ("keys", ""),
+    ("keys", "AutogradCUDA 0x1000010002"),
+    ("codegen", "AddBackward0"),
+])  # fmt: skip
 def test_the_text_is_that_of_the_command(command: str, typed: str) -> None:
     lines = list(look_up(command, typed)(Console(100, colours=False)))
     assert "\n".join([*lines, ""]) == dispatchviz(command, *typed.split()).out

@@ -222,17 +222,14 @@ def test_the_quick_reader_and_click_read_alike() -> None:
     assert set(FAST_COMMANDS) <= set(COMMANDS)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["keys"],
-        ["table", "add"],
-        ["table", "add", "--history"],
-        ["why", "linear", "PrivateUse1"],
-        ["keys", "32769"],
-        ["codegen", "mm"],
-    ],
-)
+@pytest.mark.parametrize("words", [
+    ["keys"],
+    ["table", "add"],
+    ["table", "add", "--history"],
+    ["why", "linear", "PrivateUse1"],
+    ["keys", "32769"],
+    ["codegen", "mm"],
+])  # fmt: skip
 def test_no_heavy_library_is_loaded(words: list[str]) -> None:
     code = f"import sys; from dispatchviz.cli import main; main({words!r}); print(*sys.modules, file=sys.stderr)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.split()

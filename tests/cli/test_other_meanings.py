@@ -8,7 +8,7 @@ import pytest
 
 from dispatchviz.cli import main
 from dispatchviz.core.record.trace_file import Header, Trace
-from dispatchviz.outputs.trace.format import save_trace
+from dispatchviz.outputs.trace_files import save_trace
 
 MEANT = {
     "why AutogradCUDA add": " is a dispatch key, and the operator comes first: dispatchviz why add AutogradCUDA",

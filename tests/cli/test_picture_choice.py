@@ -57,35 +57,29 @@ def test_a_step(trace: str, tmp_path: Path) -> None:
     assert {"as of step 100", "Thick line: changed since step 60"} <= shown
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (("--picture", "decision", "--step", "0"), "nothing to draw: step 0 is in no call of an operator"),
-        (("--picture", "classes", "--step", "0"), "nothing to draw: step 0 is about no operator"),
-        (("--picture", "calls", "--steps", "0-1"), "nothing to draw: no operator is called at these steps"),
-        (("--step", "1"), "has no backward Nodes as of step 1"),
-        (("--step", "99999"), "there is no step 99999: the trace has the steps 0 to"),
-        (("--steps", "9-3"), "--steps 9-3: give the first and the last step, such as 12-40"),
-        (("--steps", "x"), "--steps x: give the first and the last step, such as 12-40"),
-        (("--step", "3", "--steps", "1-2"), "--step and --steps: give one of them"),
-        (("--dark", "--theme", "light"), "--dark and --theme light contradict each other"),
-        (("--picture", "calls", "--detail", "all"), "--detail is for the backward graph, not for --picture calls"),
-        (("--picture", "table", "--expand", "x"), "--expand is for the backward graph, not for --picture table"),
-    ],
-)
+@pytest.mark.parametrize(("options", "says"), [
+    (("--picture", "decision", "--step", "0"), "nothing to draw: step 0 is in no call of an operator"),
+    (("--picture", "classes", "--step", "0"), "nothing to draw: step 0 is about no operator"),
+    (("--picture", "calls", "--steps", "0-1"), "nothing to draw: no operator is called at these steps"),
+    (("--step", "1"), "has no backward Nodes as of step 1"),
+    (("--step", "99999"), "there is no step 99999: the trace has the steps 0 to"),
+    (("--steps", "9-3"), "--steps 9-3: give the first and the last step, such as 12-40"),
+    (("--steps", "x"), "--steps x: give the first and the last step, such as 12-40"),
+    (("--step", "3", "--steps", "1-2"), "--step and --steps: give one of them"),
+    (("--dark", "--theme", "light"), "--dark and --theme light contradict each other"),
+    (("--picture", "calls", "--detail", "all"), "--detail is for the backward graph, not for --picture calls"),
+    (("--picture", "table", "--expand", "x"), "--expand is for the backward graph, not for --picture table"),
+])  # fmt: skip
 def test_one_clear_error(trace: str, tmp_path: Path, options: tuple[str, ...], says: str) -> None:
     assert says_no(dispatchviz("export", trace, "-o", tmp_path / "a.svg", *options), says)
     assert not (tmp_path / "a.svg").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "says"),
-    [
-        ("a.png", ("--theme", "auto"), "the theme auto is for .svg, which a browser draws: a .png is light or dark"),
-        ("a.dot", ("--dark",), "the theme dark is for .svg and .png: a .dot is light"),
-        ("a.jsonl", ("--picture", "calls"), "--picture is for a picture (.svg, .dot, .png, .pdf), not for a .jsonl"),
-    ],
-)
+@pytest.mark.parametrize(("name", "options", "says"), [
+    ("a.png", ("--theme", "auto"), "the theme auto is for .svg, which a browser draws: a .png is light or dark"),
+    ("a.dot", ("--dark",), "the theme dark is for .svg and .png: a .dot is light"),
+    ("a.jsonl", ("--picture", "calls"), "--picture is for a picture (.svg, .dot, .png, .pdf), not for a .jsonl"),
+])  # fmt: skip
 def test_before_the_program_runs(tmp_path: Path, name: str, options: tuple[str, ...], says: str) -> None:
     started = tmp_path / "started"
     script = tmp_path / "a.py"

@@ -199,7 +199,6 @@ def test_ctrl_c_while_the_log_is_printed_keeps_the_trace(tmp_path: Path) -> None
     command = [sys.executable, "-m", "dispatchviz", "trace", name]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, cwd=tmp_path, text=True, **pipes) as process:
-        assert process.stdout is not None
         process.stdout.readline()  # the program has ended; the rest does not fit into the pipe
         process.send_signal(2)
         _, said = process.communicate()

@@ -11,8 +11,8 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_stack import call_stack
 from dispatchviz.explain.calls.whole_stack import whole_stack
 from dispatchviz.explain.kinds.all_kinds import rule, why_here
-from dispatchviz.explain.things.questions import questions, title
 from dispatchviz.explain.things.step_things import things_of
+from dispatchviz.explain.things.tensor_questions import questions, title
 from dispatchviz.outputs.step.step_text import (
     BECAUSE,
     LOG,
@@ -194,15 +194,12 @@ def test_without_a_step_it_is_that_at_which_the_stepper_opens(tmp_path: Path) ->
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("typed", "says"),
-    [
-        (("--view", "keyset"), "there is no view 'keyset', did you mean key-set? The views are why, key-set, cell,"),
-        (("--view", "x"), "there is no view 'x'. The views are why, key-set, cell, calls, source, graph,"),
-        (("--view", "cell", "--step", "999999"), "there is no step 999999: "),
-        (("--view", "cell", "--level", "calls"), "--level with --view would do nothing"),
-    ],
-)
+@pytest.mark.parametrize(("typed", "says"), [
+    (("--view", "keyset"), "there is no view 'keyset', did you mean key-set? The views are why, key-set, cell,"),
+    (("--view", "x"), "there is no view 'x'. The views are why, key-set, cell, calls, source, graph,"),
+    (("--view", "cell", "--step", "999999"), "there is no step 999999: "),
+    (("--view", "cell", "--level", "calls"), "--level with --view would do nothing"),
+])  # fmt: skip
 def test_mistakes_are_one_line(typed: tuple[str, ...], says: str, file: Path) -> None:
     for command in ("open", "run"):
         ended = dispatchviz(command, *typed, file)
@@ -226,15 +223,12 @@ def test_trace_prints_the_call_chain_of_a_step(file: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("typed", "says"),
-    [
-        (("--stack", "999999"), "there is no step 999999: "),
-        (("--stack", "3", "--level", "calls"), "--level with --stack would do nothing"),
-        (("--stack", "3", "-o", "x.log"), "-o with --stack would do nothing"),
-        (("--fold",), "--fold is for --stack STEP"),
-    ],
-)
+@pytest.mark.parametrize(("typed", "says"), [
+    (("--stack", "999999"), "there is no step 999999: "),
+    (("--stack", "3", "--level", "calls"), "--level with --stack would do nothing"),
+    (("--stack", "3", "-o", "x.log"), "-o with --stack would do nothing"),
+    (("--fold",), "--fold is for --stack STEP"),
+])  # fmt: skip
 def test_mistakes_with_a_stack_are_one_line(typed: tuple[str, ...], says: str, file: Path) -> None:
     ended = dispatchviz("trace", *typed, file)
     assert (ended.status, ended.out) == (2, "")

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from dispatchviz.core.device.visible_devices import VARIABLE, names_a_device
+from dispatchviz.core.device.array_library import VARIABLE, names_a_device
 from tests.cuda_kinds import cuda_is
 
 torch = pytest.importorskip("torch")

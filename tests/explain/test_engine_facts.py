@@ -7,7 +7,7 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.graph.engine.arrivals import arrivals
 from dispatchviz.explain.graph.engine.exec_info import VERDICTS, exec_info_at
-from dispatchviz.explain.graph.engine.final_callbacks import final_callbacks
+from dispatchviz.explain.graph.engine.graph_task import final_callbacks
 from dispatchviz.explain.graph.engine.needed_edges import needed_edges
 from dispatchviz.explain.graph.engine.node_streams import node_streams
 from dispatchviz.explain.graph.engine.pass_stack import elsewhere, open_passes

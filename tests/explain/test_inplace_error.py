@@ -11,12 +11,12 @@ import pytest
 import dispatchviz
 import dispatchviz.torch as torch
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.errors.traceback_text import traceback_at
 from dispatchviz.explain.errors.version_counters import invalidated_by
 from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.running.program import Outcome, run
 from dispatchviz.trace import Trace
+from dispatchviz.views.details.traceback_rows import traceback_at
 from tests.explain.programs import traced
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

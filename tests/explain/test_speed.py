@@ -14,10 +14,10 @@ from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.explain.locations.source_view import source_at
 from dispatchviz.explain.things.crossing import crossing
 from dispatchviz.explain.things.step_things import things_of
-from dispatchviz.explain.trace_index.program_output import output_until
 from dispatchviz.explain.trace_index.step_tensors import tensors_of, variables_of
 from dispatchviz.explain.trace_index.tensor_card import tensor_card
 from dispatchviz.explain.trace_index.thread_state import thread_state
+from dispatchviz.views.panes.output_pane import output_until
 
 from .founding import Tape, founding
 

@@ -89,7 +89,6 @@ def no_core_files() -> Iterator[None]:
 @pytest.mark.parametrize("number", ENDS)
 def test_another_program_and_all_that_it_began_end_with_the_process_that_began_it(number: signal.Signals) -> None:
     process = subprocess.Popen([sys.executable, "-c", WAITING], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    assert process.stdout is not None
     assert process.stdout.read(2) == b".."
     assert len(descendants(process.pid)) == 3
     end(process, number)

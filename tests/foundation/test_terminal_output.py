@@ -32,7 +32,7 @@ from tests.amounts import some
 from tests.explain.founding import founding
 from tests.explain.test_every_kind import KINDS, with_one_of
 from tests.hostile_texts import COMMANDS, HOSTILE, READABLE, everywhere, raw
-from tests.tui.screens import Reader, read
+from tests.tui.screens import stepper
 from tests.waiting import HANGS
 
 PACKAGE = Path(__file__).parents[2] / "dispatchviz"
@@ -146,17 +146,14 @@ def test_a_log_in_a_file(trace: Trace, tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("begin", range(0, len(HOSTILE), 8))
-def test_every_pane_of_the_stepper(trace: Trace, begin: int) -> None:
+async def test_every_pane_of_the_stepper(trace: Trace, begin: int) -> None:
     hostile = everywhere(trace, "".join(HOSTILE[begin : begin + 8]))
-
-    async def story(reader: Reader) -> None:
+    async with stepper(hostile, (120, 40)) as reader:
         for step in range(0, len(hostile), 6):
             await reader.press("colon", *str(step), "enter")
             assert not raw(reader.text)
         await reader.press("w")
         assert not raw(reader.text)
-
-    read(hostile, story, (120, 40))
 
 
 # -- command lines ----------------------------------------------------------------------------------------------------

@@ -14,21 +14,19 @@ from dispatchviz.cli import main
 from dispatchviz.cli.input_source import load
 from dispatchviz.core.record.trace_file import Trace, TraceError
 from dispatchviz.explain.codegen.operator_at_step import operator_at
-from dispatchviz.explain.things.questions import questions
 from dispatchviz.explain.things.step_things import things_of
+from dispatchviz.explain.things.tensor_questions import questions
 from dispatchviz.explain.things.uses import uses
 from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.outputs.log.torch_log import torch_log
 from dispatchviz.outputs.picture.dot import drawing
 from dispatchviz.outputs.picture.graph_picture import backward_graph
 from dispatchviz.outputs.picture.svg import RenderError, svg
-from dispatchviz.tui.commands.crossing import cross
+from dispatchviz.tui.commands.going import cross
 from dispatchviz.tui.commands.moves import detail, move
 from dispatchviz.tui.commands.predicting import answered, masked, started
 from dispatchviz.tui.commands.sharing import no_graph
-from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
-from dispatchviz.tui.questions.filter_question import FilterQuestion
-from dispatchviz.tui.questions.search_question import SearchQuestion
+from dispatchviz.tui.questions.typed_questions import BreakpointQuestion, FilterQuestion, SearchQuestion
 from dispatchviz.tui.screens.step_text_screen import step_text
 from dispatchviz.views.details.thing_rows import question_rows
 from dispatchviz.views.layout.screen_plan import Scene

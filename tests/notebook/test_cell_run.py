@@ -105,17 +105,14 @@ def test_syntax_errors_are_pythons_own() -> None:
     assert (raised.value.filename, raised.value.lineno) == ("<cell 3>", 2)
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("1 + 1\n", 2),
-        ("x = 1\n", None),
-        ("", None),
-        ("for i in range(3):\n    i\n", None),
-        ("None\n", None),
-        ("'a'\n", "a"),
-    ],
-)
+@pytest.mark.parametrize(("text", "value"), [
+    ("1 + 1\n", 2),
+    ("x = 1\n", None),
+    ("", None),
+    ("for i in range(3):\n    i\n", None),
+    ("None\n", None),
+    ("'a'\n", "a"),
+])  # fmt: skip
 def test_the_last_expression_is_its_value(text: str, value: object) -> None:
     assert ran(text).value == value
 

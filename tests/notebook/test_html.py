@@ -13,8 +13,7 @@ import pytest
 
 from dispatchviz.core.keys.key_set import DispatchKeySet
 from dispatchviz.core.keys.keys import DispatchKey
-from dispatchviz.outputs.cell.html import player_frame
-from dispatchviz.outputs.cell.key_set_html import key_set_html
+from dispatchviz.outputs.cell.html import key_set_html, player_frame
 from dispatchviz.outputs.cell.trace_card import MOST, trace_html, trace_markdown, trace_svg, trace_text
 from dispatchviz.outputs.page.in_notebook import notebook_player
 from dispatchviz.running.program import run

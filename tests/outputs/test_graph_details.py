@@ -154,15 +154,8 @@ def test_what_is_new() -> None:
 
 
 HOSTILE = (
-    "{x|y}",
-    "<b>&amp;</b>",
-    "<script>alert(1)</script>",
-    'a "q" \\n \\',
-    "שלום مرحبا",
-    "🔥",
-    "a -> b",
-    "%N \\N \\G",
-)
+    "{x|y}", "<b>&amp;</b>", "<script>alert(1)</script>", 'a "q" \\n \\', "שלום مرحبا", "🔥", "a -> b", "%N \\N \\G",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", HOSTILE)

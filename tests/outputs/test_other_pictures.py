@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,7 @@ from dispatchviz.explain.codegen.structured_classes import Family, family_of
 from dispatchviz.outputs.picture.call_picture import call_picture
 from dispatchviz.outputs.picture.chosen_picture import KINDS, Chosen, chosen_picture, drawn_picture
 from dispatchviz.outputs.picture.picture_options import THEMES, Options
-from dispatchviz.outputs.picture.structured_picture import class_drawing, render
+from dispatchviz.outputs.picture.structured_picture import class_drawing
 from dispatchviz.outputs.picture.svg import RenderError, plain, svg, texts
 from dispatchviz.trace import Trace
 from tests.explain.programs import traced
@@ -174,15 +173,12 @@ def test_as_files(kind: str, theme: str) -> None:
         assert chosen_picture(loop(), ".png", chosen).data.startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(
-    ("kind", "message"),
-    [
-        ("calls", "no operator is called at these steps"),
-        ("decision", "step 0 is in no call of an operator"),
-        ("table", "step 0 is in no call of an operator"),
-        ("classes", "step 0 is about no operator"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "message"), [
+    ("calls", "no operator is called at these steps"),
+    ("decision", "step 0 is in no call of an operator"),
+    ("table", "step 0 is in no call of an operator"),
+    ("classes", "step 0 is about no operator"),
+])  # fmt: skip
 def test_a_step_without_it(kind: str, message: str) -> None:
     with pytest.raises(RenderError, match=message):
         drawn_picture(loop(), kind, (0, 0))  # type: ignore[arg-type]
@@ -242,18 +238,3 @@ def test_arrows_lead_to_the_class_that_is_inherited_from() -> None:
     source = class_drawing(family("max.dim")).source
     shared = next(n for n, each in enumerate(family("max.dim").classes) if each.name.endswith("::structured_max_out"))
     assert source.count(f"  c{shared} -> ") == 4
-
-
-@pytest.mark.parametrize(
-    ("name", "begins"), [("a.svg", b"<?xml"), ("a.dot", b"digraph classes"), ("a.png", b"\x89PNG")]
-)
-def test_the_suffix_says_what_is_written(tmp_path: Path, name: str, begins: bytes) -> None:
-    render(family("mm"), str(tmp_path / name))
-    assert (tmp_path / name).read_bytes().startswith(begins)
-
-
-def test_what_cannot_be_written_is_one_error(tmp_path: Path) -> None:
-    with pytest.raises(RenderError, match="the suffix must be one of"):
-        render(family("mm"), str(tmp_path / "a.txt"))
-    with pytest.raises(RenderError, match="No such file or directory"):
-        render(family("mm"), str(tmp_path / "none/a.svg"))

@@ -61,16 +61,13 @@ def ratio(colour: str, behind: str) -> float:
 
 
 @pytest.mark.parametrize("theme", PAPER)
-@pytest.mark.parametrize(
-    ("kind", "kinds"),
-    [
-        ("backward", ev.NodeStarted),
-        ("calls", None),
-        ("decision", ev.Dispatched),
-        ("table", ev.Dispatched),
-        ("classes", ev.ImplEntered),
-    ],
-)
+@pytest.mark.parametrize(("kind", "kinds"), [
+    ("backward", ev.NodeStarted),
+    ("calls", None),
+    ("decision", ev.Dispatched),
+    ("table", ev.Dispatched),
+    ("classes", ev.ImplEntered),
+])  # fmt: skip
 def test_every_text_of_a_picture_can_be_read(
     kind: Kind, kinds: type[ev.Event] | None, theme: Theme, trace: Trace
 ) -> None:

@@ -58,7 +58,6 @@ def test_the_log_is_that_from_the_step_on() -> None:
 def test_a_value_is_what_the_view_was_made_of() -> None:
     at = step(forum(), ev.KeySetComputed)
     card = key_set_card(forum(), at)
-    assert card is not None
     value = view_json(forum(), at, "key-set")["value"]
     assert set(value) == set(card.__dataclass_fields__)
     assert [row["title"] for row in value["rows"]] == [row.title for row in card.rows]

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
-from dispatchviz.outputs.log.line_breaks import broken
-from dispatchviz.outputs.log.text_log import WIDTH, text_log
+from dispatchviz.outputs.log.text_log import WIDTH, broken, text_log
 from dispatchviz.outputs.log.torch_log import torch_log
 
 HEADER = Header(cuda="emulated on NumPy (no GPU)", program="a.py", sources={"a.py": "import torch\nx = f(y)\n"})

@@ -92,12 +92,8 @@ def test_no_file_that_is_passed_on_has_a_folder(form: str, trace: Trace, tmp_pat
 
 def test_no_notebook_has_a_folder(trace: Trace) -> None:
     shown = (
-        trace_html(trace),
-        trace_markdown(trace),
-        notebook_player(trace),
-        repr(trace),
-        trace.backward_graph().svg(),
-    )
+        trace_html(trace), trace_markdown(trace), notebook_player(trace), repr(trace), trace.backward_graph().svg(),
+    )  # fmt: skip
     for text in shown:
         assert "prog.py" in text
         assert SECRET not in text
@@ -114,17 +110,14 @@ def test_traces_keep_the_paths_and_so_do_tracebacks(tmp_path: Path) -> None:
     assert (last.file, str(file) in last.traceback) == ("raises.py", True)
 
 
-@pytest.mark.parametrize(
-    ("program", "new"),
-    [
-        ("examples/forum.py", "examples/forum.py"),
-        ("<string>", "<string>"),
-        ("<cell 3>", "<cell 3>"),
-        ("plain.py", "plain.py"),
-        ("../x/plain.py", "plain.py"),
-        ("/home/ada/tests/test_a.py::test_b", "test_a.py::test_b"),
-    ],
-)
+@pytest.mark.parametrize(("program", "new"), [
+    ("examples/forum.py", "examples/forum.py"),
+    ("<string>", "<string>"),
+    ("<cell 3>", "<cell 3>"),
+    ("plain.py", "plain.py"),
+    ("../x/plain.py", "plain.py"),
+    ("/home/ada/tests/test_a.py::test_b", "test_a.py::test_b"),
+])  # fmt: skip
 def test_names_that_tell_nothing_stay(program: str, new: str) -> None:
     from dispatchviz.outputs.without_folders import new_name
 

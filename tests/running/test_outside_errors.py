@@ -29,7 +29,8 @@ from dispatchviz.core.tensor import tensor as tensor_module
 from tests.amounts import THOROUGH, amount
 from tests.waiting import HANGS
 
-PROGRAMS = tuple(Path(__file__).parent / name for name in ("raised_in_handlers.py", "raised_from_a_thread.py"))
+PROGRAM = Path(__file__).parent / "raised.py"
+ENGINES = pytest.mark.parametrize("engine", ["model", pytest.param("torch", marks=pytest.mark.torch)])
 
 
 @pytest.fixture
@@ -202,39 +203,27 @@ def _raised_by_signal() -> Exception:
     raise AssertionError
 
 
-def _random_moments(engine: str, program: Path, tmp_path: Path, count: int) -> str:
+def _none_is_swallowed(engine: str, how: str, tmp_path: Path, count: int) -> None:
     command = [sys.executable, "-m", "dispatchviz", "trace", "--engine", engine, "-o", str(tmp_path / "log.jsonl")]
-    command += ["--format", "jsonl", str(program), str(count), "1"]
+    command += ["--format", "jsonl", str(PROGRAM), how, str(count), "1"]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=HANGS)
     assert ended.returncode == 0, ended.stderr
-    return ended.stdout + ended.stderr
+    assert f"{count} {how} 0 swallowed\n" in ended.stdout
+    assert "the recording ended" not in ended.stdout + ended.stderr
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
-def test_at_random_moments_none_is_swallowed(program: Path, tmp_path: Path) -> None:
-    count = amount(20, 1000)
-    said = _random_moments("model", program, tmp_path, count)
-    assert f"{count} raised 0 swallowed" in said
-    assert "the recording ended" not in said
-
-
-@pytest.mark.long
-@pytest.mark.torch
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
-def test_at_random_moments_none_is_swallowed_of_an_installed_pytorch(program: Path, tmp_path: Path) -> None:
-    count = amount(20, 1000)
-    said = _random_moments("torch", program, tmp_path, count)
-    assert f"{count} raised 0 swallowed" in said
-    assert "the recording ended" not in said
+@ENGINES
+@pytest.mark.parametrize("how", ["handlers", "thread"])
+def test_at_random_moments_none_is_swallowed(how: str, engine: str, tmp_path: Path) -> None:
+    _none_is_swallowed(engine, how, tmp_path, amount(20, 1000))
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not THOROUGH, reason="takes minutes")
-@pytest.mark.parametrize("engine", ["model", pytest.param("torch", marks=pytest.mark.torch)])
+@ENGINES
 def test_as_functions_begin_none_is_swallowed(engine: str, tmp_path: Path) -> None:
-    program = Path(__file__).parent / "raised_as_functions_begin.py"
-    assert " raised 0 swallowed\n" in _random_moments(engine, program, tmp_path, 29)
+    _none_is_swallowed(engine, "functions", tmp_path, 29)
 
 
 class _Ended:

@@ -11,7 +11,7 @@ from dispatchviz import torch as model
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.graph.backward_graph import backward_graph
 from dispatchviz.explain.trace_index.display_names import tensor_name
-from dispatchviz.explain.trace_index.parameter_paths import common_variable, short_path
+from dispatchviz.explain.trace_index.trace_index import common_variable, short_path
 from dispatchviz.testing import event
 from dispatchviz.trace import Trace
 from tests.explain.programs import traced

@@ -24,7 +24,7 @@ from dispatchviz.views.keymap import entries
 from dispatchviz.views.layout.pane_choice import NO_CHOICE, PaneChoice, pin_note
 from dispatchviz.views.session import Session
 from tests.tui.random_keys import KEYS, Anyone
-from tests.tui.screens import Reader, read_session
+from tests.tui.screens import stepper_of
 from tests.tui.synthetic import forum
 
 ROOT = Path(__file__).parents[2]
@@ -98,7 +98,6 @@ def test_at_ones_own_terminal_everything_is_there() -> None:
 
 def test_no_text_tells_of_a_key_that_is_not_there(served: None) -> None:
     note = pin_note(NO_CHOICE, PaneChoice(pinned=(2,)))
-    assert note is not None
     assert note.plain == " This pane stays; 1: panes follow the step again"
     said = "\n".join(row.plain for row in help_rows())
     assert "a file of yours" not in said
@@ -127,25 +126,20 @@ def test_at_home_too_a_look_up_writes_no_picture() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
-def test_whatever_is_pressed_no_file_is_touched(seed: int, served: None, watched: list[str]) -> None:
-    async def story(reader: Reader) -> None:
+async def test_whatever_is_pressed_no_file_is_touched(seed: int, served: None, watched: list[str]) -> None:
+    async with stepper_of(Session(forum(), 0, run_arguments=())) as reader:
         anyone = Anyone(reader, random.Random(seed), [*KEYS, *("W", "o", "L", "y") * 3])
         while anyone.keys < 1500 and not reader.app._exit:
             await anyone.acts()
-
-    read_session(Session(forum(), 0, run_arguments=()), story)
     assert watched == []
 
 
 @pytest.mark.long
-def test_with_rights_the_watch_sees_what_keys_do(
+async def test_with_rights_the_watch_sees_what_keys_do(
     watched: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else the test above would hold for want of looking."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-
-    async def story(reader: Reader) -> None:
+    async with stepper_of(Session(forum(), 0)) as reader:
         await reader.press("2", "L")
-
-    read_session(Session(forum(), 0), story)
     assert any(str(tmp_path) in seen for seen in watched)

@@ -10,7 +10,8 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
@@ -59,75 +60,60 @@ def room(folder: Path) -> Iterator[Room]:
     served.close()
 
 
-def played(room: Room, story: Callable[[Browser], Awaitable[None]], width: int = 160, height: int = 45) -> None:
-    """Opens a browser on the home screen and lets ``story`` use it."""
-
-    async def run() -> None:
-        async with browser(room, width, height) as opened:
-            await opened.wait_for(HOME)
-            await story(opened)
-
-    asyncio.run(run())
+@asynccontextmanager
+async def played(room: Room, width: int = 160, height: int = 45) -> AsyncIterator[Browser]:
+    """A browser on the home screen."""
+    async with browser(room, width, height) as opened:
+        await opened.wait_for(HOME)
+        yield opened
 
 
-def asked(room: Room, *paths: str, method: str = "GET") -> list[tuple[int, str]]:
+async def asked(room: Room, *paths: str, method: str = "GET") -> list[tuple[int, str]]:
     """Statuses and bodies of paths of the server."""
-
-    async def run() -> list[tuple[int, str]]:
-        async with aiohttp.ClientSession() as client:
-            found = []
-            for path in paths:
-                async with client.request(method, room.root.rstrip("/") + path, allow_redirects=False) as answer:
-                    found.append((answer.status, await answer.text("utf-8", "replace")))
-            return found
-
-    return asyncio.run(run())
+    async with aiohttp.ClientSession() as client:
+        found = []
+        for path in paths:
+            async with client.request(method, room.root.rstrip("/") + path, allow_redirects=False) as answer:
+                found.append((answer.status, await answer.text("utf-8", "replace")))
+        return found
 
 
 # -- the gate ---------------------------------------------------------------------------------------------------------
 
 
-def test_without_the_token_there_is_nothing(room: Room) -> None:
+async def test_without_the_token_there_is_nothing(room: Room) -> None:
     wrong = room.token[:-1] + ("A" if room.token[-1] != "A" else "B")
     inner = ("", "/", "/ws", "/page.js", "/static/js/textual.js", "/static/css/xterm.css", "/no/such/path")
     paths = [f"{first}{path}" or "/" for first in ("", f"/{wrong}", f"/{room.token}x", "/%00", "/ä") for path in inner]
     for method in ("GET", "POST"):
-        answers = asked(room, *paths, "/?token=" + room.token, "/static/../" + "..", method=method)
+        answers = await asked(room, *paths, "/?token=" + room.token, "/static/../" + "..", method=method)
         assert {status for status, _ in answers} == {403}
         assert {text for _, text in answers} == {"This address lacks its token: ask for the whole address.\n"}
     assert room.sessions() == []
     assert room.processes() == []
 
 
-def test_no_websocket_opens_without_the_token(room: Room) -> None:
-    async def run() -> None:
-        async with aiohttp.ClientSession() as client:
-            for path in ("ws", "wrong/ws", f"{room.token}x/ws"):
-                with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
-                    await client.ws_connect(f"{room.root}{path}?width=80&height=24")
-                assert refused.value.status == 403
-
-    asyncio.run(run())
+async def test_no_websocket_opens_without_the_token(room: Room) -> None:
+    async with aiohttp.ClientSession() as client:
+        for path in ("ws", "wrong/ws", f"{room.token}x/ws"):
+            with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                await client.ws_connect(f"{room.root}{path}?width=80&height=24")
+            assert refused.value.status == 403
     assert room.processes() == []
 
 
-def test_the_page_names_nothing_that_is_elsewhere(room: Room) -> None:
-    (status, page), (script_status, _), (font, _) = asked(
-        room,
-        *(f"/{room.token}/{path}" for path in ("", "page.js", "static/fonts/RobotoMono-VariableFont_wght.ttf")),
+async def test_the_page_names_nothing_that_is_elsewhere_and_the_browser_is_told_to_fetch_no_such_thing(
+    room: Room,
+) -> None:
+    (status, page), (script_status, _), (font, _) = await asked(
+        room, *(f"/{room.token}/{path}" for path in ("", "page.js", "static/fonts/RobotoMono-VariableFont_wght.ttf"))
     )
     assert (status, script_status, font) == (200, 200, 200)
     assert re.findall(r"[a-z]+://[^\"' ]*", page) == []
     for named in re.findall(r'(?:href|src)="((?:static|page)[^"]*)"', page):
-        assert asked(room, f"/{room.token}/{named}")[0][0] == 200
-
-
-def test_the_browser_is_told_to_fetch_nothing_from_elsewhere(room: Room) -> None:
-    async def run() -> str:
-        async with aiohttp.ClientSession() as client, client.get(room.address) as answer:
-            return answer.headers["Content-Security-Policy"]
-
-    rules = asyncio.run(run())
+        assert (await asked(room, f"/{room.token}/{named}"))[0][0] == 200
+    async with aiohttp.ClientSession() as client, client.get(room.address) as answer:
+        rules = answer.headers["Content-Security-Policy"]
     assert rules.startswith("default-src 'none'; script-src 'self';")
     assert "http" not in rules
 
@@ -160,8 +146,8 @@ def test_it_listens_on_the_loopback_address_alone(room: Room) -> None:
 # -- what a session may do --------------------------------------------------------------------------------------------
 
 
-def test_a_session_has_what_is_offered_and_opens_it(room: Room) -> None:
-    async def story(reader: Browser) -> None:
+async def test_a_session_has_what_is_offered_and_opens_it(room: Room) -> None:
+    async with played(room) as reader:
         await reader.type("\r")
         await reader.wait_for("goes on")
         await reader.type("q")
@@ -175,13 +161,10 @@ def test_a_session_has_what_is_offered_and_opens_it(room: Room) -> None:
         await reader.type("q")
         await reader.wait_for("Enter")
 
-    played(room, story)
 
-
-def test_no_key_and_no_word_of_a_reader_leads_to_other_files(room: Room, folder: Path) -> None:
+async def test_no_key_and_no_word_of_a_reader_leads_to_other_files(room: Room, folder: Path) -> None:
     before = files_in(folder)
-
-    async def story(reader: Browser) -> None:
+    async with played(room) as reader:
         await reader.type("o", "\x1a", "w", "--error error.txt\r")  # at home o asks for a file
         await reader.wait_for("--error names a file, and no files can be named here")
         assert SECRET not in reader.seen
@@ -196,13 +179,10 @@ def test_no_key_and_no_word_of_a_reader_leads_to_other_files(room: Room, folder:
         now = files_in(folder)
         assert {path: text for path, text in now.items() if "temporary" not in path} == before
 
-    played(room, story)
 
-
-def test_a_small_window_opens_no_pager(room: Room) -> None:
+async def test_a_small_window_opens_no_pager(room: Room) -> None:
     """A pager begins shells."""
-
-    async def story(reader: Browser) -> None:
+    async with played(room) as reader:
         await reader.socket.send_json(["resize", {"width": 40, "height": 10}])
         await reader.wait_for("needs")
         await reader.type("n\r")
@@ -211,10 +191,8 @@ def test_a_small_window_opens_no_pager(room: Room) -> None:
         await reader.socket.send_json(["resize", {"width": 160, "height": 45}])
         await reader.wait_for("cannot be shown: the terminal is 40x10")
 
-    played(room, story)
 
-
-def test_a_program_that_is_offered_writes_in_the_folder_of_its_session_alone(folder: Path) -> None:
+async def test_a_program_that_is_offered_writes_in_the_folder_of_its_session_alone(folder: Path) -> None:
     (folder / "writes.py").write_text(
         "import subprocess, sys, tempfile, torch\n"
         "breakpoint()\n"
@@ -227,19 +205,13 @@ def test_a_program_that_is_offered_writes_in_the_folder_of_its_session_alone(fol
         "        print('refused:', error)\n"
         "torch.ones(2) + 1\n"
     )
-    served = Room("writes.py", cwd=folder)
-
-    async def story(reader: Browser) -> None:
-        await reader.type("\r")
-        await reader.wait_for("refused: a served session writes no files")
-        await reader.wait_for("refused: a served session begins no other program")
-        await reader.wait_for("Steps")
-
-    try:
-        played(served, story)
+    with closing(Room("writes.py", cwd=folder)) as room:
+        async with played(room) as reader:
+            await reader.type("\r")
+            await reader.wait_for("refused: a served session writes no files")
+            await reader.wait_for("refused: a served session begins no other program")
+            await reader.wait_for("Steps")
         assert not (folder / "written.txt").exists()
-    finally:
-        served.close()
 
 
 # -- how sessions end -------------------------------------------------------------------------------------------------
@@ -250,31 +222,28 @@ async def gone(process: int) -> None:
         await asyncio.sleep(0.02)
 
 
-def test_of_ten_browsers_one_is_killed_and_the_others_go_on(room: Room) -> None:
-    async def run() -> None:
-        async with aiohttp.ClientSession() as client:
-            address = f"{room.address}ws?width=120&height=40"
-            readers = [Browser(await client.ws_connect(address)) for _ in range(10)]
-            await asyncio.gather(*(reader.wait_for(HOME) for reader in readers))
-            processes = room.processes()
-            assert len(processes) == 10
-            first, *others = readers
-            first.socket._response.connection.transport.abort()  # no goodbye
-            while len(there := room.processes()) == 10:
-                await asyncio.sleep(0.05)
-            (killed,) = set(processes) - set(there)
-            await gone(killed)
-            os.kill(there[0], 9)  # another session's process fails
-            await asyncio.gather(*(goes_on(reader) for reader in others), return_exceptions=True)
-            while len(room.processes()) > 8:
-                await asyncio.sleep(0.05)
-            assert sum([not reader.socket.closed for reader in others]) == 8
-            for reader in others:
-                await reader.socket.close()
+async def test_of_ten_browsers_one_is_killed_and_the_others_go_on(room: Room) -> None:
+    async with asyncio.timeout(240), aiohttp.ClientSession() as client:
+        address = f"{room.address}ws?width=120&height=40"
+        readers = [Browser(await client.ws_connect(address)) for _ in range(10)]
+        await asyncio.gather(*(reader.wait_for(HOME) for reader in readers))
+        processes = room.processes()
+        assert len(processes) == 10
+        first, *others = readers
+        first.socket._response.connection.transport.abort()  # no goodbye
+        while len(there := room.processes()) == 10:
+            await asyncio.sleep(0.05)
+        (killed,) = set(processes) - set(there)
+        await gone(killed)
+        os.kill(there[0], 9)  # another session's process fails
+        await asyncio.gather(*(goes_on(reader) for reader in others), return_exceptions=True)
+        while len(room.processes()) > 8:
+            await asyncio.sleep(0.05)
+        assert sum([not reader.socket.closed for reader in others]) == 8
+        for reader in others:
+            await reader.socket.close()
         while room.sessions():
             await asyncio.sleep(0.05)
-
-    asyncio.run(asyncio.wait_for(run(), 240))
 
 
 async def goes_on(reader: Browser) -> None:
@@ -282,7 +251,7 @@ async def goes_on(reader: Browser) -> None:
     await reader.wait_for("goes on")
 
 
-def test_a_program_that_never_ends_goes_with_its_browser(folder: Path) -> None:
+async def test_a_program_that_never_ends_goes_with_its_browser(folder: Path) -> None:
     (folder / "endless.py").write_text(
         "import signal, torch\n"
         "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
@@ -290,57 +259,38 @@ def test_a_program_that_never_ends_goes_with_its_browser(folder: Path) -> None:
         "print('begun')\n"
         "while True: pass\n"
     )
-    served = Room("endless.py", cwd=folder)
-
-    async def run() -> None:
-        async with browser(served) as reader:
-            await reader.wait_for(HOME)
-            await reader.type("\r")
-            await reader.wait_for("begun")
-            (process,) = served.processes()
-        await gone(process)
-
-    try:
-        asyncio.run(asyncio.wait_for(run(), 120))
-    finally:
-        served.close()
+    with closing(Room("endless.py", cwd=folder)) as room:
+        async with asyncio.timeout(120):
+            async with played(room) as reader:
+                await reader.type("\r")
+                await reader.wait_for("begun")
+                (process,) = room.processes()
+            await gone(process)
 
 
-def test_q_on_the_home_screen_ends_the_session(room: Room) -> None:
-    async def story(reader: Browser) -> None:
+async def test_q_on_the_home_screen_ends_the_session(room: Room) -> None:
+    async with played(room) as reader:
         await reader.type("q")
         await reader.ended()
-
-    played(room, story)
     assert room.program.poll() is None
 
 
-def test_what_no_page_sends_ends_that_session_alone(room: Room) -> None:
-    async def run() -> None:
-        async with browser(room) as good:
-            await good.wait_for(HOME)
-            for bad in ("no json", "[]", '["stdin", 3]', '["resize", {"width": "x"}]', "[" * 5000, '{"a": 1}'):
-                async with browser(room) as reader:
-                    await reader.socket.send_str(bad)
-                    await reader.ended()
-            await goes_on(good)
-
-    asyncio.run(run())
+async def test_what_no_page_sends_ends_that_session_alone(room: Room) -> None:
+    async with played(room) as good:
+        for bad in ("no json", "[]", '["stdin", 3]', '["resize", {"width": "x"}]', "[" * 5000, '{"a": 1}'):
+            async with browser(room) as reader:
+                await reader.socket.send_str(bad)
+                await reader.ended()
+        await goes_on(good)
 
 
-def test_ctrl_c_ends_everything(room: Room) -> None:
-    async def run() -> None:
-        async with browser(room) as one, browser(room) as other:
-            for reader in (one, other):
-                await reader.wait_for(HOME)
-            await goes_on(one)
-            processes = room.processes()
-            status = await asyncio.to_thread(room.end)
-            assert status == 0
-            await asyncio.gather(one.ended(), other.ended())
-            assert not any(map(is_there, processes))
-
-    asyncio.run(run())
+async def test_ctrl_c_ends_everything(room: Room) -> None:
+    async with played(room) as one, played(room) as other:
+        await goes_on(one)
+        processes = room.processes()
+        assert await asyncio.to_thread(room.end) == 0
+        await asyncio.gather(one.ended(), other.ended())
+        assert not any(map(is_there, processes))
     assert room.sessions() == []
     assert "Traceback" not in room.said
     assert room.token not in room.said.partition("Ctrl+C")[2]
@@ -349,31 +299,21 @@ def test_ctrl_c_ends_everything(room: Room) -> None:
 # -- answers ----------------------------------------------------------------------------------------------------------
 
 
-def test_each_session_has_a_file_for_its_answers(folder: Path) -> None:
+async def test_each_session_has_a_file_for_its_answers(folder: Path) -> None:
     (folder / "answers").mkdir()
     (folder / "answers" / "learner-01.json").write_text("not ours\n")
-    served = Room("--answers", "answers", "forum", cwd=folder)
-
-    async def story(reader: Browser) -> None:
-        await reader.type("\r")
-        await reader.wait_for("goes on")
-        await reader.type("c", "c")
-        await reader.wait_for("which key wins?")
-        await reader.type("1")
-        await reader.wait_for("goes on")
-
-    async def run() -> None:
-        async with browser(served) as reader:
-            await reader.wait_for("You are learner-02: what you answer in lessons is kept for your teacher.")
-            await story(reader)
-        async with browser(served) as reader:
-            await reader.wait_for("You are learner-03")
-            await story(reader)
-
-    try:
-        asyncio.run(run())
-    finally:
-        served.close()
+    with closing(Room("--answers", "answers", "forum", cwd=folder)) as room:
+        for said in (
+            "You are learner-02: what you answer in lessons is kept for your teacher.",
+            "You are learner-03",
+        ):
+            async with browser(room) as reader:
+                await reader.wait_for(said)
+                await goes_on(reader)
+                await reader.type("c", "c")
+                await reader.wait_for("which key wins?")
+                await reader.type("1")
+                await reader.wait_for("goes on")
     assert (folder / "answers" / "learner-01.json").read_text() == "not ours\n"
     summed = dispatchviz("lesson", "results", *(folder / "answers" / f"learner-0{n}.json" for n in (2, 3)))
     assert (summed.status, summed.err) == (0, "")
@@ -393,17 +333,14 @@ def test_two_servers_with_one_folder_give_no_file_twice(tmp_path: Path) -> None:
 # -- what cannot be served --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["zzz"], "there is no lesson 'zzz'; there are "),
-        (["missing.py"], "there is no file missing.py"),
-        (["error.txt"], "error.txt is no lesson, no .py file and no trace: nothing else can be offered"),
-        (["--folder", "home"], "there is no lesson in home"),
-        (["--answers", "offered.py"], "cannot keep answers in offered.py: File exists"),
-        (["--host", "203.0.113.1"], "cannot serve at 203.0.113.1, port "),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), [
+    (["zzz"], "there is no lesson 'zzz'; there are "),
+    (["missing.py"], "there is no file missing.py"),
+    (["error.txt"], "error.txt is no lesson, no .py file and no trace: nothing else can be offered"),
+    (["--folder", "home"], "there is no lesson in home"),
+    (["--answers", "offered.py"], "cannot keep answers in offered.py: File exists"),
+    (["--host", "203.0.113.1"], "cannot serve at 203.0.113.1, port "),
+])  # fmt: skip
 def test_what_cannot_be_offered_is_one_line(words: list[str], said: str, folder: Path) -> None:
     ended = dispatchviz("serve", *words, cwd=folder)
     assert (ended.status, ended.out) == (2, "")

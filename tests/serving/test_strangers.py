@@ -6,9 +6,8 @@ from __future__ import annotations
 import asyncio
 import random
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import Any
 
 import pytest
 
@@ -62,20 +61,12 @@ async def served(*names: str) -> AsyncIterator[Here]:
     room = RoomServer(lambda number: ["cat"], names)
     said: list[str] = []
     room._refusals = Refusals(said.append)
-    async with room.listening("127.0.0.1", 0) as port:
+    async with asyncio.timeout(HANGS), room.listening("127.0.0.1", 0) as port:
         yield Here(room, port, said)
 
 
-def with_server(story: Callable[[Here], Coroutine[Any, Any, None]], *names: str) -> None:
-    async def run() -> None:
-        async with served(*names) as here:
-            await story(here)
-
-    asyncio.run(asyncio.wait_for(run(), HANGS))
-
-
-def test_a_page_from_elsewhere_opens_no_session_even_with_the_token() -> None:
-    async def story(here: Here) -> None:
+async def test_a_page_from_elsewhere_opens_no_session_even_with_the_token() -> None:
+    async with served() as here:
         for origin in (EVIL, "null", f"http://127.0.0.1:{here.port + 1}", f"{EVIL}/{here.own}", f"file://{here.own}"):
             assert await here.opens(Origin=origin) == 403, origin
         assert await here.opens(Origin=f"http://{here.own}") == 101
@@ -84,11 +75,9 @@ def test_a_page_from_elsewhere_opens_no_session_even_with_the_token() -> None:
         assert await here.opens() == 101  # no browser
         assert here.said[0] == f"a page of '{EVIL}' asked for a session, and was refused"
 
-    with_server(story)
 
-
-def test_a_foreign_name_that_leads_here_gets_nothing() -> None:
-    async def story(here: Here) -> None:
+async def test_a_foreign_name_that_leads_here_gets_nothing() -> None:
+    async with served() as here:
         async with aiohttp.ClientSession() as client:
             for path in ("", "page.js", "ws", "static/js/textual.js"):
                 async with client.get(here.address + path, headers={"Host": "evil.example"}) as answer:
@@ -96,35 +85,28 @@ def test_a_foreign_name_that_leads_here_gets_nothing() -> None:
         assert await here.opens(Host="evil.example", Origin=EVIL) == 403
         assert here.said == ["a browser asks for 'evil.example': if that is this server, add --name evil.example"]
 
-    with_server(story)
 
-
-def test_a_proxy_is_named() -> None:
-    async def story(here: Here) -> None:
+async def test_a_proxy_is_named() -> None:
+    async with served("class.example.org") as here:
         assert await here.opens(Host="class.example.org", Origin="https://class.example.org") == 101
         assert await here.opens(Origin="https://class.example.org") == 101  # the proxy asks for 127.0.0.1
         assert await here.opens(Origin="https://class.example.org:81") == 403
 
-    with_server(story, "class.example.org")
 
-
-@pytest.mark.parametrize(
-    ("host", "may"),
-    [
-        ("127.0.0.1:8000", True),
-        ("192.0.2.7", True),
-        ("[::1]:8000", True),
-        ("LOCALHOST:9000", True),
-        ("class.example.org:1", True),
-        ("class.example.org.evil.example", False),
-        ("127.0.0.1.evil.example", False),
-        ("evil.example", False),
-        ("localhost@evil.example", False),
-        ("localhost:80:80", False),
-        ("localhost/../evil.example", False),
-        ("", False),
-    ],
-)
+@pytest.mark.parametrize(("host", "may"), [
+    ("127.0.0.1:8000", True),
+    ("192.0.2.7", True),
+    ("[::1]:8000", True),
+    ("LOCALHOST:9000", True),
+    ("class.example.org:1", True),
+    ("class.example.org.evil.example", False),
+    ("127.0.0.1.evil.example", False),
+    ("evil.example", False),
+    ("localhost@evil.example", False),
+    ("localhost:80:80", False),
+    ("localhost/../evil.example", False),
+    ("", False),
+])  # fmt: skip
 def test_which_names_the_server_answers_to(host: str, may: bool) -> None:
     assert may_be_asked(host, ("localhost", "class.example.org:8443")) == may
 
@@ -140,8 +122,8 @@ def test_names_have_no_room_for_more_rules() -> None:
     assert ended.err.startswith("dispatchviz: --name takes a host, as class.example.org")
 
 
-def test_the_page_may_connect_to_its_own_sessions_alone() -> None:
-    async def story(here: Here) -> None:
+async def test_the_page_may_connect_to_its_own_sessions_alone() -> None:
+    async with served() as here:
         async with aiohttp.ClientSession() as client:
             async with client.get(here.address) as answer:
                 rules = answer.headers["Content-Security-Policy"].split("; ")
@@ -157,34 +139,25 @@ def test_the_page_may_connect_to_its_own_sessions_alone() -> None:
             assert answer_headers["Cache-Control"] == "no-store"
             assert answer_headers["Cross-Origin-Resource-Policy"] == "same-origin"
 
-    with_server(story)
 
-
-@pytest.mark.parametrize(
-    "sent",
-    [
-        b"",
-        b"GET",
-        b"GET / HTTP/1.1\r\nHost: a\r\nX-Half",
-        b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",  # the next request does not come
-        b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf",
-        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nha",
-    ],
-)
-def test_a_connection_that_falls_silent_is_closed(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("sent", [
+    b"",
+    b"GET",
+    b"GET / HTTP/1.1\r\nHost: a\r\nX-Half",
+    b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",  # the next request does not come
+    b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf",
+    b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nha",
+])  # fmt: skip
+async def test_a_connection_that_falls_silent_is_closed(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "SILENCE", 0.1)
-
-    async def story(here: Here) -> None:
+    async with served() as here:
         await here.raw(sent)
         assert here.said == []
 
-    with_server(story)
 
-
-def test_a_request_that_comes_in_drops_has_no_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_request_that_comes_in_drops_has_no_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "SILENCE", 0.2)
-
-    async def story(here: Here) -> None:
+    async with served() as here:
         reader, writer = await asyncio.open_connection("127.0.0.1", here.port)
         writer.write(b"GET / HTTP/1.1\r\nX: ")
         closed = asyncio.create_task(reader.read())
@@ -192,8 +165,6 @@ def test_a_request_that_comes_in_drops_has_no_more_time(monkeypatch: pytest.Monk
             writer.write(b"x")
             await asyncio.sleep(0.02)
         writer.close()
-
-    with_server(story)
 
 
 MALFORMED = [
@@ -209,23 +180,20 @@ MALFORMED = [
 ]
 
 
-def test_malformed_requests_are_one_line_and_tell_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    async def story(here: Here) -> None:
+async def test_malformed_requests_are_one_line_and_tell_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    async with served() as here:
         for sent in MALFORMED:
             answer = await here.raw(sent)
             assert answer.startswith(b"HTTP/1.0 400 "), sent
             assert answer.endswith(b"\r\n\r\nThis is no request that a browser sends.\n")
             assert b"aiohttp" not in answer
         assert here.said == ["a malformed request from 127.0.0.1 was refused"]
-
-    with_server(story)
     assert caplog.records == []
 
 
-def test_random_bytes_with_the_token_leave_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
+async def test_random_bytes_with_the_token_leave_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
     chosen = random.Random(36)
-
-    async def story(here: Here) -> None:
+    async with served() as here:
         paths = ["", "ws", "static/", "static/%00", "static/" + "a" * 5000, "%2e%2e/", "page.js/x", "\udcff"]
         for path in paths:
             head = f"GET /{here.token}/{path} HTTP/1.1\r\nHost: {here.own}\r\nConnection: close\r\n"
@@ -233,8 +201,6 @@ def test_random_bytes_with_the_token_leave_no_traceback(caplog: pytest.LogCaptur
             noise = "".join(chosen.choice("aZ:; %\x00\r\n/*é") for _ in range(60))
             await here.raw(f"{head}{noise}\r\n\r\n".encode("utf-8", "surrogateescape"))
         assert await here.opens() == 101
-
-    with_server(story)
     assert [record.message for record in caplog.records] == []
 
 
@@ -248,28 +214,23 @@ def test_strangers_cannot_fill_the_terminal() -> None:
     assert max(map(len, said)) < 250
 
 
-def test_no_more_sessions_begin_than_there_may_be_even_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_more_sessions_begin_than_there_may_be_even_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MOST_SESSIONS", 3)
-
-    async def story(here: Here) -> None:
-        async with aiohttp.ClientSession() as client:
-            asked = [client.ws_connect(f"{here.address}ws") for _ in range(9)]
-            answers = await asyncio.gather(*asked, return_exceptions=True)
-            sockets = [each for each in answers if not isinstance(each, BaseException)]
-            refused = [each.status for each in answers if isinstance(each, aiohttp.WSServerHandshakeError)]
-            assert (len(sockets), refused) == (3, [503] * 6)
-            for socket in sockets:
-                await socket.close()
-            while await here.opens() != 101:  # their places are free again
-                await asyncio.sleep(0.01)
-
-    with_server(story)
+    async with served() as here, aiohttp.ClientSession() as client:
+        asked = [client.ws_connect(f"{here.address}ws") for _ in range(9)]
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        sockets = [each for each in answers if not isinstance(each, BaseException)]
+        refused = [each.status for each in answers if isinstance(each, aiohttp.WSServerHandshakeError)]
+        assert (len(sockets), refused) == (3, [503] * 6)
+        for socket in sockets:
+            await socket.close()
+        while await here.opens() != 101:  # their places are free again
+            await asyncio.sleep(0.01)
 
 
-def test_there_are_no_more_connections_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_there_are_no_more_connections_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MOST_CONNECTIONS", 4)
-
-    async def story(here: Here) -> None:
+    async with served() as here:
         async with aiohttp.ClientSession() as client:
             sockets = [await client.ws_connect(f"{here.address}ws") for _ in range(4)]
             assert await here.raw(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n") == b""
@@ -279,13 +240,10 @@ def test_there_are_no_more_connections_than_there_may_be(monkeypatch: pytest.Mon
         while not await here.raw(b"GET / HTTP/1.0\r\nHost: a\r\n\r\n"):
             await asyncio.sleep(0.01)
 
-    with_server(story)
 
-
-def test_connections_without_the_token_leave_room_for_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connections_without_the_token_leave_room_for_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MOST_CONNECTIONS", 4)
-
-    async def story(here: Here) -> None:
+    async with served() as here:
         lines = [await asyncio.open_connection("127.0.0.1", here.port) for _ in range(20)]
         for _, writer in lines[::2]:
             writer.write(b"GET / HTTP/1.1\r\nHost:")
@@ -297,17 +255,13 @@ def test_connections_without_the_token_leave_room_for_a_reader(monkeypatch: pyte
         for _, writer in lines:
             writer.close()
 
-    with_server(story)
-
 
 @pytest.mark.parametrize("sent", ["x" * 70000, b"\xff" * 10, "\x00"])
-def test_what_a_session_cannot_read_ends_it_quietly(sent: str | bytes, caplog: pytest.LogCaptureFixture) -> None:
-    async def story(here: Here) -> None:
+async def test_what_a_session_cannot_read_ends_it_quietly(sent: str | bytes, caplog: pytest.LogCaptureFixture) -> None:
+    async with served() as here:
         async with aiohttp.ClientSession() as client, client.ws_connect(f"{here.address}ws") as socket:
             await (socket.send_str(sent) if isinstance(sent, str) else socket.send_bytes(sent))
             while (await socket.receive(HANGS)).type is aiohttp.WSMsgType.BINARY:
                 pass
         assert here.said == []
-
-    with_server(story)
     assert caplog.records == []

@@ -62,7 +62,6 @@ def test_the_weights_gradient_is_not_copied() -> None:
     weight = torch.ones(4, 3, requires_grad=True)
     weight.register_hook(lambda gradient: places.append(gradient.data_ptr()))
     (torch.ones(2, 4) @ weight).pow(2).sum().backward()
-    assert weight.grad is not None
     assert [weight.grad.data_ptr()] == places
 
 
@@ -105,7 +104,6 @@ def test_in_which_order_hooks_run() -> None:
     order: list[str] = []
     x = torch.ones(2, requires_grad=True)
     y = x * 2
-    assert y.grad_fn is not None
     y.grad_fn.register_hook(lambda inputs, outputs: order.append("after_node"))
     y.grad_fn.register_prehook(lambda gradients: order.append("before_node"))
     y.register_hook(lambda gradient: order.append("of_tensor"))

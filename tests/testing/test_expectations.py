@@ -168,24 +168,17 @@ def test_boxed_calls_are_calls() -> None:
     assert {event.how for event in trace if isinstance(event, Dispatched)} >= {"call", "callBoxed"}
 
 
-@pytest.mark.parametrize(
-    ("pattern", "says"),
-    [
-        (call("aten::adx.Tensor"), "there is no operator 'aten::adx.Tensor'; did you mean aten::add.Tensor"),
-        (call("add"), "there is no operator 'add'"),
-        (redispatch(key="AutogradCDUA"), "there is no key 'AutogradCDUA'; did you mean AutogradCUDA"),
-        (
-            call(key="Autograd"),
-            "no call is dispatched to 'Autograd', but to AutogradOther, AutogradCPU, AutogradCUDA ...",
-        ),
-        (kernel("wrapper_CUDA_add_Tenser"), "did you mean wrapper_CUDA_add_Tensor"),
-        (kernel(under="CUBA"), "there is no key 'CUBA'; did you mean CUDA"),
-        (node_created("AddBackwards0"), "did you mean AddBackward0"),
-        (node_ran("AccumulateGrad"), "there is no Node 'AccumulateGrad'; did you mean torch::autograd::AccumulateGrad"),
-        (event(KernelRegistered, operator="aten::ad"), "there is no operator 'aten::ad'"),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize(("pattern", "says"), [
+    (call("aten::adx.Tensor"), "there is no operator 'aten::adx.Tensor'; did you mean aten::add.Tensor"),
+    (call("add"), "there is no operator 'add'"),
+    (redispatch(key="AutogradCDUA"), "there is no key 'AutogradCDUA'; did you mean AutogradCUDA"),
+    (call(key="Autograd"), "no call is dispatched to 'Autograd', but to AutogradOther, AutogradCPU, AutogradCUDA ..."),
+    (kernel("wrapper_CUDA_add_Tenser"), "did you mean wrapper_CUDA_add_Tensor"),
+    (kernel(under="CUBA"), "there is no key 'CUBA'; did you mean CUDA"),
+    (node_created("AddBackwards0"), "did you mean AddBackward0"),
+    (node_ran("AccumulateGrad"), "there is no Node 'AccumulateGrad'; did you mean torch::autograd::AccumulateGrad"),
+    (event(KernelRegistered, operator="aten::ad"), "there is no operator 'aten::ad'"),
+], ids=repr)  # fmt: skip
 def test_a_name_that_does_not_exist_is_refused(pattern: Pattern, says: str) -> None:
     trace = _recorded()
     for check in (
@@ -300,18 +293,15 @@ def test_hooks_and_gradients_are_patterns() -> None:
     assert repr(hook_ran("scale", kind="post hook")) == "hook_ran('scale', kind='post hook')"
 
 
-@pytest.mark.parametrize(
-    ("operator", "meant"),
-    [
-        ("add", "aten::add.Tensor"),
-        ("aten::add", "aten::add.Tensor"),
-        ("aten.add.Tensor", "aten::add.Tensor"),
-        ("torch.ops.aten.sum", "aten::sum"),
-        ("ATEN::ADD.TENSOR", "aten::add.Tensor"),
-        ("aten::softmx", "aten::softmax.int"),
-        ("relux", "aten::relu"),
-    ],
-)
+@pytest.mark.parametrize(("operator", "meant"), [
+    ("add", "aten::add.Tensor"),
+    ("aten::add", "aten::add.Tensor"),
+    ("aten.add.Tensor", "aten::add.Tensor"),
+    ("torch.ops.aten.sum", "aten::sum"),
+    ("ATEN::ADD.TENSOR", "aten::add.Tensor"),
+    ("aten::softmx", "aten::softmax.int"),
+    ("relux", "aten::relu"),
+])  # fmt: skip
 def test_a_name_that_people_type_says_which_is_meant(operator: str, meant: str) -> None:
     with pytest.raises(ValueError, match=rf"there is no operator '.*'; did you mean (.* or )?{re.escape(meant)}\b"):
         assert_never(TRACE, call(operator))

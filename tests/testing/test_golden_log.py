@@ -105,16 +105,12 @@ def test_another_file_is_never_overwritten(content: bytes, tmp_path: Path, accep
     assert not accepting
 
 
-@pytest.mark.parametrize(
-    ("written", "place", "expected", "got"),
-    [
-        (LOG.replace("CUDA\n    kernel", "CPU\n    kernel"), "at line 5", "add.Tensor CPU", "add.Tensor CUDA"),
-        (LOG + "call aten::sum CPU\n", "at line 7", "call aten::sum CPU", "nothing more"),
-        (LOG.rpartition("    kernel")[0], "after its end", "nothing more", "kernel wrapper_CUDA_add_Tensor under CUDA"),
-        (LOG.replace("  node Acc", "node Acc"), "at line 4", "node AccumulateGrad", "node AccumulateGrad"),
-    ],
-    ids=["other key", "too short", "too long", "other place"],
-)
+@pytest.mark.parametrize(("written", "place", "expected", "got"), [
+    (LOG.replace("CUDA\n    kernel", "CPU\n    kernel"), "at line 5", "add.Tensor CPU", "add.Tensor CUDA"),
+    (LOG + "call aten::sum CPU\n", "at line 7", "call aten::sum CPU", "nothing more"),
+    (LOG.rpartition("    kernel")[0], "after its end", "nothing more", "kernel wrapper_CUDA_add_Tensor under CUDA"),
+    (LOG.replace("  node Acc", "node Acc"), "at line 4", "node AccumulateGrad", "node AccumulateGrad"),
+], ids=["other key", "too short", "too long", "other place"])  # fmt: skip
 def test_a_difference_is_shown_where_it_is_first(
     written: str, place: str, expected: str, got: str, tmp_path: Path
 ) -> None:
@@ -139,16 +135,13 @@ def test_a_log_that_is_missing_is_not_made_silently(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("cal aten::add.Tensor", "no line begins with 'cal', did you mean call?"),
-        ("xyz", "no line begins with 'xyz': lines begin with call, redispatch, kernel"),
-        ("call aten::add.Tensor CPU CUDA", r"after call stands OPERATOR \[KEY\], not 'aten::add.Tensor CPU CUDA'"),
-        ("backward now", "after backward stands nothing, not 'now'"),
-        ("kernel f below CPU", "`under` stands before the key, not 'below'"),
-    ],
-)
+@pytest.mark.parametrize(("line", "says"), [
+    ("cal aten::add.Tensor", "no line begins with 'cal', did you mean call?"),
+    ("xyz", "no line begins with 'xyz': lines begin with call, redispatch, kernel"),
+    ("call aten::add.Tensor CPU CUDA", r"after call stands OPERATOR \[KEY\], not 'aten::add.Tensor CPU CUDA'"),
+    ("backward now", "after backward stands nothing, not 'now'"),
+    ("kernel f below CPU", "`under` stands before the key, not 'below'"),
+])  # fmt: skip
 def test_a_line_that_means_nothing_is_refused(line: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         pattern_of(line)

@@ -8,8 +8,7 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core.device.array_library import cuda_state, state_under
-from dispatchviz.core.device.visible_devices import VARIABLE
+from dispatchviz.core.device.array_library import VARIABLE, cuda_state, state_under
 from dispatchviz.torch.nn.attention import SDPBackend, sdpa_kernel
 from dispatchviz.torch.nn.attention.bias import causal_lower_right, causal_upper_left
 from tests.cuda_kinds import cuda_is

@@ -2,7 +2,7 @@
 
     python -m tests.tui.random_keys --keys 20000 --seed 1
 
-A crash of the stepper is raised here, with the last actions; the same seed does the same again.
+A crash of the stepper, or of the home screen, is raised here, with the last actions; the same seed does the same again.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ import os
 import random
 import sys
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from textual import events
 from textual.keys import _character_to_key
-from textual.pilot import Pilot
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.tui.app import StepperApp
+from dispatchviz.tui.home.home_keymap import HOME_KEYMAP
 from dispatchviz.views.keymap import KEYMAP
 from dispatchviz.views.session import Session
 
 from .odd_answers import ODD_ANSWERS
-from .screens import Reader
+from .screens import Reader, home, stepper_of
 from .synthetic import awkward, big, forum, raising
 
 ENDS = ("q", "ctrl+q")
@@ -44,6 +44,12 @@ KEYS = tuple(
 )
 
 ASKING = ("colon", "slash", "b", "f", "m")
+
+HOME = "home"
+HOME_KEYS = (*KEYS, *(key for entry in HOME_KEYMAP for key in entry.keys if key not in (*ENDS, "ctrl+p", "ctrl+z")))
+"""Its own, and those that a reader of the stepper has in the fingers."""
+
+HOME_ASKING = ("slash", "o", "t", "w", "k", "c")
 
 OTHER_KEYS = (
     *("x", "Z", "ä", "日", "j", "k", "9", "0", "space", "insert", "delete", "f5", "f12", "alt+x", "shift+up"),
@@ -66,25 +72,15 @@ class Anyone:
     """Does one random thing after the other to a stepper, or to another screen with keys of its own."""
 
     def __init__(
-        self,
-        reader: Reader,
-        chance: random.Random,
-        keys: Sequence[str] = KEYS,
-        asking: Sequence[str] = ASKING,
+        self, reader: Reader, chance: random.Random, keys: Sequence[str] = KEYS, asking: Sequence[str] = ASKING
     ) -> None:
         self._reader, self._chance, self._keys, self._asking = reader, chance, keys, asking
         self.done: deque[str] = deque(maxlen=REMEMBERED)
         self.keys = 0
         self._acts: Mapping[Callable[[], object], int] = {
-            self.presses: 60,
-            self.answers: 20,
-            self.clicks: 6,
-            self.scrolls: 4,
-            self.resizes: 3,
-            self.presses_others: 5,
-            self.uses_the_palette: 1,
-            self.loses_focus: 1,
-        }
+            self.presses: 60, self.answers: 20, self.clicks: 6, self.scrolls: 4, self.resizes: 3,
+            self.presses_others: 5, self.uses_the_palette: 1, self.loses_focus: 1,
+        }  # fmt: skip
 
     async def acts(self) -> None:
         """Does one of these."""
@@ -169,40 +165,36 @@ TRACES: Mapping[str, Callable[[], Trace]] = {
 }
 
 
-def tried(name: str, seed: int, keys: int, marks: str = "") -> int:
-    """Uses the stepper on a trace until so many keys are pressed; returns how many were. RuntimeError if it crashed."""
+def tried(name: str, seed: int, keys: int, file: str = "", kept: Iterable[Path] = ()) -> int:
+    """Uses the stepper on a trace, or the home screen, until so many keys are pressed; returns how many were.
+    RuntimeError if it crashed."""
     chance, pressed = random.Random(f"{name} {seed}"), 0
     while pressed < keys:
-        pressed += asyncio.run(_one_session(TRACES[name](), chance, keys - pressed, marks, f"{name!r}, seed {seed}"))
+        pressed += asyncio.run(_one_session(name, chance, keys - pressed, file, kept, f"{name!r}, seed {seed}"))
     return pressed
 
 
-async def _one_session(trace: Trace, chance: random.Random, keys: int, file: str, who: str) -> int:
-    app = StepperApp(Session(trace, None, file))
+async def _one_session(name: str, chance: random.Random, keys: int, file: str, kept: Iterable[Path], who: str) -> int:
     anyone: Anyone | None = None
+    size = chance.choice(SIZES)
+    screen = home(*kept, size=size) if name == HOME else stepper_of(Session(TRACES[name](), None, file), size)
     try:
-        async with app.run_test(size=chance.choice(SIZES)) as pilot:
-            anyone = Anyone(Reader(app, pilot), chance)
-            await _begun(app, pilot)
-            while anyone.keys < keys and app._exit is False:
+        async with screen as reader:
+            anyone = Anyone(reader, chance, HOME_KEYS, HOME_ASKING) if name == HOME else Anyone(reader, chance)
+            while anyone.keys < keys and reader.app._exit is False:
                 await anyone.acts()
     except Exception as error:
         actions = "\n  ".join(anyone.done if anyone else ())
-        raise RuntimeError(f"the stepper crashed on {who}: {error!r}\n  {actions}") from error
+        raise RuntimeError(f"a crash on {who}: {error!r}\n  {actions}") from error
     return anyone.keys + 1
 
 
-async def _begun(app: StepperApp, pilot: Pilot[None]) -> None:
-    while app.view.prompt is None:
-        await pilot.pause()
-
-
 def main() -> int:
-    """Tries all traces."""
+    """Tries all traces and the home screen."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--keys", type=int, default=20_000, help="over all traces")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("trace", nargs="*", default=list(TRACES), help=", ".join(TRACES))
+    parser.add_argument("trace", nargs="*", default=[*TRACES, HOME], help=", ".join([*TRACES, HOME]))
     given = parser.parse_args()
     for name in given.trace:
         pressed = tried(name, given.seed, given.keys // len(given.trace))

@@ -1,19 +1,33 @@
-"""Driving the stepper in a test, and reading its screen as plain text."""
+"""Driving the stepper, the home screen and the screen of two runs in a test, and reading them as plain text."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
 
 from textual import events
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
+from dispatchviz.cli.looked_up import look_up
 from dispatchviz.core.record.events import ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.comparison.difference_sentences import Run
+from dispatchviz.explain.comparison.divergences import compare
 from dispatchviz.explain.outline.levels import ALL
+from dispatchviz.foundation.shipped_examples import examples
 from dispatchviz.tui.app import StepperApp
 from dispatchviz.tui.commands.moves import move
+from dispatchviz.tui.comparison.comparison_app import ComparisonApp
+from dispatchviz.tui.comparison.comparison_state import Compared
+from dispatchviz.tui.comparison.comparison_state import opened as opened_runs
+from dispatchviz.tui.comparison.two_runs import Side, TwoRuns
+from dispatchviz.tui.home.home_app import HomeApp
+from dispatchviz.tui.home.home_list import QUESTIONS, Home, program_entries
+from dispatchviz.tui.home.kept_trace import facts_of, trace_entry
 from dispatchviz.views.session import Session
 from tests.waiting import HANGS
 
@@ -72,31 +86,65 @@ class Reader:
         return all(word in self.text for word in words)
 
 
-def read(
-    trace: Trace,
-    story: Callable[[Reader], Awaitable[None]],
-    size: tuple[int, int] = (120, 40),
-    step: int | None = None,
-    level: int = ALL,
-) -> None:
-    """Opens the stepper and lets ``story`` use it, every step being listed, from the first one on unless the program
-    raised. Stories about the tree of steps say at which level."""
+@asynccontextmanager
+async def stepper(
+    trace: Trace, size: tuple[int, int] = (120, 40), step: int | None = None, level: int = ALL
+) -> AsyncIterator[Reader]:
+    """Opens the stepper on a trace, every step being listed, from the first one on unless the program raised. Tests of
+    the tree of steps say at which level."""
     begin = 0 if step is None and level == ALL and not isinstance(trace[-1], ProgramRaised) else step
-    read_session(Session(trace, begin, level=level), story, size)
+    async with stepper_of(Session(trace, begin, level=level), size) as reader:
+        yield reader
 
 
-def read_session(
-    session: Session, story: Callable[[Reader], Awaitable[None]], size: tuple[int, int] = (120, 40)
-) -> None:
-    """The same with a session that is there already."""
+@asynccontextmanager
+async def stepper_of(session: Session, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Reader]:
+    """Opens the stepper on a session that is there already."""
+    async with opened(StepperApp(session), size) as reader:
+        yield reader
 
-    async def run() -> None:
-        app = StepperApp(session)
-        async with app.run_test(size=size) as pilot:
-            reader = Reader(app, pilot)
-            while app.view.prompt is None:  # the first screen comes in parts
-                await pilot.pause()
-            await reader.answered()
-            await story(reader)
 
-    asyncio.run(run())
+@asynccontextmanager
+async def opened(app: Any, size: tuple[int, int]) -> AsyncIterator[Reader]:
+    """Opens a screen, and waits until it answers keys: its first screen comes in parts."""
+    async with app.run_test(size=size) as pilot:
+        reader = Reader(app, pilot)
+        while app.view.prompt is None:
+            await pilot.pause()
+        await reader.answered()
+        yield reader
+
+
+def home_with(*traces: Path) -> Home:
+    """The home screen as it opens, with these traces kept."""
+    kept = tuple(entry for path in traces if (entry := trace_entry(path)))
+    return Home(program_entries(examples()), kept, QUESTIONS).goto(0)
+
+
+@asynccontextmanager
+async def home(*traces: Path, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Reader]:
+    """Opens the home screen."""
+
+    def look_again() -> tuple:
+        return tuple(entry for path in traces if (entry := trace_entry(path, facts_of(path))))
+
+    async with opened(HomeApp(home_with(*traces), look_up, look_again), size) as reader:
+        yield reader
+
+
+def two_runs(first: Trace, second: Trace, name: str = "") -> TwoRuns:
+    """Two runs that are called A and B."""
+    sides = Side("a.py", Run(first, "in A")), Side("b.py", Run(second, "in B"))
+    return TwoRuns(compare(first, second), sides, name, "dispatchviz diff a.py b.py")
+
+
+def state_of(first: Trace, second: Trace) -> Compared:
+    """The screen of two runs as it opens."""
+    return opened_runs(Compared((two_runs(first, second),)))
+
+
+@asynccontextmanager
+async def comparison(choices: Sequence[TwoRuns], size: tuple[int, int] = (80, 24)) -> AsyncIterator[Reader]:
+    """Opens the screen of two runs."""
+    async with opened(ComparisonApp(opened_runs(Compared(tuple(choices)))), size) as reader:
+        yield reader

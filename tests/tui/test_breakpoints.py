@@ -22,7 +22,7 @@ from tests.explain.programs import traced
 from tests.steps import last_step, step, steps
 from truth.programs import PROGRAMS
 
-from .screens import Reader, read
+from .screens import stepper
 from .synthetic import big, forum
 
 END = last_step(forum())
@@ -183,7 +183,6 @@ def test_the_first_stops_are_passed_over() -> None:
     assert stops("line 9 ignore 3", trace) == every[3:]
     assert stops("line 9 if step > 0 ignore 1", trace) == every[1:]
     point = breakpoint_named("line 9 ignore 1", trace)
-    assert point is not None
     assert [point.next(trace, 0), point.next(trace, every[2], forward=False)] == [every[1], every[1]]
     assert refusal("line 9 ignore 4", trace) == "script.py:9 has 4 stops: ignore 4 leaves none"
 
@@ -327,10 +326,9 @@ def test_clauses_are_read_and_nothing_is_evaluated() -> None:
 
 
 @pytest.mark.long
-def test_b_sets_and_removes_breakpoints() -> None:
+async def test_b_sets_and_removes_breakpoints() -> None:
     first = step(forum(), ev.NodeCreated)
-
-    async def story(reader: Reader) -> None:
+    async with stepper(forum()) as reader:
         await reader.press("b")
         assert reader.sees("Stop at: line 6, z, AddBackward0, torch.add, CUDA [if depth > 2] [ignore 3]")
         await reader.press(*"NodeCreated", "enter")
@@ -347,15 +345,12 @@ def test_b_sets_and_removes_breakpoints() -> None:
         await reader.press("b", *"add", "enter", "b", "enter")
         assert reader.app.session.cursor.breakpoints == ()
 
-    read(forum(), story)
-
 
 @pytest.mark.long
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-def test_the_list_of_breakpoints(size: tuple[int, int]) -> None:
+async def test_the_list_of_breakpoints(size: tuple[int, int]) -> None:
     nodes, ran = steps(forum(), ev.NodeCreated), stops("AddBackward0", forum())
-
-    async def story(reader: Reader) -> None:
+    async with stepper(forum(), size) as reader:
         await reader.press("B")
         assert reader.sees("No breakpoints yet: b sets one")
         await reader.press("b", *"NodeCreated", "enter", "b", *"AddBackward0", "enter", "g", "B")
@@ -377,5 +372,3 @@ def test_the_list_of_breakpoints(size: tuple[int, int]) -> None:
         await reader.press("B", "delete")
         assert reader.sees("No breakpoints")
         assert reader.app.session.cursor.breakpoints == ()
-
-    read(forum(), story, size)

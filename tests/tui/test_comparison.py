@@ -9,7 +9,6 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.outline.levels import LEVELS
-from dispatchviz.foundation.shown_text import shown
 from dispatchviz.trace import Trace
 from dispatchviz.tui.comparison import comparison_rows
 from dispatchviz.tui.comparison.comparison_actions import COMPARISON_ACTIONS
@@ -21,11 +20,9 @@ from tests.amounts import amount
 from tests.explain.comparison.runs import traced
 from tests.explain.comparison.test_aligned_rows import LOOP, PAIRS
 from tests.explain.comparison.test_pairs import PLAIN
-from tests.hostile_texts import HOSTILE
 from truth.programs import PROGRAMS
 
-from .comparison_reader import read_comparison, state_of, two_runs
-from .screens import SIZES, Reader
+from .screens import SIZES, Reader, comparison, state_of, two_runs
 
 NO_GRAD = PAIRS["no_grad"][1]
 
@@ -121,12 +118,6 @@ def test_equal_rows_beside_others_are_one_row() -> None:
     assert "import torch" in texts(after)[0]
 
 
-def test_registrations_that_one_run_has_more_are_one_row() -> None:
-    state = state_of(*pair_of("vmap"))
-    many = [each for each in state.rows if isinstance(each.item, Several)]
-    assert any(text.startswith(" >") and text.endswith("registrations") for text in texts(state)) or not many
-
-
 def test_a_narrow_terminal_has_one_column_with_signs() -> None:
     state = state_of(*pair_of("inference_mode")).to_stop(1)
     narrow = texts(state, 59)
@@ -141,20 +132,6 @@ def test_two_columns_fit_eighty_columns() -> None:
         line = comparison_rows.list_row(state, each, 79)
         assert line.width <= 79
         assert isinstance(state.rows[each].item, Several) or line.plain.index("│") == 40
-
-
-@pytest.mark.parametrize("hostile", HOSTILE[::3])
-def test_hostile_names_are_shown_as_they_read(hostile: str) -> None:
-    source = f"import torch\nx = torch.ones(2)\nprint({hostile!r})\ny = x * 2\n"
-    state = state_of(traced(source), traced(source.replace("x * 2", "x * 3")))
-    lines = [comparison_rows.list_row(state, at, 100) for at in range(len(state.rows))]
-    lines += [
-        *comparison_rows.why(state, 100, 9),
-        *comparison_rows.below(state, 100, 9),
-        *comparison_rows.whole(state, 99),
-    ]
-    for each in lines:
-        assert shown(each.plain) == each.plain
 
 
 # -- keys -------------------------------------------------------------------------------------------------------------
@@ -176,18 +153,17 @@ def test_no_key_does_two_things_and_every_action_exists() -> None:
 
 
 @pytest.mark.parametrize("size", [*SIZES, (60, 15)])
-def test_the_first_screen_says_where_they_part_and_why(size: tuple[int, int]) -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_first_screen_says_where_they_part_and_why(size: tuple[int, int]) -> None:
+    async with comparison([two_runs(*pair_of("no_grad"))], size) as reader:
         assert len(reader.screen) == size[1]
         assert reader.sees("The ways part first at line 4 in B: with torch.no_grad():", "Only in B: torch.no_grad()")
         assert "grad mode off (torch.no_grad())" in at_row(reader)
         assert reader.sees("a.py ◂ Enter", "d next difference", "q back")
+    assert reader.app.return_value is None
 
-    assert read_comparison([two_runs(*pair_of("no_grad"))], story, size) is None
 
-
-def test_the_next_difference_by_key_and_its_sentence() -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_next_difference_by_key_and_its_sentence() -> None:
+    async with comparison([two_runs(*pair_of("no_grad"))], (120, 40)) as reader:
         await reader.press("d")
         assert "○ Node AddBackward0, seq 0" in at_row(reader)
         assert "○ no Node: grad mode is off" in at_row(reader)
@@ -199,31 +175,24 @@ def test_the_next_difference_by_key_and_its_sentence() -> None:
         await reader.press("D")
         assert reader.sees("The runs part nowhere before this row")
 
-    read_comparison([two_runs(*pair_of("no_grad"))], story, (120, 40))
 
-
-def test_enter_opens_the_step_in_the_run_of_the_side() -> None:
-    first, second = pair_of("no_grad")
-
-    async def left(reader: Reader) -> None:
-        await reader.press("enter")
-        assert reader.sees("This row is not in A: Tab chooses the other side")
+@pytest.mark.parametrize(("side", "key", "said", "kind"), [
+    (0, "enter", "This row is not in A: Tab chooses the other side", ev.NodeCreated),
+    (1, "tab", "b.py ◂ Enter", ev.NoNodeMade),
+])  # fmt: skip
+async def test_enter_opens_the_step_in_the_run_of_the_side(side: int, key: str, said: str, kind: type) -> None:
+    runs = pair_of("no_grad")
+    async with comparison([two_runs(*runs)]) as reader:
+        await reader.press(key)
+        assert reader.sees(said)
         await reader.press("d", "enter")
-
-    async def right(reader: Reader) -> None:
-        await reader.press("tab")
-        assert reader.sees("b.py ◂ Enter")
-        await reader.press("d", "enter")
-
-    for story, trace, kind in ((left, first, ev.NodeCreated), (right, second, ev.NoNodeMade)):
-        chosen = read_comparison([two_runs(first, second)], story)
-        assert chosen is not None
-        assert chosen.side.run.trace is trace
-        assert isinstance(trace[chosen.step], kind)
+    chosen = reader.app.return_value
+    assert chosen.side.run.trace is runs[side]
+    assert isinstance(runs[side][chosen.step], kind)
 
 
-def test_rows_are_moved_in_unfolded_and_shown_with_more_detail() -> None:
-    async def story(reader: Reader) -> None:
+async def test_rows_are_moved_in_unfolded_and_shown_with_more_detail() -> None:
+    async with comparison([two_runs(traced(PLAIN), traced(NO_GRAD))], (120, 40)) as reader:
         await reader.press("g")
         assert "import torch" in at_row(reader)
         await reader.press("d", "d", "left", "left", "left", "left")
@@ -242,11 +211,9 @@ def test_rows_are_moved_in_unfolded_and_shown_with_more_detail() -> None:
         await reader.press("pagedown", "pageup", "home", "up")
         assert "import torch" in at_row(reader)
 
-    read_comparison([two_runs(traced(PLAIN), traced(NO_GRAD))], story, (120, 40))
 
-
-def test_texts_over_the_screen_and_what_is_copied() -> None:
-    async def story(reader: Reader) -> None:
+async def test_texts_over_the_screen_and_what_is_copied() -> None:
+    async with comparison([two_runs(*pair_of("no_grad"))], (120, 40)) as reader:
         await reader.press("question_mark")
         assert reader.sees("only in the left run", "the next place where the runs part")
         await reader.press("escape", "w")
@@ -261,13 +228,10 @@ def test_texts_over_the_screen_and_what_is_copied() -> None:
         await reader.press("q")
         assert reader.app._exit
 
-    read_comparison([two_runs(*pair_of("no_grad"))], story, (120, 40))
 
-
-def test_several_comparisons_are_a_key_away() -> None:
+async def test_several_comparisons_are_a_key_away() -> None:
     choices = [two_runs(*pair_of("no_grad"), "no_grad"), two_runs(*pair_of("vmap"), "vmap")]
-
-    async def story(reader: Reader) -> None:
+    async with comparison(choices) as reader:
         assert reader.sees("1 no_grad", "2 vmap")
         await reader.press("2")
         assert reader.sees("Only in B: A transform begins: the vmap of level 1")
@@ -276,32 +240,26 @@ def test_several_comparisons_are_a_key_away() -> None:
         await reader.press("1")
         assert reader.sees("Only in B: torch.no_grad()")
 
-    read_comparison(choices, story)
 
-
-def test_runs_that_are_the_same_say_so() -> None:
-    async def story(reader: Reader) -> None:
+async def test_runs_that_are_the_same_say_so() -> None:
+    async with comparison([two_runs(traced(LOOP), traced(LOOP))]) as reader:
         assert reader.sees("they do not part", "Both runs go the same way", "Every result has the same numbers")
         await reader.press("d")
         assert reader.sees("The runs do not part")
         await reader.press("down", "right", "left", "G", "plus", "tab", "w")
         assert reader.sees("Both runs go the same way")
 
-    read_comparison([two_runs(traced(LOOP), traced(LOOP))], story)
 
-
-def test_two_traces_without_a_step() -> None:
-    async def story(reader: Reader) -> None:
+async def test_two_traces_without_a_step() -> None:
+    nothing = Trace(traced("pass").header, ())
+    async with comparison([two_runs(nothing, nothing)]) as reader:
         assert reader.sees("Nothing was recorded in either run")
         await reader.press("d", "right", "left", "down", "enter", "plus", "w", "escape", "G", "g", "tab")
         assert reader.sees("they do not part")
 
-    nothing = Trace(traced("pass").header, ())
-    read_comparison([two_runs(nothing, nothing)], story)
 
-
-def test_a_terminal_that_is_too_small_is_told_so_and_comes_back() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_terminal_that_is_too_small_is_told_so_and_comes_back() -> None:
+    async with comparison([two_runs(*pair_of("no_grad"))], (59, 15)) as reader:
         assert reader.sees("The terminal is 59x15, dispatchviz needs 60x15")
         await reader.pilot.resize_terminal(80, 24)
         await reader.pilot.pause()
@@ -309,18 +267,15 @@ def test_a_terminal_that_is_too_small_is_told_so_and_comes_back() -> None:
         await reader.pilot.resize_terminal(1, 1)
         await reader.pilot.pause()
 
-    read_comparison([two_runs(*pair_of("no_grad"))], story, (59, 15))
-
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(6))
-def test_any_keys_in_any_order(seed: int) -> None:
+async def test_any_keys_in_any_order(seed: int) -> None:
     keys = [
         key for entry in COMPARISON_KEYMAP for key in entry.keys if key not in ("q", "enter", "s", "ctrl+z", "ctrl+p")
     ]
     chosen, name = random.Random(seed), sorted(PAIRS)[seed]
-
-    async def story(reader: Reader) -> None:
+    async with comparison([two_runs(*pair_of(name))]) as reader:
         for _ in range(amount(6, 12)):
             await reader.press(*chosen.choices(keys, k=10), "escape")
             if chosen.random() < 0.3:
@@ -329,5 +284,3 @@ def test_any_keys_in_any_order(seed: int) -> None:
         await reader.pilot.resize_terminal(80, 24)
         await reader.press("escape", "g")
         assert reader.sees("▶")
-
-    read_comparison([two_runs(*pair_of(name))], story)

@@ -10,7 +10,7 @@ from dispatchviz.views.cursor.breakpoints.breakpoint import Breakpoint
 from dispatchviz.views.cursor.cursor import Cursor
 from tests.steps import line, step, steps
 
-from .screens import SIZES, Reader, read
+from .screens import SIZES, stepper
 from .synthetic import forum
 
 pytestmark = pytest.mark.long
@@ -54,8 +54,8 @@ def test_stops_that_somebody_set_are_not_passed_by_and_hidden_lines_are() -> Non
 
 
 @pytest.mark.parametrize("size", [*SIZES, (60, 15)])
-def test_a_filter_is_seen_as_long_as_it_is_there(size: tuple[int, int]) -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_filter_is_seen_as_long_as_it_is_there(size: tuple[int, int]) -> None:
+    async with stepper(forum(), size) as reader:
         assert not reader.sees("filter:")
         await reader.press("f", *"nodecreated", "enter")
         for keys in (["s"], ["2"], ["enter"], ["escape"], ["g"], ["slash", "escape"]):
@@ -67,22 +67,17 @@ def test_a_filter_is_seen_as_long_as_it_is_there(size: tuple[int, int]) -> None:
         await reader.press("f", "enter")
         assert not reader.sees("filter:")
 
-    read(forum(), story, size)
 
-
-def test_a_search_finds_hidden_steps_and_says_that_they_are() -> None:
+async def test_a_search_finds_hidden_steps_and_says_that_they_are() -> None:
     trace = forum()
     found, hidden = step(trace, redispatch()), step(trace, ev.AccumulatorMade)
     after = step(trace, ev.NodeCreated, after=found)
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace) as reader:
         await reader.press("f", *"nodecreated", "enter")
         await reader.press("slash", *"redispatch", "enter")
         assert reader.at == found
         assert reader.sees(
-            "Hit 1 of 1  the filter hides this step",
-            f"▶ {found} ",
-            f"filter: nodecreated  {NODES} of {len(trace)}",
+            "Hit 1 of 1  the filter hides this step", f"▶ {found} ", f"filter: nodecreated  {NODES} of {len(trace)}"
         )
         await reader.press("s")
         assert reader.at == after
@@ -91,16 +86,12 @@ def test_a_search_finds_hidden_steps_and_says_that_they_are() -> None:
         assert reader.at == hidden
         assert reader.sees(f"From step {after} to step {hidden}, which the filter hides", f"▶ {hidden} ")
 
-    read(trace, story)
 
-
-def test_the_end_of_what_the_filter_shows_is_told() -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_end_of_what_the_filter_shows_is_told() -> None:
+    async with stepper(forum()) as reader:
         await reader.press("f", *"nodecreated", "enter", "S")
         assert reader.sees("The filter shows no earlier step")
         await reader.press("G", "s")
         assert reader.sees("The filter shows no later step")
         await reader.press("c", "c", "c", "c", "c")
         assert reader.sees("No line, mark or error after that: this is the last step that the filter shows")
-
-    read(forum(), story)

@@ -8,17 +8,16 @@ import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.outline.levels import DEFAULT, LEVELS
-from dispatchviz.explain.sentences.step_counts import number_of_steps, numbers_of_steps, part_of, place_of
+from dispatchviz.explain.sentences.statement import number_of_steps, numbers_of_steps, part_of, place_of
 from dispatchviz.outputs.cell.trace_card import trace_text
 from dispatchviz.outputs.step.step_text import print_step
 from dispatchviz.trace import Trace
-from dispatchviz.tui.questions.filter_question import FilterQuestion
-from dispatchviz.tui.questions.step_question import StepQuestion, place_named
+from dispatchviz.tui.questions.typed_questions import FilterQuestion, StepQuestion, place_named
 from dispatchviz.views.bars.header_bar import header_rows
 from dispatchviz.views.session import Session
 from tests.steps import last_step, step
 
-from .screens import Reader, read
+from .screens import stepper
 from .synthetic import forum
 
 
@@ -30,12 +29,11 @@ def printing() -> Trace:
     return Trace(trace.header, list(trace))
 
 
-def test_printing_is_passed_over_until_all_steps_are_asked_for() -> None:
+async def test_printing_is_passed_over_until_all_steps_are_asked_for() -> None:
     trace = printing()
     formatted = step(trace, ev.TensorFormatted)
     after = trace.ends[formatted] + 1
-
-    async def reads(reader: Reader) -> None:
+    async with stepper(trace, level=DEFAULT) as reader:
         await reader.press("right")
         assert "90 calls" in reader.text
         await reader.press("g")
@@ -45,8 +43,6 @@ def test_printing_is_passed_over_until_all_steps_are_asked_for() -> None:
         assert reader.app.session.cursor.at == after
         await reader.press("plus", "plus", "S")
         assert reader.app.session.cursor.at == after - 1
-
-    read(trace, reads, level=DEFAULT)
 
 
 def header(session: Session) -> str:
@@ -65,7 +61,6 @@ def test_the_words() -> None:
 @pytest.mark.parametrize("level", range(len(LEVELS)))
 def test_the_last_step_is_reached_at_every_level(level: int) -> None:
     session = Session(forum())
-    assert session.cursor.outline is not None
     cursor = session.cursor.outlined(session.cursor.outline.at_level(level)).last()
     assert cursor.at == last_step(forum())
     session.cursor = cursor

@@ -19,7 +19,7 @@ from dispatchviz.core.record.unfinished_files import unfinished_name
 from dispatchviz.views.session import Session
 from tests.explain.programs import traced
 
-from .screens import Reader, read_session
+from .screens import Reader, stepper_of
 from .test_real_terminal import Terminal
 
 PARTS = (0.1, 0.2, 0.3, 1.0)
@@ -62,8 +62,8 @@ def growing(tmp_path: Path) -> Growing:
     return Growing(tmp_path)
 
 
-def test_the_step_stays_and_more_comes(growing: Growing) -> None:
-    async def reads(reader: Reader) -> None:
+async def test_the_step_stays_and_more_comes(growing: Growing) -> None:
+    async with stepper_of(growing.session()) as reader:
         session = reader.app.session
         await reader.press("s", "s")
         assert "recording" in reader.text
@@ -78,22 +78,17 @@ def test_the_step_stays_and_more_comes(growing: Growing) -> None:
         assert f"step {at} of {len(growing.whole):,}" in reader.text
         assert "  recording" not in reader.text
 
-    read_session(growing.session(), reads)
-
 
 LOOP = "import torch\nx = torch.ones(2)\nfor turn in range(300):\n    x = x + 1\n"
 
 
-def test_the_row_of_a_loop_has_the_numbers_of_the_whole_recording_at_its_end(growing: Growing) -> None:
+async def test_the_row_of_a_loop_has_the_numbers_of_the_whole_recording_at_its_end(growing: Growing) -> None:
     growing.holds(traced(LOOP))
-
-    async def reads(reader: Reader) -> None:
+    async with stepper_of(growing.session()) as reader:
         assert " operator calls" in rows_seen(reader)
         assert "300 operator calls" not in rows_seen(reader)
         growing.grow(1.0)
         await reader.until(lambda: "300 operator calls" in rows_seen(reader))
-
-    read_session(growing.session(), reads)
 
 
 def rows_seen(reader: Reader) -> str:
@@ -101,14 +96,13 @@ def rows_seen(reader: Reader) -> str:
     return reader.text.partition(" Steps ")[2]
 
 
-def test_who_is_at_the_end_goes_on_with_it_until_the_next_move(growing: Growing) -> None:
-    async def reads(reader: Reader) -> None:
+async def test_who_is_at_the_end_goes_on_with_it_until_the_next_move(growing: Growing) -> None:
+    async with stepper_of(growing.session()) as reader:
         session = reader.app.session
         await reader.press("G")
         before = len(session.trace)
         growing.grow(PARTS[1])
         await reader.until(lambda: len(session.trace) > before)
-        assert session.cursor.outline is not None
         assert reader.at == session.cursor.outline.steps[-1]
         await reader.press("S")
         at, before = reader.at, len(session.trace)
@@ -116,11 +110,9 @@ def test_who_is_at_the_end_goes_on_with_it_until_the_next_move(growing: Growing)
         await reader.until(lambda: len(session.trace) > before)
         assert reader.at == at
 
-    read_session(growing.session(), reads)
 
-
-def test_a_filter_lets_through_of_what_comes_what_it_would_of_the_whole(growing: Growing) -> None:
-    async def reads(reader: Reader) -> None:
+async def test_a_filter_lets_through_of_what_comes_what_it_would_of_the_whole(growing: Growing) -> None:
+    async with stepper_of(growing.session()) as reader:
         session = reader.app.session
         await reader.press("f", *"Dispatched", "enter")
         await reader.until(lambda: session.cursor.filter_text == "Dispatched")
@@ -128,8 +120,6 @@ def test_a_filter_lets_through_of_what_comes_what_it_would_of_the_whole(growing:
         await reader.until(lambda: len(session.trace) == len(growing.whole))
         shown = list(session.cursor.shown or ())
         assert shown == [event.seq for event in growing.whole if type(event).__name__ == "Dispatched"]
-
-    read_session(growing.session(), reads)
 
 
 def test_printing_that_comes_later_is_folded_as_in_the_whole(growing: Growing) -> None:
@@ -159,8 +149,8 @@ def test_a_search_finds_what_came_later(growing: Growing) -> None:
     assert list(session.search.hits()) == list(again.search.hits())
 
 
-def test_nothing_moves_while_the_reader_types(growing: Growing) -> None:
-    async def reads(reader: Reader) -> None:
+async def test_nothing_moves_while_the_reader_types(growing: Growing) -> None:
+    async with stepper_of(growing.session()) as reader:
         before = len(reader.app.session.trace)
         await reader.press("slash", "m")
         growing.grow(1.0)
@@ -168,8 +158,6 @@ def test_nothing_moves_while_the_reader_types(growing: Growing) -> None:
         assert len(reader.app.session.trace) == before
         await reader.press("escape")
         await reader.until(lambda: len(reader.app.session.trace) == len(growing.whole))
-
-    read_session(growing.session(), reads)
 
 
 SLOW = """\
@@ -234,13 +222,10 @@ def test_quitting_does_not_end_the_program_and_ctrl_c_does(start: Callable[..., 
 
 
 @needs_a_terminal
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        (("--plain",), "--follow opens the stepper, which does not open here: text is asked for"),
-        (("--save", "t.jsonl"), "cannot follow what is written to t.jsonl: with --follow the name ends in .dvtrace"),
-    ],
-)
+@pytest.mark.parametrize(("options", "why"), [
+    (("--plain",), "--follow opens the stepper, which does not open here: text is asked for"),
+    (("--save", "t.jsonl"), "cannot follow what is written to t.jsonl: with --follow the name ends in .dvtrace"),
+])  # fmt: skip
 def test_what_cannot_be_followed_is_said(
     options: tuple[str, ...], why: str, start: Callable[..., Terminal], tmp_path: Path
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,8 +21,7 @@ from dispatchviz.tui.home.kept_trace import ago, facts_of, in_bytes
 from dispatchviz.tui.terminal.keymaps import KEYMAPS, use_named
 from dispatchviz.views.keymap import FOOTER_KEYS
 
-from .home_reader import home_with, read_home
-from .screens import SIZES, Reader
+from .screens import SIZES, Reader, home, home_with
 
 FORUM = Chosen("examples/lessons/forum.py", "forum")
 SECOND, THIRD = (entry.name for entry in program_entries(examples())[1:3])
@@ -39,14 +37,17 @@ def chosen(reader: Reader) -> str:
 
 
 @pytest.mark.parametrize("size", [*SIZES, (60, 15)])
-def test_the_first_screen_begins_with_the_founding_program(size: tuple[int, int]) -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_first_screen_begins_with_the_founding_program(size: tuple[int, int]) -> None:
+    async with home(size=size) as reader:
         assert len(reader.screen) == size[1]
         assert chosen(reader) == "forum"
         assert reader.sees("Start here", "why AutogradCUDA runs first", "dispatchviz lesson forum")
         assert reader.sees("Lessons", SECOND, "Enter open", "? help", "q quit")
-
-    assert read_home(story, size=size) is None
+        await reader.press("ctrl+c")
+        assert reader.sees("q quits")
+        await reader.press("q")
+        assert reader.app._exit
+    assert reader.app.return_value is None
 
 
 def test_every_row_says_what_there_is_to_see() -> None:
@@ -59,18 +60,8 @@ def test_every_row_says_what_there_is_to_see() -> None:
         assert "`" not in row
 
 
-def test_before_anything_was_run_the_list_says_what_will_be_kept() -> None:
-    async def story(reader: Reader) -> None:
-        await reader.press("G")
-        assert reader.sees("Recent traces", "none yet: what runs from here is kept here", "Look up, open")
-        await reader.press("slash", *"table")
-        assert not reader.sees("none yet")
-
-    read_home(story)
-
-
-def test_a_terminal_that_is_too_small_is_told_so_and_comes_back() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_terminal_that_is_too_small_is_told_so_and_comes_back() -> None:
+    async with home(size=(59, 15)) as reader:
         assert reader.sees("The terminal is 59x15, dispatchviz needs 60x15")
         await reader.pilot.resize_terminal(80, 24)
         await reader.pilot.pause()
@@ -78,15 +69,9 @@ def test_a_terminal_that_is_too_small_is_told_so_and_comes_back() -> None:
         await reader.pilot.resize_terminal(1, 1)
         await reader.pilot.pause()
 
-    read_home(story, size=(59, 15))
 
-
-OTHERS = 5
-"""Rows of the home screen that are no examples, where nothing was run yet."""
-
-
-def test_the_list_is_moved_in_by_rows_pages_and_groups() -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_list_is_moved_in_by_rows_pages_and_groups() -> None:
+    async with home() as reader:
         await reader.press("up", "N")
         assert chosen(reader) == "forum", "the first row is the first"
         await reader.press("down", "n")
@@ -108,29 +93,25 @@ def test_the_list_is_moved_in_by_rows_pages_and_groups() -> None:
         await reader.press("pageup", "end", "pageup", "home")
         assert chosen(reader) == "forum"
 
-    read_home(story)
-
 
 # -- what rows open ---------------------------------------------------------------------------------------------------
 
 
-def test_enter_chooses_a_program() -> None:
-    async def story(reader: Reader) -> None:
+async def test_enter_chooses_a_program() -> None:
+    async with home() as reader:
         await reader.press("enter")
+    assert reader.app.return_value == FORUM
 
-    assert read_home(story) == FORUM
 
-
-def test_keys_typed_at_once_are_answered_in_their_order() -> None:
-    async def story(reader: Reader) -> None:
-        await reader.press_at_once("nn/vmap\nnn\n")
-
+async def test_keys_typed_at_once_are_answered_in_their_order() -> None:
     found = home_with().filtered("vmap").entries[2]
-    assert read_home(story) == Chosen(found.target, found.name)
+    async with home() as reader:
+        await reader.press_at_once("nn/vmap\nnn\n")
+    assert reader.app.return_value == Chosen(found.target, found.name)
 
 
-def test_a_click_chooses_a_row_and_a_click_on_that_opens_it() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_click_chooses_a_row_and_a_click_on_that_opens_it() -> None:
+    async with home() as reader:
         (y,) = [y for y, row in enumerate(reader.screen) if f"{SECOND} " in row]
         await reader.pilot.click(offset=(10, y))
         assert chosen(reader) == SECOND
@@ -138,116 +119,75 @@ def test_a_click_chooses_a_row_and_a_click_on_that_opens_it() -> None:
         await reader.pilot.click(offset=(10, title))
         assert chosen(reader) == SECOND
         await reader.pilot.click(offset=(10, y))
+    assert reader.app.return_value == Chosen(f"examples/lessons/{SECOND}.py", SECOND)
 
-    assert read_home(story) == Chosen(f"examples/lessons/{SECOND}.py", SECOND)
 
-
-def test_the_text_of_a_program_is_shown_without_running_it() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_program_is_shown_and_its_command_line_copied_without_running_it() -> None:
+    async with home() as reader:
         await reader.press("v")
         assert reader.sees("examples/lessons/forum.py (Esc or q closes)", "z = torch.add(x, y)")
         await reader.press("q")
         assert chosen(reader) == "forum"
-        await reader.press("G", "v")
-        assert reader.sees("This row is no program")
-
-    read_home(story)
-
-
-def test_the_command_line_that_does_the_same_is_copied() -> None:
-    async def story(reader: Reader) -> None:
         await reader.press("y")
         assert reader.sees("Copied: dispatchviz lesson forum")
         assert reader.app.clipboard == "dispatchviz lesson forum"
-
-    read_home(story)
-
-
-def test_q_quits_and_ctrl_c_says_so() -> None:
-    async def story(reader: Reader) -> None:
-        await reader.press("ctrl+c")
-        assert reader.sees("q quits")
-        await reader.press("q")
-        assert reader.app._exit
-
-    assert read_home(story) is None
+        await reader.press("G", "v")
+        assert reader.sees("This row is no program")
+        assert reader.sees("Recent traces", "none yet: what runs from here is kept here", "Look up, open")
+        await reader.press("slash", *"table")
+        assert not reader.sees("none yet")
 
 
 # -- filter -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_filter_is_seen_and_follows_what_is_typed() -> None:
-    async def story(reader: Reader) -> None:
-        await reader.press("slash", *"vmap")
+async def test_a_filter_follows_what_is_typed_and_leaving_it_shows_what_was_there_before() -> None:
+    async with home() as reader:
+        await reader.press("n", "slash", *"vmap")
         assert reader.sees("filter: vmap", "Training loops", "meta_learning")
         assert not reader.sees("Start here")
         await reader.press("enter")
-        assert reader.sees("filter: vmap  (", f" of {len(examples()) + OTHERS}; Esc: all)")
+        assert reader.sees("filter: vmap  (", f" of {len(examples()) + 5}; Esc: all)")
         await reader.press("escape")
         assert reader.sees("Start here", "Home ──")
-        assert chosen(reader) == "forum"
-
-    read_home(story)
-
-
-def test_leaving_a_filter_shows_what_was_there_before() -> None:
-    async def story(reader: Reader) -> None:
-        await reader.press("n", "slash", *"gpt", "escape")
-        assert chosen(reader) == SECOND
         assert not reader.sees("filter:")
-
-    read_home(story)
-
-
-def test_a_filter_that_lets_nothing_through_says_how_to_go_on() -> None:
-    async def story(reader: Reader) -> None:
+        await reader.press("g", "n", "slash", *"gpt", "escape")
+        assert chosen(reader) == SECOND
         await reader.press("slash", *"zzz", "enter")
         assert reader.sees("Nothing here has the words zzz: Esc shows all")
         await reader.press("enter", "v", "y", "n", "tab", "pagedown", "G", "escape")
-        assert chosen(reader) == "forum"
-
-    assert read_home(story) is None
+        assert chosen(reader) == SECOND
+    assert reader.app.return_value is None
 
 
 # -- looking up -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("keys", "words"),
-    [
-        ("tadd\n", ("dispatchviz table add", "aten::add.Tensor  (build cuda)", "wrapper_CUDA_add_Tensor")),
-        ("wlinear PrivateUse1\n", ("dispatchviz why linear PrivateUse1", "Claims to the cell, best first")),
-        ("kAutogradCUDA\n", ("dispatchviz keys AutogradCUDA", "AutogradCUDA")),
-        ("k\n", ("dispatchviz keys (Esc", "PythonTLSSnapshot")),
-        ("cadd\n", ("dispatchviz codegen add", "structured_delegate: add.out")),
-    ],
-)
-def test_a_key_looks_something_up(keys: str, words: tuple[str, ...]) -> None:
-    async def story(reader: Reader) -> None:
+@pytest.mark.parametrize(("keys", "words"), [
+    ("tadd\n", ("dispatchviz table add", "aten::add.Tensor  (build cuda)", "wrapper_CUDA_add_Tensor")),
+    ("wlinear PrivateUse1\n", ("dispatchviz why linear PrivateUse1", "Claims to the cell, best first")),
+    ("kAutogradCUDA\n", ("dispatchviz keys AutogradCUDA", "AutogradCUDA")),
+    ("k\n", ("dispatchviz keys (Esc", "PythonTLSSnapshot")),
+    ("cadd\n", ("dispatchviz codegen add", "structured_delegate: add.out")),
+    ("/raw key set\n\n0x1000010002\n", ("dispatchviz keys 0x1000010002", "AutogradCUDA")),
+])  # fmt: skip
+async def test_a_key_or_a_row_looks_something_up(keys: str, words: tuple[str, ...]) -> None:
+    async with home(size=(100, 40)) as reader:
         await reader.press_at_once(keys)
         assert reader.sees(*words)
         await reader.press("G", "pagedown", "g")
         assert reader.sees(*words)
-        await reader.press("escape")
-        assert chosen(reader) == "forum"
-
-    read_home(story, size=(100, 40))
-
-
-def test_a_look_up_is_laid_out_anew_for_another_size() -> None:
-    async def story(reader: Reader) -> None:
-        await reader.press_at_once("wlinear PrivateUse1\n")
         before = reader.text
         await reader.pilot.resize_terminal(60, 15)
         await reader.pilot.pause()
-        assert reader.sees("Claims to the cell") or reader.sees("[math kernel]")
+        assert reader.sees(*words[:1])
         assert reader.text != before
+        await reader.press("escape")
+        assert keys[0] == "/" or chosen(reader) == "forum"
 
-    read_home(story, size=(120, 40))
 
-
-def test_a_wrong_answer_says_why_and_can_be_mended() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_wrong_answer_says_why_and_can_be_mended() -> None:
+    async with home() as reader:
         await reader.press_at_once("wlinearr PrivateUse1\n")
         assert reader.sees("there is no operator 'linearr'; did you mean aten::linear")
         assert reader.sees("dispatchviz why: linearr PrivateUse1")
@@ -258,27 +198,16 @@ def test_a_wrong_answer_says_why_and_can_be_mended() -> None:
         await reader.press("escape")
         assert not reader.sees("dispatchviz table:")
 
-    read_home(story)
-
-
-def test_the_rows_of_questions_ask() -> None:
-    async def story(reader: Reader) -> None:
-        await reader.press("slash", *"raw key set", "enter", "enter", *"0x1000010002", "enter")
-        assert reader.sees("dispatchviz keys 0x1000010002", "AutogradCUDA")
-
-    read_home(story)
-
 
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_is_completed_and_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_file_is_completed_and_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").mkdir()
     for name in ("train.py", "train_more.py", ".hidden.py", "runs/one.dvtrace"):
         (tmp_path / name).touch()
-
-    async def story(reader: Reader) -> None:
+    async with home() as reader:
         await reader.press("o")
         assert reader.sees("runs/  train.py  train_more.py")
         assert not reader.sees(".hidden")
@@ -290,8 +219,7 @@ def test_a_file_is_completed_and_chosen(tmp_path: Path, monkeypatch: pytest.Monk
         await reader.press("enter")
         assert reader.sees("runs/ is a folder: name a file in it")
         await reader.press("tab", "enter")
-
-    assert read_home(story) == Chosen("runs/one.dvtrace")
+    assert reader.app.return_value == Chosen("runs/one.dvtrace")
 
 
 def test_names_are_completed_as_they_are_typed(tmp_path: Path) -> None:
@@ -315,21 +243,20 @@ def trace(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_kept_trace_says_what_is_in_it(trace: Path) -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_kept_trace_says_what_is_in_it(trace: Path) -> None:
+    async with home(trace, size=(100, 30)) as reader:
         await reader.until(lambda: any("steps" in entry.shows for entry in reader.app.home.traces))
         await reader.press("shift+tab", "shift+tab")
         assert reader.sees("Recent traces", "▶ forum  just now · ", " kB · 326 steps · examples/forum.py")
         assert reader.app.home.entry.command == f"dispatchviz open {trace}"
         await reader.press("enter")
-
-    assert read_home(story, trace, size=(100, 30)) == Chosen(str(trace), "forum")
+    assert reader.app.return_value == Chosen(str(trace), "forum")
 
 
 HOSTILE = ("[/] [a] f[N]", "\x1b[31mred\x07", "\u202etxt")
 
 
-def test_damaged_traces_and_hostile_names_have_their_rows(trace: Path, tmp_path: Path) -> None:
+async def test_damaged_traces_and_hostile_names_have_their_rows(trace: Path, tmp_path: Path) -> None:
     (tmp_path / "cut.dvtrace").write_bytes(trace.read_bytes()[:3000])
     (tmp_path / "rubbish.dvtrace").write_bytes(b"\x00\xff" * 50)
     (tmp_path / "empty.dvtrace").touch()
@@ -339,16 +266,13 @@ def test_damaged_traces_and_hostile_names_have_their_rows(trace: Path, tmp_path:
     for path in hostile:
         path.write_bytes(trace.read_bytes())
     files = [trace, *hostile, *(tmp_path / f"{name}.dvtrace" for name in ("cut", "rubbish", "empty", "gone"))]
-
-    async def story(reader: Reader) -> None:
+    async with home(*files, size=(119, 60)) as reader:
         await reader.until(lambda: any("steps" in entry.shows for entry in reader.app.home.traces))
         await reader.press("G")
         assert reader.sees("[|] [a] f[N]", "\\x1b[31mred\\x07", "\\u202etxt")
         assert reader.sees("0 steps", "is cut off", "is not a dispatchviz trace")
         assert not reader.sees("gone")
         assert not any(character in reader.text for character in "\x1b\x07\u202e")
-
-    read_home(story, *files, size=(119, 60))
 
 
 def test_what_is_being_recorded_is_not_read(tmp_path: Path) -> None:
@@ -357,32 +281,23 @@ def test_what_is_being_recorded_is_not_read(tmp_path: Path) -> None:
     assert facts_of(part) == "is being recorded"
 
 
-def test_how_long_ago_and_how_large() -> None:
-    assert [ago(seconds) for seconds in (-5, 59, 60, 3700, 7200, 86400, 10**7)] == [
-        "just now",
-        "just now",
-        "1 minute ago",
-        "1 hour ago",
-        "2 hours ago",
-        "1 day ago",
-        "115 days ago",
-    ]
-    assert [in_bytes(size) for size in (0, 1, 999, 1000, 25_400, 3_210_000, 10**10)] == [
-        "0 bytes",
-        "1 byte",
-        "999 bytes",
-        "1.0 kB",
-        "25 kB",
-        "3.2 MB",
-        "10 GB",
-    ]
+@pytest.mark.parametrize(("seconds", "said"), [
+    (-5, "just now"), (59, "just now"), (60, "1 minute ago"), (3700, "1 hour ago"), (7200, "2 hours ago"),
+    (86400, "1 day ago"), (10**7, "115 days ago"),
+])  # fmt: skip
+def test_how_long_ago(seconds: int, said: str) -> None:
+    assert ago(seconds) == said
+
+
+@pytest.mark.parametrize(("size", "said"), [
+    (0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (1000, "1.0 kB"), (25_400, "25 kB"), (3_210_000, "3.2 MB"),
+    (10**10, "10 GB"),
+])  # fmt: skip
+def test_how_large(size: int, said: str) -> None:
+    assert in_bytes(size) == said
 
 
 # -- the table of keys ------------------------------------------------------------------------------------------------
-
-
-def test_no_key_does_two_things() -> None:
-    assert max(Counter(key for entry in HOME_KEYMAP for key in entry.keys).values()) == 1
 
 
 def test_every_action_exists() -> None:
@@ -392,7 +307,7 @@ def test_every_action_exists() -> None:
         assert exists, name
 
 
-def test_the_help_and_the_footer_are_made_from_it() -> None:
+async def test_the_help_and_the_footer_are_made_from_it() -> None:
     text = "\n".join(row.plain for row in home_rows.help_rows())
     for entry in HOME_KEYMAP:
         assert f"{entry.shown:<17}{entry.help}" in text
@@ -400,14 +315,11 @@ def test_the_help_and_the_footer_are_made_from_it() -> None:
     for width in (60, 80, 200):
         assert home_rows.footer(width).width <= width
         assert "q quit" in home_rows.footer(width).plain
-
-    async def story(reader: Reader) -> None:
+    async with home() as reader:
         await reader.press("question_mark")
         assert reader.sees("Every row is a program, a trace or a question.")
         await reader.press("question_mark")
         assert chosen(reader) == "forum"
-
-    read_home(story)
 
 
 def test_every_question_has_a_key() -> None:
@@ -415,8 +327,8 @@ def test_every_question_has_a_key() -> None:
     assert {f"ask('{name}')" for name in asked} <= {entry.action for entry in HOME_KEYMAP}
 
 
-def test_the_keys_of_vim_go_through_the_list() -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_keys_of_vim_go_through_the_list() -> None:
+    async with home() as reader:
         await reader.press("j")
         assert chosen(reader) == "forum"
         reader.app.use_keymap("vim")
@@ -426,8 +338,6 @@ def test_the_keys_of_vim_go_through_the_list() -> None:
         assert reader.sees("dispatchviz keys:")
         await reader.press("escape", "question_mark")
         assert reader.sees("j n ↓")
-
-    read_home(story)
 
 
 @pytest.mark.parametrize("name", KEYMAPS)
@@ -443,18 +353,15 @@ def test_no_key_of_the_home_screen_does_two_things(name: str) -> None:
 
 
 @pytest.mark.parametrize("size", [(60, 15), (120, 40)])
-def test_no_color_leaves_no_colour_and_every_sign(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_color_leaves_no_colour_and_every_sign(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-
-    async def story(reader: Reader) -> None:
+    async with home(size=size) as reader:
         assert chosen(reader) == "forum"
         strips = reader.app.screen._compositor.render_strips()
         styles = [segment.style for strip in strips for segment in strip if segment.style]
         assert any(style.reverse for style in styles), "the row of the cursor"
         colours = [colour for style in styles for colour in (style.color, style.bgcolor) if colour is not None]
         assert all(colour.is_default for colour in colours)
-
-    read_home(story, size=size)
 
 
 def test_the_cursor_stays_on_its_entry_when_rows_come() -> None:
@@ -464,8 +371,8 @@ def test_the_cursor_stays_on_its_entry_when_rows_come() -> None:
     assert replace(home, programs=home.programs[:2]).at == 0
 
 
-def test_a_wide_screen_shows_what_the_chosen_row_is_about() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_wide_screen_shows_what_the_chosen_row_is_about() -> None:
+    async with home(size=(120, 40)) as reader:
         assert reader.sees("─ examples/lessons/forum.py ─", "z = torch.add(x, y)")
         await reader.press("n")
         assert reader.sees(f"─ examples/lessons/{SECOND}.py ─")
@@ -478,5 +385,3 @@ def test_a_wide_screen_shows_what_the_chosen_row_is_about() -> None:
         await reader.pilot.resize_terminal(200, 60)
         await reader.press("g")
         assert reader.sees("z = torch.add(x, y)")
-
-    read_home(story, size=(120, 40))

@@ -17,7 +17,7 @@ from dispatchviz.views.layout.pane_layout import CALLS, KEYS, SOURCE, STEPS
 from dispatchviz.views.session import Session
 from tests.steps import step
 
-from .screens import Reader, read
+from .screens import Reader, stepper
 from .synthetic import forum
 
 
@@ -25,37 +25,28 @@ def shown(reader: Reader) -> list[int]:
     return [number for number, pane in reader.app.view.panes.items() if pane.display]
 
 
-def test_a_first_run_writes_nothing() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_first_run_writes_nothing() -> None:
+    async with stepper(forum(), (80, 24)) as reader:
         await reader.press("s", "4", "1", "enter", "escape", "q")
-
-    read(forum(), story, (80, 24))
     assert not layouts_file().exists()
     assert not layouts_file().parent.exists()
 
 
-def test_kept_panes_come_back_next_time_and_at_other_steps_of_the_kind() -> None:
+async def test_kept_panes_come_back_next_time_and_at_other_steps_of_the_kind() -> None:
     trace = forum()
     computed, selected = step(trace, ev.KeySetComputed), step(trace, ev.KernelSelected)
-
-    async def keeps(reader: Reader) -> None:
+    async with stepper(trace, (80, 24), computed) as reader:
         assert shown(reader) == [STEPS, KEYS]
         await reader.press("4", "L", "1")
         assert shown(reader) == [STEPS, CALLS]
-
-    async def later(reader: Reader) -> None:
+    assert layouts_file().read_text() == '{\n  "dispatch": [\n    "calls"\n  ]\n}\n'
+    async with stepper(trace, (80, 24), selected) as reader:
         assert shown(reader) == [STEPS, CALLS]
         await reader.press("g")
         assert shown(reader) == [STEPS, SOURCE]
-
-    async def forgets(reader: Reader) -> None:
+    async with stepper(trace, (80, 24), computed) as reader:
         await reader.press("L")
         assert shown(reader) == [STEPS, KEYS]
-
-    read(trace, keeps, (80, 24), computed)
-    assert layouts_file().read_text() == '{\n  "dispatch": [\n    "calls"\n  ]\n}\n'
-    read(trace, later, (80, 24), selected)
-    read(trace, forgets, (80, 24), computed)
     assert read_layouts() == {}
 
 
@@ -66,16 +57,13 @@ def test_a_file_that_cannot_be_read_is_no_layout() -> None:
         assert read_layouts() in ({}, {"dispatch": (CALLS,)})
 
 
-def test_where_nothing_can_be_written_the_reader_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_where_nothing_can_be_written_the_reader_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     assert write_layouts({"dispatch": (CALLS,)})
-
-    async def story(reader: Reader) -> None:
+    async with stepper(forum(), (100, 30)) as reader:
         await reader.press("4", "L")
         assert reader.sees("Kept until you quit, but not for later")
-
-    read(forum(), story, (100, 30))
 
 
 NOT_OURS = ["something else", "[]", '{"marks": 3}', '{"other": {}}', b"\xff\xfe", "{" * 100, "[" * 100_000]
@@ -145,8 +133,8 @@ def next_theme() -> str:
     return app.theme
 
 
-def test_the_theme_that_is_chosen_is_there_the_next_time() -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_theme_that_is_chosen_is_there_the_next_time() -> None:
+    async with stepper(forum()) as reader:
         before = reader.app.theme
         assert not settings_file().exists(), "opening the stepper writes nothing"
         reader.app.action_change_theme()
@@ -156,8 +144,6 @@ def test_the_theme_that_is_chosen_is_there_the_next_time() -> None:
         await reader.press("enter")
         await reader.until(lambda: reader.app.theme != before)
         assert reader.app.theme == "nord"
-
-    read(forum(), story)
     assert settings_file().read_text() == '{\n  "theme": "nord"\n}\n'
     assert next_theme() == "nord"
 

@@ -12,16 +12,16 @@ from dispatchviz.explain.calls.key_set_lanes import INCLUDED, UNITED, WINNER, st
 from dispatchviz.explain.calls.key_set_stages import stage_name, stage_sentence, stages_at
 from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.testing import redispatch
+from dispatchviz.tui.commands.moves import walk, walk_back
 from dispatchviz.tui.screens.help_screen import help_rows
-from dispatchviz.tui.widgets.bar import Bar
+from dispatchviz.tui.widgets.painted_lines import Bar
 from dispatchviz.tui.widgets.pane_view import PaneView
 from dispatchviz.views.cursor.cursor import Cursor
-from dispatchviz.views.cursor.key_set_walk import walk, walk_back
 from dispatchviz.views.layout.pane_layout import CALLS, KEYS, STEPS
 from tests.steps import step
 
 from .programs import cat, example, the_call
-from .screens import SIZES, Reader, read
+from .screens import SIZES, stepper
 
 FORUM = example("forum.py")
 ADD = the_call(FORUM, "aten::add.Tensor")
@@ -62,11 +62,10 @@ def test_every_other_move_shows_the_whole_card() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("zoomed", [False, True])
-def test_a_step_in_the_key_set_pane_lights_the_next_lane(size: tuple[int, int], zoomed: bool) -> None:
+async def test_a_step_in_the_key_set_pane_lights_the_next_lane(size: tuple[int, int], zoomed: bool) -> None:
     assert CARD is not None
     card, found = CARD, stages(CARD)
-
-    async def story(reader: Reader) -> None:
+    async with stepper(FORUM, size, ADD) as reader:
         await reader.press("2", *(["z"] if zoomed else []))
         assert reader.sees("AutogradCUDA wins")
         assert not reader.sees("stage ")
@@ -93,12 +92,10 @@ def test_a_step_in_the_key_set_pane_lights_the_next_lane(size: tuple[int, int], 
         await reader.press("S")
         assert reader.at == ADD - 1
 
-    read(FORUM, story, size, ADD)
-
 
 @pytest.mark.parametrize("pane", [STEPS, CALLS])
-def test_with_the_focus_elsewhere_a_step_is_a_step(pane: int) -> None:
-    async def story(reader: Reader) -> None:
+async def test_with_the_focus_elsewhere_a_step_is_a_step(pane: int) -> None:
+    async with stepper(FORUM, (120, 40), ADD) as reader:
         await reader.press("2", "s", "s", str(pane))
         walked = reader.app.session.cursor
         assert walked.stage == INCLUDED, "another pane alone moves nothing"
@@ -106,22 +103,6 @@ def test_with_the_focus_elsewhere_a_step_is_a_step(pane: int) -> None:
         assert reader.at == ADD + 1
         assert reader.app.session.cursor.stage is None
         assert why_here(FORUM, ADD + 1)[:20] in reader.text
-
-    read(FORUM, story, (120, 40), ADD)
-
-
-def test_rows_are_the_same_again_after_the_walk() -> None:
-    async def story(reader: Reader) -> None:
-        pane = reader.app.view.panes[KEYS]
-        assert isinstance(pane, PaneView)
-        await reader.press("2")
-        before = pane.plain
-        await reader.press("s", "s")
-        assert pane.plain != before
-        await reader.press("S", "S")
-        assert pane.plain == before
-
-    read(FORUM, story, (100, 30), ADD)
 
 
 def test_the_help_of_the_pane_tells_it() -> None:

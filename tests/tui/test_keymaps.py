@@ -48,7 +48,7 @@ from dispatchviz.views.keymap import (
     pane_key,
     use,
 )
-from dispatchviz.views.layout.pane_layout import KEYS, PANES
+from dispatchviz.views.layout.pane_layout import PANES
 from dispatchviz.views.pane_help import ABOUT
 from dispatchviz.views.panes.key_set_pane import rows, rows_at
 from dispatchviz.views.panes.key_set_table import table
@@ -57,12 +57,8 @@ from tests.cli.command import dispatchviz
 from tests.steps import last_step, step
 
 from .programs import LONG_NAMES, cat, example, the_call
-from .screens import SIZES, Reader, read, read_session
+from .screens import stepper, stepper_of
 from .synthetic import forum, raising
-
-
-def test_no_key_does_two_things() -> None:
-    assert max(Counter(key for entry in KEYMAP for key in entry.keys).values()) == 1
 
 
 def test_every_action_exists() -> None:
@@ -99,8 +95,7 @@ def test_the_footer_has_at_most_seven_keys_and_drops_the_least_needed() -> None:
 def test_the_help_is_made_from_the_keymap(pane: int) -> None:
     text = "\n".join(row.plain for row in help_rows(pane))
     assert ABOUT[pane] in text
-    for entry in KEYMAP:
-        assert f"{entry.shown:<14}{entry.help}" in text
+    assert all(f"{entry.shown:<14}{entry.help}" in text for entry in KEYMAP)
 
 
 def test_the_first_hint_fits_the_narrowest_screen_it_is_made_for() -> None:
@@ -116,15 +111,13 @@ def test_an_action_without_keys_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("leaving", [QUITS, GOES_HOME, GOES_BACK], ids=lambda leaving: leaving.footer)
-def test_the_key_that_closes_says_where_it_leads(leaving: Leaving) -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_key_that_closes_says_where_it_leads(leaving: Leaving) -> None:
+    async with stepper_of(Session(forum(), 0, leaving=leaving)) as reader:
         assert reader.sees(f"q {leaving.footer}")
         await reader.press("ctrl+c")
         assert reader.sees(f"q {leaving.said}")
         await reader.press("question_mark", *["pagedown"] * 9)
         assert reader.sees(leaving.help)
-
-    read_session(Session(forum(), 0, leaving=leaving), story)
 
 
 OTHERS = (VIM, GDB)
@@ -228,21 +221,15 @@ def test_every_key_of_another_keymap_has_an_answer(keymap: Keymap) -> None:
     assert all(meanings(key) and keymap not in dict(meanings(key)) for key in there - here)
 
 
-def test_a_key_of_another_keymap_says_whose_it_is_and_what_is_it_here() -> None:
-    async def story(reader: Reader) -> None:
-        await reader.press("j")
-        assert reader.at == before
-        assert reader.sees(f"j is a key of --keymap vim: {DEFAULT.by_action['app.row(1)'].help}; here that is ↓")
-        await reader.press("down")
-        assert not reader.sees("--keymap")
-
+async def test_vim_in_the_stepper() -> None:
     use(DEFAULT)
-    before = 0
-    read(forum(), story)
-
-
-def test_vim_in_the_stepper() -> None:
-    async def story(reader: Reader) -> None:
+    async with stepper(forum()) as reader:
+        await reader.press("j")
+        assert reader.at == 0
+        assert reader.sees(f"j is a key of --keymap vim: {DEFAULT.by_action['app.row(1)'].help}; here that is ↓")
+        await reader.press("down", "up")
+        assert not reader.sees("--keymap")
+        reader.app.use_keymap("vim")
         await reader.press("G")
         assert reader.at == last_step(forum())
         await reader.press("g")
@@ -260,12 +247,10 @@ def test_vim_in_the_stepper() -> None:
         await reader.press("N", "ctrl+o")
         assert reader.at > first
 
-    use(VIM)
-    read(forum(), story)
 
-
-def test_gdb_in_the_stepper() -> None:
-    async def story(reader: Reader) -> None:
+async def test_gdb_in_the_stepper() -> None:
+    use(GDB)
+    async with stepper(forum()) as reader:
         await reader.press("s", "s", "r")
         assert reader.sees("r and then:", "s the step before", "c continue backwards to the last of these")
         await reader.press("s")
@@ -275,12 +260,9 @@ def test_gdb_in_the_stepper() -> None:
         await reader.press("i", "x")
         assert reader.sees("ix leads nowhere.", "b list the breakpoints")
 
-    use(GDB)
-    read(forum(), story)
 
-
-def test_the_palette_changes_the_keymap_and_has_its_groups_in_order() -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_palette_changes_the_keymap_and_has_its_groups_in_order() -> None:
+    async with stepper(forum()) as reader:
         await reader.press("ctrl+p")
         await reader.until(lambda: reader.sees("Step: next step, into what this one starts"))
         titles = [text for text in (row.strip("┃│ ▎▊▄▀█▁") for row in reader.screen) if ": " in text]
@@ -296,8 +278,6 @@ def test_the_palette_changes_the_keymap_and_has_its_groups_in_order() -> None:
         assert reader.at == 0
         await reader.press("j")
         assert reader.at > 0
-
-    read(forum(), story)
 
 
 @pytest.mark.long
@@ -380,30 +360,9 @@ def test_one_lane_is_lit_at_a_sub_step() -> None:
     at = the_call(trace, "aten::add.Tensor")
     lit = {stage: [row.plain for row in rows_at(trace, at, 74, stage) if row.shaded] for stage in STAGES}
     assert [row.strip("▶ +−=").split()[0] for found in lit.values() for row in found] == [
-        "x,",
-        "included",
-        "excluded",
-        "mask",
-        "left",
-    ]
+        "x,", "included", "excluded", "mask", "left",
+    ]  # fmt: skip
     assert all(row.startswith("▶") for found in lit.values() for row in found)
-
-
-@pytest.mark.parametrize("size", [*SIZES, (60, 15)])
-def test_the_winner_is_on_every_screen(size: tuple[int, int]) -> None:
-    for trace, operator in ((cat(), "aten::cat"), (example("forum.py"), "aten::add.Tensor")):
-        at = the_call(trace, operator)
-        card = key_set_card(trace, at)
-        assert card is not None
-        wins = f"{card.winner} wins"
-
-        async def story(reader: Reader, wins: str = wins) -> None:
-            for _ in range(2):
-                assert wins in reader.text
-                await reader.press("s")
-            assert reader.app.view.panes[KEYS].display
-
-        read(trace, story, size, at)
 
 
 def test_raw_numbers_are_on_demand() -> None:

@@ -8,15 +8,15 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.testing import event, redispatch
 from tests.steps import last_step, line, step, steps
 
-from .screens import Reader, read
+from .screens import stepper
 from .synthetic import forum, raising
 
 END = last_step(forum())
 
 
 @pytest.mark.long
-def test_every_step_can_be_taken_back() -> None:
-    async def story(reader: Reader) -> None:
+async def test_every_step_can_be_taken_back() -> None:
+    async with stepper(forum()) as reader:
         screens = [reader.text]
         await reader.press("G", "g")
         for _ in range(END):
@@ -27,16 +27,13 @@ def test_every_step_can_be_taken_back() -> None:
             assert reader.at == at
             assert reader.screen[0] == screens[at].split("\n")[0]
 
-    read(forum(), story)
 
-
-def test_moves_and_their_twins() -> None:
+async def test_moves_and_their_twins() -> None:
     trace = forum()
     lines = steps(trace, ev.SourceLine)
     call = step(trace, ev.Dispatched)
     skipped = step(trace, ev.FallthroughSkipped)
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, step=lines[0]) as reader:
         await reader.press("c", "c")
         assert reader.at == lines[2]
         await reader.press("C")
@@ -64,11 +61,9 @@ def test_moves_and_their_twins() -> None:
         await reader.press("home")
         assert reader.at == 0
 
-    read(trace, story, step=lines[0])
 
-
-def test_jumps_leave_notes_and_are_undone() -> None:
-    async def story(reader: Reader) -> None:
+async def test_jumps_leave_notes_and_are_undone() -> None:
+    async with stepper(forum()) as reader:
         await reader.press("G")
         assert reader.sees(f"From step 0 to step {END}", "Backspace returns")
         await reader.press("backspace")
@@ -78,12 +73,10 @@ def test_jumps_leave_notes_and_are_undone() -> None:
         await reader.press("S")
         assert reader.sees("No row before this one")
 
-    read(forum(), story)
-
 
 @pytest.mark.long
-def test_go_to_a_step() -> None:
-    async def story(reader: Reader) -> None:
+async def test_go_to_a_step() -> None:
+    async with stepper(forum()) as reader:
         for text, at in [("37", 37), ("+10", 47), ("-7", 40), ("50%", END // 2), ("999", END)]:
             await reader.press("colon", *("plus" if c == "+" else "minus" if c == "-" else c for c in text), "enter")
             assert reader.at == at
@@ -94,24 +87,13 @@ def test_go_to_a_step() -> None:
         await reader.press("s", "g")
         assert reader.at == 0
 
-    read(forum(), story)
-
-
-def test_keys_typed_before_the_question_appears_belong_to_it() -> None:
-    async def story(reader: Reader) -> None:
-        await reader.press_at_once(":37\n")
-        assert reader.at == 37
-        await reader.press_at_once("/redispatch\n")
-        assert reader.sees("Hit 1 of")
-
-    read(forum(), story)
-
 
 @pytest.mark.long
-def test_search_goes_along_while_typing() -> None:
+async def test_search_goes_along_while_typing() -> None:
     first, *_, last = nodes = steps(forum(), ev.NodeCreated)
-
-    async def story(reader: Reader) -> None:
+    async with stepper(forum()) as reader:
+        await reader.press("full_stop")
+        assert reader.sees("Nothing searched for yet: / starts a search")
         await reader.press("slash", *"redis")
         assert reader.at == step(forum(), redispatch())
         assert reader.sees("Hit 1 of 1")
@@ -130,23 +112,12 @@ def test_search_goes_along_while_typing() -> None:
         await reader.press("slash", *"nothing like it", "enter")
         assert (reader.at, reader.sees("No step has nothing like it")) == (first, True)
 
-    read(forum(), story)
 
-
-def test_search_again_without_a_search_says_how() -> None:
-    async def story(reader: Reader) -> None:
-        await reader.press("full_stop")
-        assert reader.sees("Nothing searched for yet: / starts a search")
-
-    read(forum(), story)
-
-
-def test_marks_stop_continue_and_are_seen() -> None:
+async def test_marks_stop_continue_and_are_seen() -> None:
     trace = forum()
     marked = step(trace, ev.BindingEntered)
     before = [at for at in steps(trace, ev.SourceLine) if 0 < at < marked]
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace) as reader:
         await reader.press("colon", *str(marked), "enter", "m", "enter")
         assert reader.sees(f"●{marked:>2}")
         await reader.press("g")
@@ -157,38 +128,22 @@ def test_marks_stop_continue_and_are_seen() -> None:
         await reader.press("m")
         assert reader.sees("No longer marked")
 
-    read(trace, story)
 
-
-def test_the_program_raised() -> None:
-    async def story(reader: Reader) -> None:
+async def test_it_opens_at_an_error_or_at_the_step_asked_for() -> None:
+    async with stepper(raising()) as reader:
         assert reader.at == len(raising()) - 1
         assert reader.sees("The program stopped here with an error", "S back")
         assert reader.sees("a leaf Variable that requires grad is being used in place")
         await reader.press("g")
         assert reader.at == 0
-
-    read(raising(), story)
-
-
-@pytest.mark.long
-def test_the_step_asked_for() -> None:
-    async def story(reader: Reader) -> None:
-        assert reader.at == 1
-
-    read(raising(), story, step=1)
-
-    async def beyond(reader: Reader) -> None:
-        assert reader.at == len(forum()) - 1
-
-    read(forum(), beyond, step=5000)
+    for trace, asked, opened in ((raising(), 1, 1), (forum(), 5000, END)):
+        async with stepper(trace, step=asked) as reader:
+            assert reader.at == opened
 
 
-def test_a_click_on_a_step_goes_there() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_click_on_a_step_goes_there() -> None:
+    async with stepper(forum()) as reader:
         await reader.pilot.click("#pane1", offset=(8, 5))
         clicked = line(forum(), 7)
         assert reader.at == clicked  # the fifth row
         assert reader.sees(f"From step 0 to step {clicked}")
-
-    read(forum(), story)

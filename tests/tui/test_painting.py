@@ -15,7 +15,7 @@ from textual.widget import Widget
 from dispatchviz.tui.widgets.painted_lines import PaintedLines
 from tests.steps import last_step
 
-from .screens import SIZES, Reader, read
+from .screens import SIZES, Reader, stepper
 from .synthetic import forum
 
 END = last_step(forum())
@@ -40,8 +40,8 @@ def painted(reader: Reader) -> list[Strip]:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_a_step_is_painted_once_though_panes_come_and_go(size: tuple[int, int]) -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_step_is_painted_once_though_panes_come_and_go(size: tuple[int, int]) -> None:
+    async with stepper(forum(), size) as reader:
         with counted(Compositor, "render_update") as frames, counted(Compositor, "reflow") as layouts:
             for key in WALK[:END]:
                 await reader.press(key)
@@ -49,12 +49,10 @@ def test_a_step_is_painted_once_though_panes_come_and_go(size: tuple[int, int]) 
         assert END // 2 < len(frames) <= END  # a key that comes soon may share a frame
         assert 0 < len(layouts) < len(frames)
 
-    read(forum(), story, size)
-
 
 @pytest.mark.parametrize("size", SIZES)
-def test_lines_that_are_kept_are_as_if_all_were_painted_anew(size: tuple[int, int]) -> None:
-    async def story(reader: Reader) -> None:
+async def test_lines_that_are_kept_are_as_if_all_were_painted_anew(size: tuple[int, int]) -> None:
+    async with stepper(forum(), size) as reader:
         for key in ("s", "s", "tab", "s", "down", "5", "s", "s", "pagedown", "1", "s", "plus", "s", "minus", "G", "g"):
             await reader.press(key)
             kept = painted(reader)
@@ -62,11 +60,9 @@ def test_lines_that_are_kept_are_as_if_all_were_painted_anew(size: tuple[int, in
                 widget.refresh()
             assert painted(reader) == kept, key
 
-    read(forum(), story, size)
 
-
-def test_only_lines_that_changed_are_made_again() -> None:
-    async def story(reader: Reader) -> None:
+async def test_only_lines_that_changed_are_made_again() -> None:
+    async with stepper(forum()) as reader:
         await reader.press("s", "s", "s")
         bar = reader.app.view.query_one("#footer", PaintedLines)
         with counted(type(bar), "render_line") as made:
@@ -76,14 +72,10 @@ def test_only_lines_that_changed_are_made_again() -> None:
             await reader.press("s")
             assert bar in made
 
-    read(forum(), story)
 
-
-def test_a_widget_with_padding_is_left_to_textual() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_widget_with_padding_is_left_to_textual() -> None:
+    async with stepper(forum()) as reader:
         with counted(Widget, "render_lines") as textuals:
             await reader.press("question_mark")
             await reader.until(lambda: reader.sees("Help"))
         assert "HelpView" in {type(widget).__name__ for widget in textuals}
-
-    read(forum(), story)

@@ -33,7 +33,7 @@ from tests.explain.programs import traced
 from tests.steps import step
 from tests.tui.programs import example
 
-from .screens import SIZES, Reader, read
+from .screens import stepper
 from .synthetic import awkward, forum
 
 BESIDE = [pane for pane in PANES if pane != STEPS]
@@ -218,26 +218,11 @@ def test_no_text_of_a_program_breaks_a_pane(hostile: str) -> None:
                     assert "\n" not in row
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("hostile", ["[/]", "f[N]"])
-def test_every_pane_is_painted_with_hostile_names(size: tuple[int, int], hostile: str) -> None:
-    trace = awkward(hostile)
-    at = step(trace, ev.NodeCreated)
-
-    async def story(reader: Reader) -> None:
-        for key in ("2", "3", "4", "5", "6", "7", "8", "9", "0", "K", "T"):
-            await reader.press(key, "enter")
-            assert all(len(row) == size[0] for row in reader.screen)
-            await reader.press("escape", "greater_than_sign", "less_than_sign", "1")
-
-    read(trace, story, size, at)
-
-
-def test_rows_that_are_cut_scroll_sideways() -> None:
+async def test_rows_that_are_cut_scroll_sideways() -> None:
     row = line(("abc", "dim"), "defgh", cut=True)
     assert [from_cell(row, left).plain for left in (0, 1, 3, 6)] == ["abcdefgh", "…cdefgh", "…efgh", "…h"]
-
-    async def story(reader: Reader) -> None:
+    trace = example("forum.py")
+    async with stepper(trace, (80, 24), below(trace)) as reader:
         await reader.press("4")
         before = reader.text
         await reader.press("greater_than_sign")
@@ -247,6 +232,3 @@ def test_rows_that_are_cut_scroll_sideways() -> None:
         assert [row for row in reader.screen if "at::_ops" in row] == [
             row for row in before.split("\n") if "at::_ops" in row
         ]
-
-    trace = example("forum.py")
-    read(trace, story, (80, 24), below(trace))

@@ -12,7 +12,7 @@ from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.running.program import run
 from dispatchviz.running.program_source import Code
 from dispatchviz.tui.app import StepperApp
-from dispatchviz.tui.commands import autoplay
+from dispatchviz.tui.commands import playing
 from dispatchviz.tui.terminal.keymaps import KEYMAPS
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.views import keymap
@@ -25,7 +25,7 @@ from dispatchviz.views.session import Session
 from dispatchviz.views.text.styled_line import line
 from tests.steps import step
 
-from .screens import SIZES, Reader, read, read_session
+from .screens import SIZES, Reader, stepper, stepper_of
 from .synthetic import forum
 
 PRESENTING = PaneChoice(presenting=True)
@@ -99,8 +99,8 @@ def test_nothing_is_dim_before_an_audience() -> None:
     assert not any(segment.style and segment.style.dim for segment in contrast)
 
 
-def test_a_clicker_steps_and_escape_ends_it() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_clicker_steps_and_escape_ends_it() -> None:
+    async with stepper(forum()) as reader:
         await reader.press("P")
         assert presenting(reader)
         assert reader.sees("Presenting: PgDn and PgUp step, P or Esc ends it", "cuda: emulated")
@@ -121,11 +121,9 @@ def test_a_clicker_steps_and_escape_ends_it() -> None:
         assert not presenting(reader)
         assert len(trace) > before
 
-    read(forum(), story)
 
-
-def test_names_of_kernels_are_left_out() -> None:
-    async def story(reader: Reader) -> None:
+async def test_names_of_kernels_are_left_out() -> None:
+    async with stepper(forum(), size=(200, 60), step=0, level=1) as reader:
         selected = step(reader.app.session.trace, ev.KernelSelected)
         event = reader.app.session.trace[selected]
         assert isinstance(event, ev.KernelSelected)
@@ -136,11 +134,9 @@ def test_names_of_kernels_are_left_out() -> None:
         row = next(text for text in reader.screen if "add.Tensor → AutogradCUDA" in text)
         assert event.kernel not in row
 
-    read(forum(), story, size=(200, 60), step=0, level=1)
 
-
-def test_predictions_are_asked_of_an_audience() -> None:
-    async def story(reader: Reader) -> None:
+async def test_predictions_are_asked_of_an_audience() -> None:
+    async with stepper(forum(), step=0, level=1) as reader:
         await reader.press("P", "p")
         for _ in reader.app.session.trace:
             if not covered(reader):
@@ -149,8 +145,6 @@ def test_predictions_are_asked_of_an_audience() -> None:
         await reader.press("1")
         assert presenting(reader)
         assert reader.sees("of 1 right" if "predict" in reader.text else "AutogradCUDA")
-
-    read(forum(), story, step=0, level=1)
 
 
 # -- playing -----------------------------------------------------------------------------------------------------------
@@ -178,8 +172,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-def test_space_plays_and_any_key_stops(clock: Clock) -> None:
-    async def story(reader: Reader) -> None:
+async def test_space_plays_and_any_key_stops(clock: Clock) -> None:
+    async with stepper(forum()) as reader:
         await reader.press("space")
         assert reader.sees("Playing: + is faster, - slower, any other key stops")
         rows = list(reader.app.session.cursor.rows)
@@ -199,11 +193,9 @@ def test_space_plays_and_any_key_stops(clock: Clock) -> None:
         reader.app.play()
         assert (reader.at, clock.stopped) == (stepped, 2)
 
-    read(forum(), story)
 
-
-def test_how_fast_it_plays_is_told_and_kept(clock: Clock) -> None:
-    async def story(reader: Reader) -> None:
+async def test_how_fast_it_plays_is_told_and_kept(clock: Clock) -> None:
+    async with stepper(forum()) as reader:
         await reader.press("space")
         assert reader.sees("playing ×1")
         normal = clock.seconds[-1]
@@ -221,22 +213,18 @@ def test_how_fast_it_plays_is_told_and_kept(clock: Clock) -> None:
         await reader.press("escape", "P", "space")
         assert reader.sees("playing ×0.25")
 
-    read(forum(), story)
 
-
-def test_playing_ends_with_the_trace(clock: Clock) -> None:
-    async def story(reader: Reader) -> None:
+async def test_playing_ends_with_the_trace(clock: Clock) -> None:
+    async with stepper(forum()) as reader:
         await reader.press("G", "space")
         reader.app.play()
         await reader.answered()
         assert reader.sees("Stopped playing: this is the last row")
         assert len(clock.seconds) == 1
 
-    read(forum(), story)
 
-
-def test_playing_waits_for_an_answer(clock: Clock) -> None:
-    async def story(reader: Reader) -> None:
+async def test_playing_waits_for_an_answer(clock: Clock) -> None:
+    async with stepper(forum()) as reader:
         await reader.press("p", "space")
         for _ in reader.app.session.trace:
             if not covered(reader):
@@ -247,11 +235,9 @@ def test_playing_waits_for_an_answer(clock: Clock) -> None:
         reader.app.play()
         assert (reader.at, len(clock.seconds)) == (at, timers)
 
-    read(forum(), story)
 
-
-def test_it_plays_the_rows_that_are_seen_four_seconds_each(clock: Clock) -> None:
-    async def story(reader: Reader) -> None:
+async def test_it_plays_the_rows_that_are_seen_four_seconds_each(clock: Clock) -> None:
+    async with stepper(forum(), step=0, level=DEFAULT) as reader:
         rows = list(reader.app.session.cursor.rows)
         await reader.press("space")
         while reader.app.playing.is_on:
@@ -263,14 +249,11 @@ def test_it_plays_the_rows_that_are_seen_four_seconds_each(clock: Clock) -> None
         assert clock.seconds == [4.0] * len(rows)
         assert len(rows) < len(reader.app.session.trace) / 10, "folded rows stay folded"
 
-    read(forum(), story, step=0, level=DEFAULT)
-
 
 @pytest.mark.parametrize("name", KEYMAPS)
-def test_the_footer_has_the_keys_of_playing_in_every_keymap(name: str, clock: Clock) -> None:
+async def test_the_footer_has_the_keys_of_playing_in_every_keymap(name: str, clock: Clock) -> None:
     keymap.use(KEYMAPS[name])
-
-    async def story(reader: Reader) -> None:
+    async with stepper(forum()) as reader:
         await reader.press("space")
         assert reader.screen[-1].split() == ["+", "faster", "-", "slower", "Space", "stop", "?", "help", "q", "quit"]
         await reader.press("plus")
@@ -278,19 +261,10 @@ def test_the_footer_has_the_keys_of_playing_in_every_keymap(name: str, clock: Cl
         await reader.press("escape")
         assert not reader.sees("Space stop")
 
-    try:
-        read(forum(), story)
-    finally:
-        keymap.use(None)
 
-
-def test_a_session_that_plays_asks_as_a_key_does() -> None:
+async def test_a_session_that_plays_asks_as_a_key_does() -> None:
     session = Session(forum(), len(forum()) - 1)
-    assert autoplay.next_row(session) is None
-
-    async def story(reader: Reader) -> None:
-        update = autoplay.next_row(reader.app.session)
-        assert update is not None
+    assert playing.next_row(session) is None
+    async with stepper_of(Session(forum(), 0, level=3)) as reader:
+        update = playing.next_row(reader.app.session)
         assert update.cursor.at == reader.app.session.cursor.rows[1]
-
-    read_session(Session(forum(), 0, level=3), story)

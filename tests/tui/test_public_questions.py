@@ -14,7 +14,7 @@ from dispatchviz.views.session import Session
 from tests.cli.command import dispatchviz
 from tests.explain.programs import traced
 
-from .screens import Reader, read_session
+from .screens import Reader, stepper_of
 
 ROOT = Path(__file__).parents[2]
 MOST_KEYS = 5
@@ -70,16 +70,14 @@ def shown(reader: Reader) -> str:
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=[question.title for question in QUESTIONS])
-def test_the_keys_bring_the_answer(question: Question) -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_keys_bring_the_answer(question: Question) -> None:
+    assert question.answers
+    assert len(question.keys) <= MOST_KEYS
+    async with stepper_of(Session(traced(question.program))) as reader:
         for key in question.keys:
             await reader.press(*typed(key))
         text = shown(reader)
         assert [answer for answer in question.answers if answer not in text] == []
-
-    assert question.answers
-    assert len(question.keys) <= MOST_KEYS
-    read_session(Session(traced(question.program)), story)
 
 
 @pytest.mark.parametrize("question", COMMANDS, ids=[question.title for question in COMMANDS])

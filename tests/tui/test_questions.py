@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.tui.app import StepperApp
-from dispatchviz.tui.commands import browser, sharing
+from dispatchviz.tui.commands import sharing
 from dispatchviz.views.cursor.breakpoints.breakpoint import Breakpoint
 from dispatchviz.views.cursor.cursor import Cursor
-from dispatchviz.views.cursor.saved_marks import Marks
+from dispatchviz.views.cursor.kept_texts import Marks
 from dispatchviz.views.cursor.step_search import all_hits
 from dispatchviz.views.session import Session
 from tests.steps import last_step, step
 from tests.waiting import HANGS
 
-from .screens import Reader, read
+from .screens import stepper
 from .synthetic import forum
 
 END = last_step(forum())
@@ -52,10 +52,9 @@ def test_moves_pass_over_what_a_filter_hides() -> None:
 
 
 @pytest.mark.long
-def test_f_shows_only_some_steps() -> None:
+async def test_f_shows_only_some_steps() -> None:
     hits = steps_of("dispatch")
-
-    async def story(reader: Reader) -> None:
+    async with stepper(forum()) as reader:
         await reader.press("f", *"dispatch", "enter")
         assert reader.sees(f"{len(hits)} of {len(forum())} steps with dispatch; f and Enter show all again")
         assert reader.at == hits[0]
@@ -71,12 +70,10 @@ def test_f_shows_only_some_steps() -> None:
         assert reader.sees(" 3  x = torch")
         assert reader.at == 0
 
-    read(forum(), story)
-
 
 @pytest.mark.long
-def test_marks_have_names_and_a_list() -> None:
-    async def story(reader: Reader) -> None:
+async def test_marks_have_names_and_a_list() -> None:
+    async with stepper(forum()) as reader:
         await reader.press("apostrophe")
         assert reader.sees("No marks yet: m sets one here")
         await reader.press("s", "s", "m", *"here", "enter")
@@ -91,8 +88,6 @@ def test_marks_have_names_and_a_list() -> None:
         await reader.press("apostrophe", "escape", "m")
         assert reader.sees("No longer marked")
         assert reader.app.session.marks.names == {2: "here"}
-
-    read(forum(), story)
 
 
 def test_marks_are_kept_beside_the_trace(tmp_path: Path) -> None:
@@ -110,28 +105,17 @@ def test_marks_are_kept_beside_the_trace(tmp_path: Path) -> None:
     assert "cannot be written" in Marks(forum(), str(tmp_path / "no folder" / "t")).set(1, "")
 
 
-@pytest.mark.parametrize(
-    ("file", "link"),
-    [("", "dispatchviz run --step 5 forum.py"), ("a b.jsonl", "dispatchviz open --step 5 'a b.jsonl'")],
-)
-def test_y_copies_a_command_line(file: str, link: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    copied: list[str] = []
-    monkeypatch.setattr(StepperApp, "copy_to_clipboard", lambda self, text: copied.append(text))
-    assert sharing.link(Session(forum(), 5, file)) == link
-
-    async def story(reader: Reader) -> None:
+async def test_y_copies_a_command_line() -> None:
+    async with stepper(forum(), step=5) as reader:
         await reader.press("y")
         assert reader.sees("Copied: dispatchviz run --step 5 forum.py")
-        assert copied == ["dispatchviz run --step 5 forum.py"]
-
-    read(forum(), story, step=5)
+        assert reader.app.clipboard == "dispatchviz run --step 5 forum.py"
 
 
-def test_o_draws_the_graph_for_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_o_draws_the_graph_for_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Path] = []
-    monkeypatch.setattr(browser, "open_picture", lambda path: opened.append(path) or True)
-
-    async def story(reader: Reader) -> None:
+    monkeypatch.setattr(sharing, "open_in_browser", lambda path: opened.append(path) or True)
+    async with stepper(forum(), step=0) as reader:
         await reader.press("o")
         assert reader.sees(f"No backward graph yet: it starts at step {step(forum(), ev.NodeCreated)}")
         assert opened == []
@@ -139,10 +123,8 @@ def test_o_draws_the_graph_for_the_browser(monkeypatch: pytest.MonkeyPatch) -> N
         await reader.until(lambda: reader.sees("Opened in the browser: "))
         assert "AddBackward0" in opened[0].read_text()
 
-    read(forum(), story, step=0)
 
-
-def test_while_a_picture_is_drawn_all_keys_work(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_while_a_picture_is_drawn_all_keys_work(monkeypatch: pytest.MonkeyPatch) -> None:
     may_end, drawn = threading.Event(), list[int]()
 
     def slow(trace: Trace, at: int) -> tuple[Path, str]:
@@ -150,10 +132,9 @@ def test_while_a_picture_is_drawn_all_keys_work(monkeypatch: pytest.MonkeyPatch)
         assert may_end.wait(HANGS)
         return Path("/somewhere.svg"), "748 Nodes are folded"
 
-    monkeypatch.setattr(browser, "picture_file", slow)
-    monkeypatch.setattr(browser, "open_picture", lambda path: True)
-
-    async def story(reader: Reader) -> None:
+    monkeypatch.setattr(sharing, "picture_file", slow)
+    monkeypatch.setattr(sharing, "open_in_browser", lambda path: True)
+    async with stepper(forum(), step=last_step(forum())) as reader:
         last = reader.at
         await reader.press("o")
         assert reader.sees("Drawing the backward graph")
@@ -167,26 +148,18 @@ def test_while_a_picture_is_drawn_all_keys_work(monkeypatch: pytest.MonkeyPatch)
         assert reader.at == before, "the reader stays where the keys led"
         assert drawn == [last]
 
-    read(forum(), story, step=last_step(forum()))
 
-
-def test_why_there_is_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(trace: Trace, at: int) -> tuple[Path, str]:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(browser, "picture_file", fails)
-
-    async def story(reader: Reader) -> None:
+async def test_why_there_is_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing, "picture_file", Mock(side_effect=OSError(28, "No space left on device")))
+    async with stepper(forum(), step=0) as reader:
         await reader.press("G", "o")
         await reader.until(lambda: reader.sees("No picture: ", "No space left on device"))
         await reader.press("o")
         await reader.until(lambda: reader.sees("No picture: "))
-
-    read(forum(), story, step=0)
 
 
 def test_without_a_display_no_browser_takes_over_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("sys.platform", "linux")
-    assert browser.open_picture(Path("/nowhere.svg")) is False
+    assert sharing.open_in_browser(Path("/nowhere.svg")) is False

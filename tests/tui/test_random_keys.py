@@ -6,36 +6,35 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.tui.questions.step_question import step_named
+from dispatchviz.tui.questions.typed_questions import step_named
 from dispatchviz.tui.terminal.keymaps import use_named
 from dispatchviz.views.cursor.breakpoints.typed_breakpoints import breakpoint_named, refusal
 from dispatchviz.views.cursor.cursor import Cursor
 
-from . import random_home
 from .odd_answers import ODD_ANSWERS
-from .random_keys import TRACES, tried
-from .screens import Reader, read
+from .random_keys import HOME, TRACES, tried
+from .screens import stepper
 from .synthetic import forum
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", TRACES)
 def test_nothing_that_is_pressed_ends_the_stepper(name: str, tmp_path: Path) -> None:
-    assert tried(name, seed=1, keys=80, marks=str(tmp_path / "marks")) >= 80
+    assert tried(name, seed=1, keys=80, file=str(tmp_path / "marks")) >= 80
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("keymap", ["vim", "gdb"])
 def test_nothing_that_is_pressed_with_other_keys_ends_the_stepper(keymap: str, tmp_path: Path) -> None:
     use_named(keymap)
-    assert tried("forum", seed=2, keys=150, marks=str(tmp_path / "marks")) >= 150
+    assert tried("forum", seed=2, keys=150, file=str(tmp_path / "marks")) >= 150
 
 
 @pytest.mark.long
 def test_nothing_that_is_pressed_ends_the_home_screen(tmp_path: Path) -> None:
     forum().save(tmp_path / "[a] f[N].dvtrace")
     (tmp_path / "damaged.dvtrace").write_bytes(b"\x00" * 50)
-    assert random_home.tried(1, 120, *tmp_path.iterdir()) >= 120
+    assert tried(HOME, seed=1, keys=120, kept=[*tmp_path.iterdir()]) >= 120
 
 
 @pytest.mark.parametrize("text", ODD_ANSWERS, ids=lambda text: ascii(text[:20]))
@@ -55,14 +54,12 @@ def test_what_is_no_number_of_ours_is_no_step() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("keys", ["qs", "qss/abc\n", "q?", "qq", "?qsq", "q:5\n"])
-def test_keys_behind_the_one_that_quits_are_for_who_comes_next(keys: str) -> None:
-    async def story(reader: Reader) -> None:
+async def test_keys_behind_the_one_that_quits_are_for_who_comes_next(keys: str) -> None:
+    async with stepper(forum()) as reader:
         await reader.press_at_once(keys)
         left, typed = [event.key for event in reader.app.typed_behind()], [KEY.get(key, key) for key in keys]
         assert left == typed[len(typed) - len(left) :], "the last ones, in their order"
         assert left == typed[1:] or keys[0] != "q"
-
-    read(forum(), story)
 
 
 KEY = {"/": "slash", "?": "question_mark", ":": "colon", "\n": "enter"}

@@ -9,11 +9,10 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events import KeySetComputed
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.cells.registration.lit_table import lit_table
 from dispatchviz.explain.cells.registration.program_registrations import history_at, history_here, operator_here
+from dispatchviz.explain.cells.registration.registration_history import lit_table
 from dispatchviz.explain.codegen.operator_at_step import operator_at
-from dispatchviz.explain.sentences.then_and_now.reasons.all_reasons import REASONS
-from dispatchviz.explain.sentences.then_and_now.statements.past_statements import STATEMENTS
+from dispatchviz.explain.sentences.then_and_now.all_entries import REASONS, STATEMENTS
 from dispatchviz.running.program import run
 from dispatchviz.testing import call, node_ran, redispatch
 from dispatchviz.views.details.registration_rows import history_rows
@@ -22,12 +21,12 @@ from dispatchviz.views.text.marked_console import MarkedConsole, spans
 from tests.explain.programs import traced
 from tests.steps import line, step
 
-from .screens import Reader, read
+from .screens import stepper
 from .synthetic import forum
 
 
-def test_the_traceback_is_a_key_away_from_the_error() -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_traceback_is_a_key_away_from_the_error() -> None:
+    async with stepper(traced("import torch\nx = torch.ones(2)\nx + torch.ones(3)\n"), size=(80, 24)) as reader:
         assert reader.sees("stopped here with an error: S back  t traceback")
         await reader.press("t")
         assert reader.sees("Traceback (most recent call last):", "line 3, in <module>", "x + torch.ones(3)")
@@ -35,23 +34,11 @@ def test_the_traceback_is_a_key_away_from_the_error() -> None:
         await reader.press("t")
         assert not reader.sees("Traceback")
 
-    read(traced("import torch\nx = torch.ones(2)\nx + torch.ones(3)\n"), story, size=(80, 24))
 
-
-def test_hostile_text_is_shown_as_it_is() -> None:
-    async def story(reader: Reader) -> None:
-        await reader.press("t")
-        assert reader.sees(r"ValueError: [/] [red]a[/red] \x1b[31m")
-
-    read(traced("import torch\nraise ValueError('[/] [red]a[/red] \\x1b[31m')\n"), story)
-
-
-def test_without_an_error_it_says_so() -> None:
-    async def story(reader: Reader) -> None:
+async def test_without_an_error_it_says_so() -> None:
+    async with stepper(traced("import torch\n")) as reader:
         await reader.press("t")
         assert reader.sees("No error here, and none ended this program")
-
-    read(traced("import torch\n"), story)
 
 
 @pytest.mark.parametrize("width", [20, 76, 146])
@@ -76,11 +63,10 @@ def test_every_verdict_has_a_sign_of_its_own() -> None:
     assert {statement.verdict for statement in STATEMENTS} == LOOKS.keys()
 
 
-def test_the_key_opens_both_and_a_choice_leads_to_its_step() -> None:
+async def test_the_key_opens_both_and_a_choice_leads_to_its_step() -> None:
     trace = forum()
     at = step(trace, redispatch("aten::add.Tensor"))
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, size=(80, 24), step=at) as reader:
         await reader.press("Y")
         assert reader.sees("Then and now", "Tab: why it is so", "At this step")
         assert reader.sees("▶ ≠ How the backend is called  no longer so", "Nothing is computed anew", "2020: ")
@@ -96,8 +82,6 @@ def test_the_key_opens_both_and_a_choice_leads_to_its_step() -> None:
         assert reader.sees("Steps")
         await reader.press("Y", "Y")
         assert not reader.sees("Then and now")
-
-    read(trace, story, size=(80, 24), step=at)
 
 
 PROGRAM = """\
@@ -130,7 +114,6 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
 def test_what_is_played_back_is_what_the_program_did(trace: Trace, operator: str) -> None:
     """The trace has the cells that changed when it ran."""
     history = history_at(trace, operator, len(trace) - 1)
-    assert history is not None
     own = [each for each in history.steps if each.step >= 0 and each.kind != "definition"]
     assert own
     for each in own:
@@ -143,7 +126,6 @@ def test_the_history_goes_as_far_as_the_step(trace: Trace) -> None:
     defined = trace.steps_of(ev.OperatorDefined)[0]
     assert history_at(trace, "mine::twice", defined - 1) is None
     history = history_at(trace, "mine::twice", defined)
-    assert history is not None
     assert (history.steps[-1].kind, len(history.steps)) == ("definition", 39)
     assert history.steps[-1].block == 'lib.define("twice(Tensor x) -> Tensor")'
     assert history.steps[-1].place.endswith("program.py:4")
@@ -161,8 +143,8 @@ def test_one_backend_alone_is_skipped(trace: Trace) -> None:
     assert "In the end 96 of 137 cells hold a kernel" in text
 
 
-def test_capital_h_plays_the_registrations_of_the_steps_operator(trace: Trace) -> None:
-    async def story(reader: Reader) -> None:
+async def test_capital_h_plays_the_registrations_of_the_steps_operator(trace: Trace) -> None:
+    async with stepper(trace, step=step(trace, call("mine::twice"))) as reader:
         await reader.press("H")
         assert reader.sees("mine::twice: registration 39 of 40", 'lib.define("twice(Tensor x) -> Tensor")')
         await reader.press("right")
@@ -173,19 +155,14 @@ def test_capital_h_plays_the_registrations_of_the_steps_operator(trace: Trace) -
         assert not reader.sees("registration 39")
         assert reader.sees("Steps")
 
-    read(trace, story, step=step(trace, call("mine::twice")))
 
-
-def test_a_line_that_registers_something_is_about_that_operator(trace: Trace) -> None:
+async def test_a_line_that_registers_something_is_about_that_operator(trace: Trace) -> None:
     assert operator_here(trace, line(trace, 4)) == operator_here(trace, line(trace, 5)) == "mine::twice"
     assert operator_here(trace, line(trace, 7)) == "aten::mul.Tensor"
     assert operator_here(trace, line(trace, 3)) == ""
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, step=line(trace, 5)) as reader:
         await reader.press("H")
         assert reader.sees("mine::twice: registration 40 of 40", "lib.impl")
-
-    read(trace, story, step=line(trace, 5))
 
 
 def test_lines_in_a_block_of_with_and_lines_that_call_a_function_are_over_at_their_end(tmp_path: Path) -> None:
@@ -203,7 +180,6 @@ with torch.no_grad():
     for at, kind in ((line(trace, 5), "definition"), (line(trace, 7), "kernel")):
         assert operator_here(trace, at) == "mine::twice"
         history = history_here(trace, at)
-        assert history is not None
         assert history.steps[-1].kind == kind
 
 
@@ -248,10 +224,9 @@ def test_a_step_has_an_operator(tmp_path: Path) -> None:
     assert operator_at(trace, line(trace, 1)) == ""  # import torch
 
 
-def test_v_opens_the_code_of_the_step_and_closes_it(tmp_path: Path) -> None:
+async def test_v_opens_the_code_of_the_step_and_closes_it(tmp_path: Path) -> None:
     trace = trace_of(tmp_path)
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, step=step(trace, call("aten::add.Tensor"))) as reader:
         await reader.press("v")
         assert reader.sees("Generated code of aten::add.Tensor", "structured_delegate: add.out")
         await reader.press("G")
@@ -272,27 +247,19 @@ def test_v_opens_the_code_of_the_step_and_closes_it(tmp_path: Path) -> None:
         assert reader.sees("aten::add.Tensor", "Steps")
         assert not reader.sees("Generated code")
 
-    read(trace, story, step=step(trace, call("aten::add.Tensor")))
 
-
-def test_a_step_without_generated_code_says_so(tmp_path: Path) -> None:
+async def test_a_step_without_generated_code_says_so(tmp_path: Path) -> None:
     trace = trace_of(tmp_path)
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, step=0) as reader:
         await reader.press("v")
         assert reader.sees("No operator runs at this step")
 
-    read(trace, story, step=0)
 
-
-def test_an_operator_of_the_program_was_not_generated(tmp_path: Path) -> None:
+async def test_an_operator_of_the_program_was_not_generated(tmp_path: Path) -> None:
     trace = trace_of(tmp_path)
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, step=step(trace, call("mine::nothing"))) as reader:
         await reader.press("v")
         assert reader.sees("mine::nothing is not PyTorch's")
-
-    read(trace, story, step=step(trace, call("mine::nothing")))
 
 
 def test_marks_become_roles() -> None:

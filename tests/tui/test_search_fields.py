@@ -17,10 +17,10 @@ from dispatchviz.views.cursor.step_search import Search, all_hits, still_hits
 from dispatchviz.views.cursor.unknown_names import unknown_name
 from dispatchviz.views.session import Session
 from tests.explain.programs import traced
-from tests.steps import line, step, steps
+from tests.steps import line, steps
 from truth.programs import PROGRAMS
 
-from .screens import Reader, read
+from .screens import stepper
 from .synthetic import big, forum
 from .test_breakpoints import LOOP
 
@@ -35,25 +35,22 @@ def program(name: str) -> Trace:
 # -- what a text means -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "query"),
-    [
-        ("", Query()),
-        ("ADD tensor", Query(("add", "tensor"))),
-        ('"returns  Z" add', Query(("returns z", "add"))),
-        ('add"returns z', Query(("add", "returns z"))),
-        ('"not closed', Query(("not closed",))),
-        ("key:CUDA node:Mul", Query((), (("key", "CUDA"), ("node", "Mul")))),
-        ("KEY:CUDA x", Query(("x",), (("key", "CUDA"),))),
-        ('file:"my file.py" says:"a leaf"', Query((), (("file", "my file.py"), ("says", "a leaf")))),
-        ("op:aten::add.Tensor", Query((), (("op", "aten::add.Tensor"),))),
-        ("aten::add a:b", Query(("aten::add", "a:b"))),
-        ('key: "" says:""', Query()),
-        ("no Node: d", Query(("no", "node:", "d"))),
-        ("no Node:", Query(("no",))),
-        ("forum.py:6", Query(("forum.py:6",))),
-    ],
-)
+@pytest.mark.parametrize(("text", "query"), [
+    ("", Query()),
+    ("ADD tensor", Query(("add", "tensor"))),
+    ('"returns  Z" add', Query(("returns z", "add"))),
+    ('add"returns z', Query(("add", "returns z"))),
+    ('"not closed', Query(("not closed",))),
+    ("key:CUDA node:Mul", Query((), (("key", "CUDA"), ("node", "Mul")))),
+    ("KEY:CUDA x", Query(("x",), (("key", "CUDA"),))),
+    ('file:"my file.py" says:"a leaf"', Query((), (("file", "my file.py"), ("says", "a leaf")))),
+    ("op:aten::add.Tensor", Query((), (("op", "aten::add.Tensor"),))),
+    ("aten::add a:b", Query(("aten::add", "a:b"))),
+    ('key: "" says:""', Query()),
+    ("no Node: d", Query(("no", "node:", "d"))),
+    ("no Node:", Query(("no",))),
+    ("forum.py:6", Query(("forum.py:6",))),
+])  # fmt: skip
 def test_terms(text: str, query: Query) -> None:
     assert query_of(text) == query
     assert bool(query_of(text)) == (text not in ("", 'key: "" says:""'))
@@ -219,18 +216,15 @@ def test_a_filter_of_a_trace_that_grows_shows_what_one_of_the_whole_would(query:
     assert still_hits(trace, query, all_hits(part, query), len(part)) == list(all_hits(trace, query))
 
 
-@pytest.mark.parametrize(
-    ("query", "why"),
-    [
-        ("key:XLA", "key is one of AutogradCUDA, CUDA"),
-        ("node:MulBackward0", "node is one of SumBackward0, AddBackward0, AccumulateGrad"),
-        ("op:xlogy", "op is one of add, sum"),
-        ("tensor:w", "tensor is one of x, y, z"),
-        ("key:CUDA node:n99", ""),
-        ("key:CUDA add", ""),
-        ("words", ""),
-    ],
-)
+@pytest.mark.parametrize(("query", "why"), [
+    ("key:XLA", "key is one of AutogradCUDA, CUDA"),
+    ("node:MulBackward0", "node is one of SumBackward0, AddBackward0, AccumulateGrad"),
+    ("op:xlogy", "op is one of add, sum"),
+    ("tensor:w", "tensor is one of x, y, z"),
+    ("key:CUDA node:n99", ""),
+    ("key:CUDA add", ""),
+    ("words", ""),
+])  # fmt: skip
 def test_a_name_that_is_nowhere_is_told_with_those_that_are(query: str, why: str) -> None:
     assert unknown_name(forum(), query) == why
     assert nothing_has(forum(), query) == f"No step has {query}{why and ': '}{why}"
@@ -240,11 +234,10 @@ def test_a_name_that_is_nowhere_is_told_with_those_that_are(query: str, why: str
 
 
 @pytest.mark.long
-def test_hits_are_marked_in_the_list_and_in_its_scroll_bar() -> None:
+async def test_hits_are_marked_in_the_list_and_in_its_scroll_bar() -> None:
     trace = forum()
     hits = list(all_hits(trace, "node:AddBackward0"))
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, (80, 24)) as reader:
         await reader.press("slash", *"node:AddBackward0", "enter")
         assert reader.at == hits[0]
         assert reader.sees(f"/node:AddBackward0: hit 1/{len(hits)}")
@@ -260,65 +253,36 @@ def test_hits_are_marked_in_the_list_and_in_its_scroll_bar() -> None:
         assert not any(row.startswith("*") for row in reader.screen)
         assert not reader.sees("/node:")
 
-    read(trace, story, (80, 24))
-
 
 def _numbered(row: str) -> bool:
     return row[2:].split()[0].isdigit() and row[0] in " *▶"
 
 
 @pytest.mark.long
-def test_folded_rows_tell_of_the_hits_in_them() -> None:
+async def test_folded_rows_tell_of_the_hits_in_them() -> None:
     trace = forum()
     inside = [at for at in all_hits(trace, "event:NodeCreated") if line(trace, 7) <= at]
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, (80, 24), level=1) as reader:
         await reader.press("slash", *"event:NodeCreated", "enter", "g")
         row = next(row for row in reader.screen if "z.sum().backward()" in row)
         assert row.startswith("*")
         assert f"{len(inside)} hit" in row
         assert next(row for row in reader.screen if "x.requires_grad_" in row).startswith(" ")
 
-    read(trace, story, (80, 24), level=1)
-
 
 @pytest.mark.long
-def test_a_search_goes_on_while_the_reader_walks() -> None:
+async def test_a_search_goes_on_while_the_reader_walks() -> None:
     trace = big(5_000)
     found = len(steps(trace, ev.KernelReturned))
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace) as reader:
         await reader.press("slash", *"returns", "enter", "s", "s")
         await reader.until(lambda: reader.sees(f"/returns: {found} hits"))
         assert reader.app.session.search.complete
 
-    read(trace, story)
 
-
-@pytest.mark.long
-def test_a_filter_takes_the_same_language() -> None:
-    trace = forum()
-    hits = list(all_hits(trace, "key:CUDA"))
-
-    async def story(reader: Reader) -> None:
-        await reader.press("f", *"key:CUDA", "enter")
-        assert list(reader.app.session.cursor.rows) == hits
-        assert reader.sees(f"filter: key:CUDA  {len(hits)} of {len(trace)} steps · f Enter clears")
-        await reader.press("f", "enter")
-        assert not reader.sees("filter:")
-
-    read(trace, story, (80, 24))
-
-
-def test_the_hint_names_the_fields() -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_hint_names_the_fields() -> None:
+    async with stepper(forum(), (80, 24)) as reader:
         for key in ("slash", "f"):
             await reader.press(key)
             assert all(f"{field}:" in reader.screen[-1] for field in FIELDS)
             await reader.press("escape")
-
-    read(forum(), story, (80, 24))
-
-
-def test_the_first_hit_of_a_step() -> None:
-    assert step(forum(), ev.NodeCreated) in all_hits(forum(), "event:NodeCreated")

@@ -12,16 +12,15 @@ from dispatchviz.views.keymap import KEYMAP
 from dispatchviz.views.layout.pane_layout import CALLS, GRAPH, KEYS, SOURCE, STEPS
 from tests.steps import last_step, line, step
 
-from .screens import Reader, read
+from .screens import stepper
 from .synthetic import forum
 
 END = last_step(forum())
 
 
-def test_the_key_set_card_shows_the_whole_computation() -> None:
+async def test_the_key_set_card_shows_the_whole_computation() -> None:
     trace = forum()
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, size=(140, 40), step=step(trace, ev.KeySetComputed)) as reader:
         rows = reader.app.view.panes[KEYS].plain
         assert rows[0].split()[:2] == ["AutogradCUDA", "wins"]
         assert any(row.endswith("= left      {AutogradCUDA, CUDA} → AutogradCUDA") for row in rows)
@@ -32,14 +31,12 @@ def test_the_key_set_card_shows_the_whole_computation() -> None:
         await reader.press("w")
         assert reader.sees("effective  0x1000010002")
 
-    read(trace, story, size=(140, 40), step=step(trace, ev.KeySetComputed))
 
-
-def test_hidden_panes_follow_the_step_until_one_is_chosen() -> None:
+async def test_hidden_panes_follow_the_step_until_one_is_chosen() -> None:
     trace = forum()
     computed = step(trace, ev.KeySetComputed)
+    async with stepper(trace, (80, 24), line(trace, 3)) as reader:
 
-    async def story(reader: Reader) -> None:
         def shown() -> list[int]:
             return [number for number, pane in reader.app.view.panes.items() if pane.display]
 
@@ -54,11 +51,9 @@ def test_hidden_panes_follow_the_step_until_one_is_chosen() -> None:
         await reader.press("1", "colon", *str(line(trace, 3)), "enter")
         assert shown() == [STEPS, SOURCE]
 
-    read(trace, story, (80, 24), line(trace, 3))
 
-
-def test_enter_zooms_and_escape_returns() -> None:
-    async def story(reader: Reader) -> None:
+async def test_enter_zooms_and_escape_returns() -> None:
+    async with stepper(forum()) as reader:
         await reader.press("5", "enter")
         assert "Source" in reader.text
         assert "Steps" not in reader.text
@@ -71,11 +66,9 @@ def test_enter_zooms_and_escape_returns() -> None:
         await reader.press("enter", "enter")
         assert reader.sees("1 Steps", "5 Source")
 
-    read(forum(), story)
 
-
-def test_tab_goes_through_the_panes_and_paging_scrolls_them() -> None:
-    async def story(reader: Reader) -> None:
+async def test_tab_goes_through_the_panes_and_paging_scrolls_them() -> None:
+    async with stepper(forum()) as reader:
         assert reader.app.view.focused.number == STEPS
         await reader.press("pagedown")
         assert reader.at > 5
@@ -87,14 +80,11 @@ def test_tab_goes_through_the_panes_and_paging_scrolls_them() -> None:
         await reader.press("colon", *str(computed), "enter", "2", "pagedown")
         assert (reader.at, reader.app.view.panes[KEYS].port.top > 0) == (computed, True)
 
-    read(forum(), story)
 
-
-def test_what_a_step_changed_has_a_sign() -> None:
+async def test_what_a_step_changed_has_a_sign() -> None:
     trace = forum()
     call = step(trace, ev.Dispatched)
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace) as reader:
         await reader.press("3")
         before = reader.app.view.panes[KEYS].plain
         for _ in range(call):
@@ -111,14 +101,12 @@ def test_what_a_step_changed_has_a_sign() -> None:
         await reader.press("colon", *str(line(trace, 4)), "enter", "s")
         assert [row[0] for row in reader.app.view.panes[CALLS].plain] == [" "]
 
-    read(trace, story)
 
-
-def test_a_key_goes_through_the_short_the_folded_and_the_whole_stack() -> None:
+async def test_a_key_goes_through_the_short_the_folded_and_the_whole_stack() -> None:
     trace = forum()
     kernel = step(trace, ev.KernelEntered)
+    async with stepper(trace, (120, 40), kernel) as reader:
 
-    async def story(reader: Reader) -> None:
         def shown() -> list[str]:
             return [row for row in reader.app.view.panes[CALLS].plain if row.strip()]
 
@@ -135,14 +123,11 @@ def test_a_key_goes_through_the_short_the_folded_and_the_whole_stack() -> None:
         await reader.press("A")
         assert shown() == short
 
-    read(trace, story, (120, 40), kernel)
 
-
-def test_a_key_unfolds_the_engine_and_folds_it_again() -> None:
+async def test_a_key_unfolds_the_engine_and_folds_it_again() -> None:
     trace = forum()
     node = step(trace, ev.NodeStarted)
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, (120, 40), node) as reader:
         await reader.press("9", "z")
         assert reader.sees("▸ Graph task")
         await reader.press("E")
@@ -150,11 +135,9 @@ def test_a_key_unfolds_the_engine_and_folds_it_again() -> None:
         await reader.press("s", "S", "E")
         assert reader.sees("▸ Graph task")
 
-    read(trace, story, (120, 40), node)
 
-
-def test_help_names_every_key_and_what_the_pane_shows() -> None:
-    async def story(reader: Reader) -> None:
+async def test_help_names_every_key_and_what_the_pane_shows() -> None:
+    async with stepper(forum()) as reader:
         await reader.press("2", "question_mark")
         assert reader.sees("How the call around this step came to its key", "Shift plays the same step backwards")
         seen = reader.text
@@ -172,11 +155,10 @@ def test_help_names_every_key_and_what_the_pane_shows() -> None:
         await reader.press("f1", "escape")
         assert reader.sees("1 Steps")
 
-    read(forum(), story)
 
+async def test_the_palette_finds_actions_by_name() -> None:
+    async with stepper(forum()) as reader:
 
-def test_the_palette_finds_actions_by_name() -> None:
-    async def story(reader: Reader) -> None:
         def offered() -> str:
             commands = reader.app.screen.query_one(CommandList)
             return "" if commands.highlighted is None else str(commands.options[commands.highlighted].hit.prompt)
@@ -186,11 +168,9 @@ def test_the_palette_finds_actions_by_name() -> None:
         await reader.press("enter")
         await reader.until(lambda: reader.at == END)
 
-    read(forum(), story)
 
-
-def test_resizing_rearranges() -> None:
-    async def story(reader: Reader) -> None:
+async def test_resizing_rearranges() -> None:
+    async with stepper(forum()) as reader:
         node = step(forum(), ev.NodeCreated)
         await reader.press("colon", *str(node), "enter")
         await reader.pilot.resize_terminal(80, 24)
@@ -201,11 +181,9 @@ def test_resizing_rearranges() -> None:
         await reader.pilot.pause()
         assert reader.sees("2 Key set", "3 Table cell", "4 Calls", "5 Source", "6 Backward graph")
 
-    read(forum(), story)
 
-
-def test_what_a_choice_means_is_said_where_panes_are_hidden() -> None:
-    async def story(reader: Reader) -> None:
+async def test_what_a_choice_means_is_said_where_panes_are_hidden() -> None:
+    async with stepper(forum(), (80, 24)) as reader:
         await reader.press("6")
         assert reader.sees("This pane stays; 1: panes follow the step again")
         await reader.press("1")
@@ -213,38 +191,29 @@ def test_what_a_choice_means_is_said_where_panes_are_hidden() -> None:
         await reader.press("z")
         assert reader.sees("z or Esc: all panes again")
 
-    read(forum(), story, (80, 24))
-
 
 @pytest.mark.long
-def test_a_question_gives_the_focus_back() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_question_gives_the_focus_back() -> None:
+    async with stepper(forum()) as reader:
         await reader.press("2", "colon", "3", "enter")
         assert (reader.at, reader.app.view.focused.number) == (3, KEYS)
         await reader.press("slash", "escape")
         assert reader.app.view.focused.number == KEYS
         assert reader.sees("q quit")
 
-    read(forum(), story)
 
-
-def test_the_source_gets_its_colours_after_the_first_paint() -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_source_gets_its_colours_after_the_first_paint() -> None:
+    async with stepper(forum()) as reader:
         await reader.pilot.pause()
         pane = reader.app.view.panes[SOURCE]
         assert ("import", "code.keyword") in [span for row in pane._wrapped for span in row.spans]
 
-    read(forum(), story)
 
-
-def test_a_long_program_shows_the_part_around_the_line_that_runs() -> None:
+async def test_a_long_program_shows_the_part_around_the_line_that_runs() -> None:
     trace = forum()
     text = "".join(f"line_{number} = {number}\n" for number in range(1, 3000))
     header = Header(cuda="CuPy", program="long.py", sources={"forum.py": text})
-
-    async def story(reader: Reader) -> None:
+    async with stepper(Trace(header, trace.events), step=line(trace, 6)) as reader:
         rows = reader.app.view.panes[SOURCE].plain
         assert len(rows) < 250
         assert any("▶" in row and "line_6 = 6" in row for row in rows)
-
-    read(Trace(header, trace.events), story, step=line(trace, 6))

@@ -16,11 +16,10 @@ from dispatchviz.views.bars.why_bar import needed_rows
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.panes import source_pane
 from dispatchviz.views.text import code_colours
-from dispatchviz.views.text.line_fitting import columns, fit, paragraphs, wrap
-from dispatchviz.views.text.long_text import LONGEST, cut_row, cut_text
+from dispatchviz.views.text.line_fitting import LONGEST, columns, cut_row, cut_text, fit, paragraphs, wrap
 from dispatchviz.views.text.styled_line import line
 
-from .screens import Reader, read
+from .screens import stepper
 from .synthetic import Tape, awkward
 
 AWKWARD = ["[/]", "[a]", "f[N]", "[2, 3]", "[bold]x[/bold]", "\x1b[31mred", "a\tb\nc", "日本語", "\u202eabc", ""]
@@ -119,13 +118,11 @@ def test_bars_have_no_more_rows_than_somebody_reads(at: int) -> None:
 
 
 @pytest.mark.long
-def test_a_text_of_100_000_characters_everywhere_is_stepped_through() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_text_of_100_000_characters_everywhere_is_stepped_through() -> None:
+    async with stepper(awkward("word日本 " * 15_000)) as reader:
         await reader.press("g", *"ssssssss")
         await reader.press("w", "escape", "2", "enter")
         assert reader.at == 8
-
-    read(awkward("word日本 " * 15_000), story)
 
 
 @given(st.integers(1, 500), st.integers(2, 60), st.integers(0, 499), st.integers(0, 9))

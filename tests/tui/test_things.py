@@ -13,24 +13,13 @@ from dispatchviz.tui.screens.cell_screen import CellScreen
 from dispatchviz.tui.screens.places_screen import PlacesScreen
 from dispatchviz.tui.screens.things_screen import ThingsScreen
 from dispatchviz.tui.widgets.chosen_rows import leads_somewhere
-from dispatchviz.views.keymap import key_of, pane_key
-from dispatchviz.views.layout.pane_layout import (
-    CALLS,
-    ENGINE,
-    GRAPH,
-    KEYS,
-    OUTPUT,
-    PANES,
-    STEPS,
-    TABLE,
-    TENSORS,
-)
+from dispatchviz.views.keymap import pane_key
+from dispatchviz.views.layout.pane_layout import CALLS, ENGINE, GRAPH, KEYS, OUTPUT, PANES, STEPS, TABLE, TENSORS
 from dispatchviz.views.panes import structured_pane
 from tests.explain.programs import traced
 from tests.steps import last_step, line, step
 
-from .screens import SIZES, Reader, read
-from .synthetic import awkward, forum
+from .screens import SIZES, stepper
 
 PROGRAM = """
 import torch
@@ -53,8 +42,8 @@ def trace() -> Trace:
     return traced(PROGRAM)
 
 
-def test_a_line_is_asked_about_what_it_names(trace: Trace) -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_line_is_asked_about_what_it_names(trace: Trace) -> None:
+    async with stepper(trace, step=line(trace, 6), level=DEFAULT) as reader:
         await reader.press("i")
         assert isinstance(reader.app.screen, ThingsScreen)
         assert reader.sees("y (t3)  [2, 2] float32 on cpu", "Who made it?", "made by mul.Tensor", "line 6  y = x * w")
@@ -67,11 +56,9 @@ def test_a_line_is_asked_about_what_it_names(trace: Trace) -> None:
         await reader.press("backspace")
         assert reader.at == line(trace, 6)
 
-    read(trace, story, step=line(trace, 6), level=DEFAULT)
 
-
-def test_what_an_answer_names_can_be_asked_too(trace: Trace) -> None:
-    async def story(reader: Reader) -> None:
+async def test_what_an_answer_names_can_be_asked_too(trace: Trace) -> None:
+    async with stepper(trace, step=line(trace, 6), level=DEFAULT) as reader:
         await reader.press("i", "down", "i")
         assert reader.sees("What did it save?", "w as other (version 0)", "[0] (AccumulateGrad (x), 0) for self")
         await reader.press("backspace")
@@ -84,17 +71,13 @@ def test_what_an_answer_names_can_be_asked_too(trace: Trace) -> None:
         assert not isinstance(reader.app.screen, ThingsScreen)
         assert reader.at == line(trace, 6)
 
-    read(trace, story, step=line(trace, 6), level=DEFAULT)
 
-
-def test_an_argument_of_a_key_set_is_asked_about(trace: Trace) -> None:
-    async def story(reader: Reader) -> None:
+async def test_an_argument_of_a_key_set_is_asked_about(trace: Trace) -> None:
+    computed = next(at for at in range(line(trace, 6), len(trace)) if isinstance(trace[at], ev.KeySetComputed))
+    async with stepper(trace, step=computed) as reader:
         await reader.press("2", "down", "i")
         assert isinstance(reader.app.screen, ThingsScreen)
         assert reader.sees("▌ x  [2, 2] float32 on cpu", "What else is here?", "    w ")
-
-    computed = next(at for at in range(line(trace, 6), len(trace)) if isinstance(trace[at], ev.KeySetComputed))
-    read(trace, story, step=computed)
 
 
 def test_a_part_of_a_structured_kernel_is_about_what_it_writes(trace: Trace) -> None:
@@ -107,39 +90,30 @@ def test_a_part_of_a_structured_kernel_is_about_what_it_writes(trace: Trace) -> 
     assert about[str(step(trace, ev.ImplEntered))] == TensorThing(allocated.tensor)
 
 
-def test_the_key_that_asks_on_is_told_in_every_keymap(trace: Trace) -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_click_on_an_answer_goes_there_and_the_key_that_asks_on_is_told_in_every_keymap(trace: Trace) -> None:
+    async with stepper(trace, step=line(trace, 4), level=DEFAULT) as reader:
         reader.app.use_keymap("gdb")
         await reader.press("semicolon", "i")
         assert isinstance(reader.app.screen, ThingsScreen)
         assert reader.sees(", i asks on,")
-
-    read(trace, story, step=line(trace, 6))
-
-
-def test_a_click_on_an_answer_goes_there(trace: Trace) -> None:
-    async def story(reader: Reader) -> None:
-        await reader.press("i")
         rows = reader.screen
         at = next(y for y, row in enumerate(rows) if "saved by MulBackward0" in row)
         await reader.pilot.click(offset=(rows[at].index("saved"), at))
         await reader.pilot.pause()
         assert isinstance(trace[reader.at], ev.VariableSaved)
 
-    read(trace, story, step=line(trace, 4), level=DEFAULT)
 
-
-def test_a_step_without_things_says_so(trace: Trace) -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_title_that_tells_a_step_leads_there(trace: Trace) -> None:
+    async with stepper(trace, step=line(trace, 2), level=DEFAULT) as reader:
         await reader.press("i")
         assert reader.sees("This step names no tensor and no Node")
-
-    read(trace, story, step=line(trace, 2), level=DEFAULT)
+        await reader.press(pane_key(ENGINE), "down", "enter")
+        assert reader.at == step(trace, ev.BackwardStarted)
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_list_is_read_at_every_size(trace: Trace, size: tuple[int, int]) -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_list_is_read_at_every_size(trace: Trace, size: tuple[int, int]) -> None:
+    async with stepper(trace, size, line(trace, 6), DEFAULT) as reader:
         await reader.press("i")
         assert reader.sees("Who made it?", "made by mul.Tensor", "step", "line 6")
         for key in ("down", "end", "home", "pagedown", "pageup", "up"):
@@ -148,18 +122,15 @@ def test_the_list_is_read_at_every_size(trace: Trace, size: tuple[int, int]) -> 
             chosen = reader.app.screen._view  # type: ignore[attr-defined]
             assert chosen.port.y_of(chosen._chosen) is not None, key
 
-    read(trace, story, size, line(trace, 6), DEFAULT)
-
 
 # -- a chosen row ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("pane", [pane for pane in PANES if pane != STEPS])
-def test_keys_do_what_a_click_on_a_row_does(trace: Trace, pane: int) -> None:
+async def test_keys_do_what_a_click_on_a_row_does(trace: Trace, pane: int) -> None:
     """Every row of a pane that leads somewhere is reached by the keys, and Enter goes there."""
     begin = step(trace, event(ev.NodeStarted, name="MulBackward0"))
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, (120, 60), step=begin, level=DEFAULT) as reader:
         view = reader.app.view.panes[pane]
         await reader.press(pane_key(pane))
         rows = getattr(view, "_wrapped")  # noqa: B009
@@ -177,15 +148,12 @@ def test_keys_do_what_a_click_on_a_row_does(trace: Trace, pane: int) -> None:
             await reader.press("enter")
             assert reader.at == goto
 
-    read(trace, story, (120, 60), step=begin, level=DEFAULT)
 
-
-def test_rows_are_asked_and_given_up(trace: Trace) -> None:
-    async def story(reader: Reader) -> None:
+async def test_rows_are_asked_and_given_up(trace: Trace) -> None:
+    async with stepper(trace, step=line(trace, 6), level=DEFAULT) as reader:
         await reader.press(pane_key(TENSORS), "down", "down")
         view = reader.app.view.panes[TENSORS]
         row = view.chosen_row
-        assert row is not None
         name = row.plain.split()[0]
         assert reader.sees("Enter goes there, i asks, Esc leaves")
         await reader.press("i")
@@ -201,36 +169,21 @@ def test_rows_are_asked_and_given_up(trace: Trace) -> None:
         await reader.press("escape")
         assert reader.sees("1 Steps")
 
-    read(trace, story, step=line(trace, 6), level=DEFAULT)
 
-
-def test_a_chosen_row_stays_with_what_it_is_about(trace: Trace) -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_chosen_row_stays_with_what_it_is_about(trace: Trace) -> None:
+    async with stepper(trace, step=step(trace, ev.BackwardStarted)) as reader:
         await reader.press(pane_key(GRAPH), "down")
         view = reader.app.view.panes[GRAPH]
         row = view.chosen_row
-        assert row is not None
         await reader.press("s")
-        assert view.chosen_row is not None
         assert view.chosen_row.key == row.key
         await reader.press("g")
         assert view.chosen_row is None, "the graph is not there yet"
 
-    read(trace, story, step=step(trace, ev.BackwardStarted))
 
-
-def test_a_title_that_tells_a_step_leads_there(trace: Trace) -> None:
-    async def story(reader: Reader) -> None:
-        await reader.press(pane_key(ENGINE), "down", "enter")
-        assert reader.at == step(trace, ev.BackwardStarted)
-
-    read(trace, story, step=line(trace, 2), level=DEFAULT)
-
-
-def test_the_rows_of_a_table_say_why(trace: Trace) -> None:
+async def test_the_rows_of_a_table_say_why(trace: Trace) -> None:
     call = step(trace, event(ev.Dispatched, operator="aten::mul.Tensor", how="call"))
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, step=call, level=DEFAULT) as reader:
         await reader.press(pane_key(TABLE), "down")
         view = reader.app.view.panes[TABLE]
         cell = view.chosen_row.about  # type: ignore[union-attr]
@@ -241,39 +194,36 @@ def test_the_rows_of_a_table_say_why(trace: Trace) -> None:
         assert isinstance(reader.app.screen, CellScreen)
         assert not reader.sees(f"why aten::mul.Tensor {cell.key} ")  # type: ignore[union-attr]
 
-    read(trace, story, step=call, level=DEFAULT)
 
-
-def test_a_frame_is_asked_about_its_call(trace: Trace) -> None:
-    saved = step(trace, ev.VariableSaved)
-
-    async def story(reader: Reader) -> None:
-        await reader.press(pane_key(CALLS), "down", "i")
+async def test_a_frame_is_asked_about_its_call(trace: Trace) -> None:
+    async with stepper(trace, step=step(trace, ev.VariableSaved), level=DEFAULT) as reader:
+        await reader.press(pane_key(CALLS), "down")
+        assert reader.sees("Enter goes there")
+        assert [row for row in reader.screen if " ›" in row]
+        await reader.press("i")
         assert isinstance(reader.app.screen, ThingsScreen)
         assert reader.sees("▌ y (t3)")
+        await reader.press("escape", "g")
+        assert not reader.sees("Enter goes there")
+        assert not [row for row in reader.screen if " ›" in row]
 
-    read(trace, story, step=saved, level=DEFAULT)
 
-
-def test_panes_without_rows_that_lead_somewhere_scroll(trace: Trace) -> None:
-    async def story(reader: Reader) -> None:
+async def test_panes_without_rows_that_lead_somewhere_scroll(trace: Trace) -> None:
+    async with stepper(trace, (80, 24), step(trace, ev.Dispatched)) as reader:
         await reader.press(pane_key(KEYS), *["down"] * 60)
         view = reader.app.view.panes[KEYS]
         assert view.chosen_row is None
         assert view.port.top == max(view.port.count - view.port.rows, 0)
         assert reader.sees("No row on that side leads anywhere")
 
-    read(trace, story, (80, 24), step(trace, ev.Dispatched))
-
 
 # -- across, and history ---------------------------------------------------------------------------------------------
 
 
-def test_across_and_back(trace: Trace) -> None:
+async def test_across_and_back(trace: Trace) -> None:
     made = step(trace, event(ev.Dispatched, operator="aten::mul.Tensor", how="call"), after=line(trace, 11))
     run = step(trace, event(ev.NodeStarted, name="MulBackward0"))
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, step=run, level=DEFAULT) as reader:
         await reader.press("x")
         assert reader.at == made
         assert reader.sees("mul.Tensor made MulBackward0", "Backspace returns")
@@ -282,25 +232,21 @@ def test_across_and_back(trace: Trace) -> None:
         await reader.press("backspace", "backspace")
         assert reader.at == run
 
-    read(trace, story, step=run, level=DEFAULT)
-
 
 @pytest.mark.parametrize(
     ("number", "why"),
     [(9, "Line 9 made no Node: grad mode is off"), (10, "AddBackward0 does not run in this recording"),
      (4, "Line 4 made no Node"), (2, "Line 2 made no Node")],
 )  # fmt: skip
-def test_nothing_to_cross_to(trace: Trace, number: int, why: str) -> None:
-    async def story(reader: Reader) -> None:
+async def test_nothing_to_cross_to(trace: Trace, number: int, why: str) -> None:
+    async with stepper(trace, step=line(trace, number), level=DEFAULT) as reader:
         await reader.press("x")
         assert reader.at == line(trace, number)
         assert reader.sees(why)
 
-    read(trace, story, step=line(trace, number), level=DEFAULT)
 
-
-def test_history_goes_both_ways_and_is_a_list(trace: Trace) -> None:
-    async def story(reader: Reader) -> None:
+async def test_history_goes_both_ways_and_is_a_list(trace: Trace) -> None:
+    async with stepper(trace, step=line(trace, 6), level=DEFAULT) as reader:
         await reader.press("e")
         assert reader.sees("No undone jump to go to again")
         await reader.press("h")
@@ -321,47 +267,15 @@ def test_history_goes_both_ways_and_is_a_list(trace: Trace) -> None:
         assert reader.at == begin
         await reader.press("e", "e")
         assert reader.at == 0, "places before and behind the chosen one stay"
-
-    read(trace, story, step=line(trace, 6), level=DEFAULT)
-
-
-def test_a_new_move_forgets_what_was_undone() -> None:
-    async def story(reader: Reader) -> None:
         await reader.press("G", "backspace", "n", "e")
-        assert reader.sees("No undone jump to go to again")
-
-    read(forum(), story)
-
-
-def test_output_rows_lead_to_what_printed_them(trace: Trace) -> None:
-    async def story(reader: Reader) -> None:
-        await reader.press(pane_key(OUTPUT), "down", "enter")
+        assert reader.sees("No undone jump to go to again"), "a new move forgets what was undone"
+        await reader.press("G", pane_key(OUTPUT), "down", "enter")
         assert isinstance(trace[reader.at], ev.Printed)
 
-    read(trace, story, step=last_step(trace), level=DEFAULT)
 
-
-@pytest.mark.parametrize("text", ["[/]", "[a]", "f[N]", "\x1b[31m", "\u202e"])
-def test_hostile_names_are_shown(text: str) -> None:
-    async def story(reader: Reader) -> None:
-        await reader.press("G")
-        for _ in range(6):
-            await reader.press("i", "escape", "h", "escape", "S")
-        assert "\x1b" not in reader.text
-
-    read(awkward(text), story)
-
-
-def test_the_keys_are_told() -> None:
-    assert key_of("app.ask_thing").keys == ("i",)
-    assert key_of("cross").keys == ("x",)
-    assert (key_of("jump('redo')").keys, key_of("places").keys) == (("e",), ("h",))
-
-
-def test_a_click_on_a_row_that_leads_nowhere_asks(trace: Trace) -> None:
+async def test_a_click_on_a_row_that_leads_nowhere_asks(trace: Trace) -> None:
     call = step(trace, event(ev.Dispatched, operator="aten::mul.Tensor", how="call"))
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, (200, 60), call, DEFAULT) as reader:
         await reader.press(pane_key(TABLE))
         view = reader.app.view.panes[TABLE]
         at = next(at for at in range(view.port.top, view.port.count) if view.row(at, 80).about is not None)
@@ -370,18 +284,3 @@ def test_a_click_on_a_row_that_leads_nowhere_asks(trace: Trace) -> None:
         await reader.pilot.click(offset=(view.region.x + 10, view.region.y + y))
         await reader.pilot.pause()
         assert isinstance(reader.app.screen, CellScreen)
-
-    read(trace, story, (200, 60), call, DEFAULT)
-
-
-def test_the_highlight_is_gone_where_its_row_is(trace: Trace) -> None:
-    """What is painted, not only what is known."""
-
-    async def story(reader: Reader) -> None:
-        await reader.press(pane_key(CALLS), "down")
-        assert reader.sees("›Enter goes there") or reader.sees("› ", "Enter goes there")
-        await reader.press("g")
-        assert not reader.sees("Enter goes there")
-        assert not [row for row in reader.screen if " ›" in row]
-
-    read(trace, story, step=step(trace, ev.VariableSaved), level=DEFAULT)

@@ -15,7 +15,7 @@ from dispatchviz.tui.screens.stepper_screen import StepperScreen
 from dispatchviz.views.session import Session
 from tests.steps import step
 
-from .screens import Reader, read
+from .screens import Reader, stepper
 from .synthetic import forum
 
 
@@ -65,10 +65,9 @@ def test_an_early_search_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (app.session.search.query, app.session.cursor.at) == ("nodecreated", step(forum(), NodeCreated, 2))
 
 
-def test_keys_typed_in_a_burst_are_answered_in_their_order() -> None:
+async def test_keys_typed_in_a_burst_are_answered_in_their_order() -> None:
     found = step(forum(), redispatch())
-
-    async def story(reader: Reader) -> None:
+    async with stepper(forum()) as reader:
         await reader.press_at_once(":37\ns:12\ns")
         assert (reader.at, reader.app.session.cursor.past) == (13, (0, 38))
         await reader.press_at_once("/redispatch\nmhere\nf/\n")
@@ -76,11 +75,9 @@ def test_keys_typed_in_a_burst_are_answered_in_their_order() -> None:
         await reader.press_at_once("ssSm\n2")
         assert (reader.at, reader.app.view.focused.number) == (found + 1, 2)
 
-    read(forum(), story)
 
-
-def test_the_line_is_edited_in_the_order_of_the_keys() -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_line_is_edited_in_the_order_of_the_keys() -> None:
+    async with stepper(forum()) as reader:
         for name, character in [
             ("colon", ":"), ("1", "1"), ("9", "9"), ("backspace", None), ("home", None), ("2", "2"), ("end", None),
             ("left", None), ("delete", None), ("4", "4"), ("enter", None), ("s", "s"),
@@ -89,11 +86,9 @@ def test_the_line_is_edited_in_the_order_of_the_keys() -> None:
         await reader.answered()
         assert reader.at == 25
 
-    read(forum(), story)
 
-
-def test_what_is_pasted_into_a_question_is_its_answer() -> None:
-    async def story(reader: Reader) -> None:
+async def test_what_is_pasted_into_a_question_is_its_answer() -> None:
+    async with stepper(forum()) as reader:
         reader.app.post_message(events.Paste("99"))
         reader.app.post_message(key(":"))
         reader.app.post_message(events.Paste("37\nq"))
@@ -102,18 +97,14 @@ def test_what_is_pasted_into_a_question_is_its_answer() -> None:
         assert reader.at == 37
         assert reader.app.is_running
 
-    read(forum(), story)
 
-
-def test_a_text_over_the_stepper_takes_its_own_keys() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_text_over_the_stepper_takes_its_own_keys() -> None:
+    async with stepper(forum()) as reader:
         await reader.press_at_once("?")
         assert reader.sees("Help")
         await reader.press("q")
         await reader.press_at_once("ss")
         assert reader.at == 2
-
-    read(forum(), story)
 
 
 @pytest.mark.parametrize("split", range(3))

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ from tests.explain.comparison.what_if.test_changed_program import WITH
 from tests.steps import line, step
 from tests.waiting import HANGS
 
-from .screens import Reader, read, read_session
+from .screens import Reader, stepper, stepper_of
 
 
 def script(folder: Path, text: str, name: str = "script.py") -> Trace:
@@ -109,13 +108,11 @@ def test_all_that_is_offered_can_be_run(source: str) -> None:
 def test_the_process_records_what_the_changed_program_does(tmp_path: Path) -> None:
     trace = script(tmp_path, FORUM)
     again = ChangedProcess(trace, read_change("6: no_grad"), [str(tmp_path / "script.py")]).result()
-    assert again is not None
     assert compare(again, changed(FORUM, "6: no_grad")).same_way
     assert isinstance(again[-1], ev.ProgramRaised), "an error is an answer"
     assert (tmp_path / "script.py").read_text() == FORUM
     code = run(Code("import torch\nx = torch.ones(2) * 2\n")).trace
     again = ChangedProcess(code, read_change("2: inference_mode"), []).result()
-    assert again is not None
     assert len(again.steps_of(ev.InferenceModeChanged)) == 2
 
 
@@ -138,7 +135,6 @@ def test_a_changed_run_is_recorded_as_the_other_was(tmp_path: Path) -> None:
     file.write_text(FORUM)
     plain = run(str(file), only=read_only(["op=add,line=script.py:6"]), hashes=True, values=16).trace
     again = ChangedProcess(plain, read_change("6: enable_grad"), [str(file)]).result()
-    assert again is not None
     assert again.header.only == plain.header.only == ("op=add", "line=script.py:6")
     found = compare(plain, again)
     assert found.hashed
@@ -168,15 +164,12 @@ def test_what_is_not_utf8_is_the_program_that_was_recorded(tmp_path: Path) -> No
         assert ChangedRequest.decoded(request.encoded()) == request
 
 
-@pytest.mark.parametrize(
-    ("words", "kind"),
-    [
-        (["script.py", "-m", "bert"], "file"),
-        (["-m", "script", "-m", "bert"], "module"),
-        (["--only", "op=add", "-m", "script", "-m", "bert"], "module"),
-        ([], "file"),
-    ],
-)
+@pytest.mark.parametrize(("words", "kind"), [
+    (["script.py", "-m", "bert"], "file"),
+    (["-m", "script", "-m", "bert"], "module"),
+    (["--only", "op=add", "-m", "script", "-m", "bert"], "module"),
+    ([], "file"),
+])  # fmt: skip
 def test_a_module_is_what_stands_behind_its_option(tmp_path: Path, words: list[str], kind: str) -> None:
     file = tmp_path / "script.py"
     file.write_text("x = 1\n")
@@ -254,42 +247,33 @@ def test_the_folder_goes_in_every_end(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [
-        (None, "there is no file"),
-        ("import torch\n", "is not what it was when it was recorded: run it again first"),
-    ],
+    [(None, "there is no file"), ("import torch\n", "is not what it was when it was recorded: run it again first")],
 )
-def test_a_program_that_is_not_there_is_told_in_a_line(tmp_path: Path, text: str | None, says: str) -> None:
+async def test_a_program_that_is_not_there_is_told_in_a_line(tmp_path: Path, text: str | None, says: str) -> None:
     trace = script(tmp_path, FORUM)
     if text is None:
         (tmp_path / "script.py").unlink()
     else:
         (tmp_path / "script.py").write_text(text)
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, size=(200, 60)) as reader:
         await reader.press("W")
         assert reader.sees("No what if here:")
         assert says in " ".join(reader.text.split())
 
-    read(trace, story, size=(200, 60))
 
-
-def test_a_program_from_standard_input_cannot_be_run_again() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_program_from_standard_input_cannot_be_run_again() -> None:
+    async with stepper(written(FORUM), size=(120, 40)) as reader:
         await reader.press("W")
         assert reader.sees("No what if here: the program came from standard input: there is no file")
-
-    read(written(FORUM), story, size=(120, 40))
 
 
 # -- the screen -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (60, 15)])
-def test_the_list_says_what_may_be_tried(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_the_list_says_what_may_be_tried(tmp_path: Path, size: tuple[int, int]) -> None:
     trace = script(tmp_path, FORUM)
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, size, step=line(trace, 6)) as reader:
         await reader.press("W")
         assert reader.sees("What if (Enter runs the program again so", "▶ line 6  no_grad")
         await reader.press("down", "down", "down")
@@ -300,14 +284,11 @@ def test_the_list_says_what_may_be_tried(tmp_path: Path, size: tuple[int, int]) 
         assert not reader.sees("What if (Enter")
         assert reader.at == line(trace, 6)
 
-    read(trace, story, size, step=line(trace, 6))
 
-
-def test_typing_filters_and_writes_changes(tmp_path: Path) -> None:
+async def test_typing_filters_and_writes_changes(tmp_path: Path) -> None:
     trace = script(tmp_path, FORUM)
     begun: list[str] = []
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, step=line(trace, 6)) as reader:
         await reader.press("W")
         reader.app.screen._view._run = lambda change: begun.append(change.text)  # type: ignore[attr-defined]
         for typed, runs in RUNS.items():
@@ -316,8 +297,6 @@ def test_typing_filters_and_writes_changes(tmp_path: Path) -> None:
             await reader.press("enter", "ctrl+u")
             assert begun == [runs], typed
             begun.clear()
-
-    read(trace, story, step=line(trace, 6))
 
 
 RUNS = {
@@ -338,10 +317,9 @@ async def typing(reader: Reader, text: str) -> None:
     await reader.press(*(named.get(each, each) for each in text))
 
 
-def test_what_is_typed_and_no_change_says_why(tmp_path: Path) -> None:
+async def test_what_is_typed_and_no_change_says_why(tmp_path: Path) -> None:
     trace = script(tmp_path, FORUM)
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, size=(160, 40), step=line(trace, 6)) as reader:
         await reader.press("W")
         for typed, says in REFUSED.items():
             await typing(reader, typed)
@@ -351,8 +329,6 @@ def test_what_is_typed_and_no_change_says_why(tmp_path: Path) -> None:
             assert reader.sees("▶ line 6  no_grad")
         await reader.press("escape")
         assert not reader.sees("What if (")
-
-    read(trace, story, size=(160, 40), step=line(trace, 6))
 
 
 REFUSED = {
@@ -364,17 +340,14 @@ REFUSED = {
 """What is typed, and why nothing runs then."""
 
 
-def test_a_guard_of_pytorch_is_not_offered_and_says_so(tmp_path: Path) -> None:
+async def test_a_guard_of_pytorch_is_not_offered_and_says_so(tmp_path: Path) -> None:
     trace = script(tmp_path, FORUM)
     guards = [at for at in trace.steps_of(ev.GuardEntered) if source_text(trace, at) == "z = torch.add(x, y)"]
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, (200, 60), step=guards[0]) as reader:
         await reader.press("W")
         assert reader.sees("AutoDispatchBelowADInplaceOrView stays: PyTorch holds this guard within a call, and what")
         await reader.press("up")
         assert reader.sees("▶ line 6  skip")
-
-    read(trace, story, (200, 60), step=guards[0])
     assert not_offered(trace, line(trace, 6)) == ""
     held = written("import torch\nwith torch.inference_mode():\n    x = torch.ones(2)\n")
     guard = next(iter(held.steps_of(ev.GuardEntered)))
@@ -387,47 +360,28 @@ def source_text(trace: Trace, at: int) -> str:
     return "" if found is None else trace.header.sources[found.file].splitlines()[found.line - 1]
 
 
-def opened_by(story: Callable[[Reader, list[Any]], Awaitable[None]], tmp_path: Path) -> list[Any]:
-    """What the stepper gives way to after a story on line 6 of the founding program."""
+async def test_enter_runs_the_program_and_opens_both_runs_once_no_palette_is_over_it(tmp_path: Path) -> None:
     trace = script(tmp_path, FORUM)
-    session = Session(trace, line(trace, 6), run_arguments=[str(tmp_path / "script.py")])
     opens: list[Any] = []
-
-    async def told(reader: Reader) -> None:
+    async with stepper_of(Session(trace, line(trace, 6), run_arguments=[str(tmp_path / "script.py")])) as reader:
         app: StepperApp = reader.app
         app.exit = lambda result=None, *_: opens.append(result)  # type: ignore[method-assign]
         await reader.press("W", "enter")
-        await story(reader, opens)
-        await reader.until(lambda: bool(opens))
-
-    read_session(session, told)
-    return opens
-
-
-def test_enter_runs_the_program_and_opens_both_runs(tmp_path: Path) -> None:
-    async def story(reader: Reader, _: list[Any]) -> None:
         assert reader.sees("Running with line 6: no_grad ... Esc stops it")
         await reader.press("down", "enter")
-
-    assert callable(opened_by(story, tmp_path)[0])
-
-
-def test_what_comes_while_the_palette_is_open_waits_behind_it(tmp_path: Path) -> None:
-    async def story(reader: Reader, opens: list[Any]) -> None:
         screen = reader.app.screen
         await reader.press("ctrl+p")
         assert reader.app.screen is not screen
         await reader.until(lambda: screen._ended is not None)  # type: ignore[attr-defined]
         assert not opens
         await reader.press("escape")
+        await reader.until(lambda: bool(opens))
+    assert callable(opens[0])
 
-    assert callable(opened_by(story, tmp_path)[0])
 
-
-def test_escape_stops_a_program_that_does_not_end(tmp_path: Path) -> None:
+async def test_escape_stops_a_program_that_does_not_end(tmp_path: Path) -> None:
     trace = script(tmp_path, ENDLESS)
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, step=line(trace, 3)) as reader:
         await reader.press("W", "enter")
         assert reader.sees("Running with line 3: no_grad ... Esc stops it")
         process = reader.app.screen._process  # type: ignore[attr-defined]
@@ -437,17 +391,12 @@ def test_escape_stops_a_program_that_does_not_end(tmp_path: Path) -> None:
         await reader.press("s")
         assert reader.at == line(trace, 3) + 1
 
-    read(trace, story, step=line(trace, 3))
 
-
-def test_leaving_the_stepper_stops_the_program(tmp_path: Path) -> None:
+async def test_leaving_the_stepper_stops_the_program(tmp_path: Path) -> None:
     trace, processes = script(tmp_path, ENDLESS), []
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, step=line(trace, 3)) as reader:
         await reader.press("W", "enter")
         processes.append(reader.app.screen._process._process)  # type: ignore[attr-defined]
-
-    read(trace, story, step=line(trace, 3))
     assert processes[0].wait() != 0
 
 
@@ -456,7 +405,6 @@ def test_the_two_runs_are_what_opens(tmp_path: Path) -> None:
     session = Session(trace, line(trace, 6))
     update = compared(session, changed(FORUM, "6: no_grad"), read_change("6: no_grad"))
     assert isinstance(update, Update)
-    assert update.opens is not None
     two = update.opens.__closure__[0].cell_contents  # type: ignore[attr-defined]
     state = opened(Compared((two,)))
     said = " ".join(each.plain for each in why(state, 200, 9))
@@ -470,5 +418,4 @@ def test_a_change_that_changes_nothing_is_a_remark(tmp_path: Path) -> None:
     trace = script(tmp_path, FORUM)
     update = compared(Session(trace, 0), trace, read_change("6: enable_grad"))
     assert update.opens is None
-    assert update.note is not None
     assert update.note.plain == " With line 6: enable_grad the program does exactly the same"

@@ -15,7 +15,7 @@ from dispatchviz.views.session import Session
 from tests.steps import last_step, step, steps
 
 from .programs import cat, example, the_call
-from .screens import SIZES, Reader, read
+from .screens import SIZES, Reader, stepper
 from .synthetic import forum, raising
 
 pytestmark = pytest.mark.long
@@ -43,20 +43,17 @@ def rows_of_why(reader: Reader) -> list[str]:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_screen_of_an_error_has_all_of_its_message(size: tuple[int, int]) -> None:
-    async def story(reader: Reader) -> None:
+async def test_the_screen_of_an_error_has_all_of_its_message(size: tuple[int, int]) -> None:
+    async with stepper(example("inplace_error.py"), size) as reader:
         assert MESSAGE in words(" ".join(rows_of_why(reader)))
         assert reader.sees("▶ ", "z.sum().backward()", "q quit")
 
-    read(example("inplace_error.py"), story, size)
-
 
 @pytest.mark.parametrize("size", SIZES)
-def test_no_sentence_is_cut_without_a_word(size: tuple[int, int]) -> None:
+async def test_no_sentence_is_cut_without_a_word(size: tuple[int, int]) -> None:
     trace = cat()
     steps = [the_call(trace, "aten::cat") + more for more in range(-1, 16)]
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, size, steps[0]) as reader:
         for at in steps:
             assert reader.at == at
             shown = words(" ".join(rows_of_why(reader)))
@@ -65,14 +62,11 @@ def test_no_sentence_is_cut_without_a_word(size: tuple[int, int]) -> None:
             await reader.move("into")
             await reader.pilot.pause()
 
-    read(trace, story, size, steps[0])
 
-
-def test_the_bar_takes_rows_only_while_it_needs_them() -> None:
+async def test_the_bar_takes_rows_only_while_it_needs_them() -> None:
     assert [why_height(24, needed) for needed in (1, 4, 6, 40)] == [4, 4, 6, 12]
     trace = cat()
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, (80, 24)) as reader:
         heights = []
         for at in (1, step(trace, ev.EdgesCollected), 1):
             await reader.press("colon", *str(at), "enter", "s", "S")
@@ -80,14 +74,11 @@ def test_the_bar_takes_rows_only_while_it_needs_them() -> None:
             assert all(row.strip() for row in rows_of_why(reader)[:1])
         assert heights == [4, 12, 4]
 
-    read(trace, story, (80, 24))
 
-
-def test_w_shows_all_that_there_is_to_say() -> None:
+async def test_w_shows_all_that_there_is_to_say() -> None:
     trace = cat()
     at = step(trace, ev.EdgesCollected)
-
-    async def story(reader: Reader) -> None:
+    async with stepper(trace, (80, 24), at) as reader:
         await reader.press("w")
         seen = ""
         for _ in range(4):
@@ -99,23 +90,13 @@ def test_w_shows_all_that_there_is_to_say() -> None:
         await reader.press("w")
         assert reader.sees("1 Steps")
 
-    read(trace, story, (80, 24), at)
 
-
-def test_an_interrupted_program_has_no_error() -> None:
-    trace = raising()
-    last = trace[len(trace) - 1]
-    assert isinstance(last, ev.ProgramRaised)
-    interrupted = Trace(
-        trace.header,
-        [*trace.events[:-1], ev.ProgramRaised(last.seq, None, "KeyboardInterrupt", "", last.file, last.line)],
-    )
-
-    async def story(reader: Reader) -> None:
+async def test_an_interrupted_program_has_no_error() -> None:
+    *before, last = raising().events
+    end = ev.ProgramRaised(last.seq, None, "KeyboardInterrupt", "", last.file, last.line)
+    async with stepper(Trace(raising().header, [*before, end]), (80, 24)) as reader:
         assert reader.sees("The program was interrupted here: S back  g start  ? keys")
         assert not reader.sees("with an error")
-
-    read(interrupted, story, (80, 24))
 
 
 def test_at_the_start_of_a_program_that_raises_nothing_has_stopped_yet() -> None:
@@ -123,10 +104,9 @@ def test_at_the_start_of_a_program_that_raises_nothing_has_stopped_yet() -> None
     assert not any("stopped" in note.plain for note in first_notes(raising(), 0))
 
 
-def test_continue_past_the_last_stop_says_so() -> None:
+async def test_continue_past_the_last_stop_says_so() -> None:
     end = last_step(forum())
-
-    async def story(reader: Reader) -> None:
+    async with stepper(forum()) as reader:
         await reader.press("G", "C", "c")
         assert reader.at == end
         assert reader.sees("No line, mark or error after that: this is the last step")
@@ -141,63 +121,36 @@ def test_continue_past_the_last_stop_says_so() -> None:
         assert reader.at == 0
         assert reader.sees("No breakpoint, mark or error before that: this is the first step")
 
-    read(forum(), story)
 
-
-@pytest.mark.parametrize(
-    ("key", "asks"), [("colon", "Step: "), ("slash", "Search: "), ("b", "Stop at: "), ("m", "Name: ")]
-)
-def test_a_question_says_what_it_asks_and_its_hint_is_whole(key: str, asks: str) -> None:
-    async def story(reader: Reader) -> None:
-        await reader.press(key)
-        hint = reader.app.view.query_one(Prompt).placeholder
-        assert reader.screen[-1].rstrip() == f" {asks}{hint}"
-        await reader.press(*"abc")
-        assert reader.screen[-1].rstrip() == f" {asks}abc"
-
-    read(forum(), story, (80, 24))
-
-
-def test_the_breakpoints_there_are_stand_over_the_question() -> None:
-    async def story(reader: Reader) -> None:
-        await reader.press("b", *"add", "enter", "b")
-        assert reader.sees("c stops at operator aten::add", "Stop at: ")
-
-    read(forum(), story)
-
-
-def test_of_a_long_path_the_end_and_the_position_are_seen() -> None:
-    trace = forum()
-    path = "/home/somebody/projects/with/a/very/long/path/to/the/experiments/of/this/week/training_loop.py"
-
-    async def story(reader: Reader) -> None:
-        assert reader.screen[0].startswith(" …/")
-        assert f"/this/week/training_loop.py  step 0 of {len(trace)}  depth 0  forward" in reader.screen[0]
-
-    read(Trace(Header(cuda="CuPy", program=path), trace.events), story, (80, 24))
-
-
-def test_a_terminal_that_is_too_small_says_so() -> None:
-    async def story(reader: Reader) -> None:
-        await reader.pilot.resize_terminal(59, 20)
-        await reader.pilot.pause()
-        assert reader.text.strip() == "The terminal is 59x20, the stepper needs 60x15"
-        await reader.pilot.resize_terminal(30, 10)
-        await reader.pilot.pause()
-        assert words(reader.text) == "The terminal is 30x10, the stepper needs 60x15"
-        await reader.pilot.resize_terminal(60, 15)
-        await reader.pilot.pause()
-        assert reader.sees("1 Steps", "5 Source", "q quit")
-
-    read(forum(), story)
-
-
-def test_a_program_without_a_graph_and_one_before_its_graph() -> None:
-    async def story(reader: Reader) -> None:
+async def test_a_question_says_what_it_asks_and_its_hint_is_whole() -> None:
+    async with stepper(raising(), (80, 24)) as reader:
+        for key, asks in [("colon", "Step: "), ("slash", "Search: "), ("b", "Stop at: "), ("m", "Name: ")]:
+            await reader.press(key)
+            hint = reader.app.view.query_one(Prompt).placeholder
+            assert reader.screen[-1].rstrip() == f" {asks}{hint}"
+            await reader.press(*"abc")
+            assert reader.screen[-1].rstrip() == f" {asks}abc"
+            await reader.press("escape")
         await reader.press("o")
         assert reader.sees("No backward graph: nothing in this program recorded one")
+        await reader.press("b", *"add_", "enter", "b")
+        assert reader.sees("c stops at operator aten::add_", "Stop at: ")
 
-    read(raising(), story)
+
+async def test_of_a_long_path_the_end_and_the_position_are_seen() -> None:
+    path = "/home/somebody/projects/with/a/very/long/path/to/the/experiments/of/this/week/training_loop.py"
+    async with stepper(Trace(Header(cuda="CuPy", program=path), forum().events), (80, 24)) as reader:
+        assert reader.screen[0].startswith(" …/")
+        assert f"/this/week/training_loop.py  step 0 of {len(forum())}  depth 0  forward" in reader.screen[0]
+
+
+async def test_a_terminal_that_is_too_small_says_so() -> None:
+    async with stepper(forum()) as reader:
+        for size in ((59, 20), (30, 10), (60, 15)):
+            await reader.pilot.resize_terminal(*size)
+            await reader.pilot.pause()
+            said = f"The terminal is {size[0]}x{size[1]}, the stepper needs 60x15"
+            assert words(reader.text) == said if size != (60, 15) else reader.sees("1 Steps", "5 Source", "q quit")
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def check_out_type_matches(out: Tensor, dtype: DType | None, device: Device | No
 class Binding:
     """A function or method of the ``torch`` namespace, with one implementation per signature."""
 
-    def __init__(self, name: str, overloads: tuple[Overload, ...]) -> None:
+    def __init__(self, name: str, *overloads: Overload) -> None:
         self.__name__ = name.rpartition(".")[2]
         self.__qualname__ = name
         self._function = self.__name__
@@ -327,7 +327,7 @@ class Alias(Operator):
     """The same binding under an operator's name (``Tensor.__add__`` is ``Tensor.add``)."""
 
     def __init__(self, name: str, binding: Binding) -> None:
-        super().__init__(name, binding.overloads)
+        super().__init__(name, *binding.overloads)
         self._function = binding.__name__
         self._original = binding
 

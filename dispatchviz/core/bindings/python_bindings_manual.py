@@ -107,61 +107,54 @@ _TO = ", bool non_blocking = False, bool copy = False, *, torch.memory_format me
 
 Tensor_to = Binding(
     "Tensor.to",
-    (
-        (f"to(torch.device device = None, torch.dtype dtype = None{_TO}", to_device_and_dtype, ""),
-        (f"to(torch.dtype dtype{_TO}", _to_dtype, ""),
-        (f"to(Tensor tensor{_TO}", _to_tensor, ""),
-    ),
+    (f"to(torch.device device = None, torch.dtype dtype = None{_TO}", to_device_and_dtype, ""),
+    (f"to(torch.dtype dtype{_TO}", _to_dtype, ""),
+    (f"to(Tensor tensor{_TO}", _to_tensor, ""),
 )
 Tensor_contiguous = Binding(
     "Tensor.contiguous",
-    (("contiguous(*, torch.memory_format memory_format = 'contiguous_format')", _contiguous, ""),),
+    ("contiguous(*, torch.memory_format memory_format = 'contiguous_format')", _contiguous, ""),
 )
 Tensor_copy_ = Binding(
     "Tensor.copy_",
-    (
-        ("copy_(Tensor other, bool non_blocking = False)", _copy_, "aten::copy_"),
-        ("copy_(Tensor other, bool async)|deprecated", _copy_, "aten::copy_"),
-    ),
+    ("copy_(Tensor other, bool non_blocking = False)", _copy_, "aten::copy_"),
+    ("copy_(Tensor other, bool async)|deprecated", _copy_, "aten::copy_"),
 )
 _GEOMETRY = "SymInt storage_offset, tuple of SymInts size, tuple of SymInts stride = None"
 Tensor_set_ = Binding(
     "Tensor.set_",
-    (
-        ("set_()", "ops.set_.call", "aten::set_"),
-        ("set_(torch.Storage source)", _set_storage, "aten::set_"),
-        (f"set_(torch.Storage source, {_GEOMETRY})", _set_storage, "aten::set_"),
-        ("set_(Tensor source)", _set_tensor, "aten::set_"),
-        (f"set_(Tensor source, {_GEOMETRY})", _set_geometry, "aten::set_"),
-    ),
+    ("set_()", "ops.set_.call", "aten::set_"),
+    ("set_(torch.Storage source)", _set_storage, "aten::set_"),
+    (f"set_(torch.Storage source, {_GEOMETRY})", _set_storage, "aten::set_"),
+    ("set_(Tensor source)", _set_tensor, "aten::set_"),
+    (f"set_(Tensor source, {_GEOMETRY})", _set_geometry, "aten::set_"),
 )
 nonzero = Binding(
     "torch.nonzero",
-    (("nonzero(Tensor input, *, bool as_tuple = False, Tensor out = None)", _nonzero, "aten::nonzero"),),
+    ("nonzero(Tensor input, *, bool as_tuple = False, Tensor out = None)", _nonzero, "aten::nonzero"),
 )
 Tensor_nonzero = Binding(
     "Tensor.nonzero",
-    (
-        ("nonzero()", "ops.nonzero.call", "aten::nonzero"),
-        ("nonzero(*, bool as_tuple)", _nonzero, "aten::nonzero"),
-    ),
+    ("nonzero()", "ops.nonzero.call", "aten::nonzero"),
+    ("nonzero(*, bool as_tuple)", _nonzero, "aten::nonzero"),
 )
-conj = Binding("conj", (("conj(Tensor input)", _conj, "aten::_conj"),))
-Tensor_conj = Binding("Tensor.conj", (("conj()", _conj, "aten::_conj"),))
-is_conj = Binding("is_conj", (("is_conj(Tensor input)", conj_neg_bits.is_conj, ""),))
-Tensor_is_conj = Binding("Tensor.is_conj", (("is_conj()", conj_neg_bits.is_conj, ""),))
-is_neg = Binding("is_neg", (("is_neg(Tensor input)", conj_neg_bits.is_neg, ""),))
-Tensor_is_neg = Binding("Tensor.is_neg", (("is_neg()", conj_neg_bits.is_neg, ""),))
-_is_zerotensor = Binding("_is_zerotensor", (("_is_zerotensor(Tensor input)", conj_neg_bits.is_zerotensor, ""),))
-Tensor__is_zerotensor = Binding("Tensor._is_zerotensor", (("_is_zerotensor()", conj_neg_bits.is_zerotensor, ""),))
+conj = Binding("conj", ("conj(Tensor input)", _conj, "aten::_conj"))
+Tensor_conj = Binding("Tensor.conj", ("conj()", _conj, "aten::_conj"))
+is_conj = Binding("is_conj", ("is_conj(Tensor input)", conj_neg_bits.is_conj, ""))
+Tensor_is_conj = Binding("Tensor.is_conj", ("is_conj()", conj_neg_bits.is_conj, ""))
+is_neg = Binding("is_neg", ("is_neg(Tensor input)", conj_neg_bits.is_neg, ""))
+Tensor_is_neg = Binding("Tensor.is_neg", ("is_neg()", conj_neg_bits.is_neg, ""))
+_is_zerotensor = Binding("_is_zerotensor", ("_is_zerotensor(Tensor input)", conj_neg_bits.is_zerotensor, ""))
+Tensor__is_zerotensor = Binding("Tensor._is_zerotensor", ("_is_zerotensor()", conj_neg_bits.is_zerotensor, ""))
 Tensor_record_stream = Binding(
-    "Tensor.record_stream", (("record_stream(Stream s)", _record_stream, "aten::record_stream"),)
+    "Tensor.record_stream",
+    ("record_stream(Stream s)", _record_stream, "aten::record_stream"),
 )
-Tensor_detach_ = Binding("Tensor.detach_", (("detach_()", "ops.detach_.call", "aten::detach_"),))
-Tensor_item = Binding("Tensor.item", (("item()", "ops.item.call", "aten::item"),))
+Tensor_detach_ = Binding("Tensor.detach_", ("detach_()", "ops.detach_.call", "aten::detach_"))
+Tensor_item = Binding("Tensor.item", ("item()", "ops.item.call", "aten::item"))
 Tensor_requires_grad_ = Binding(
     "Tensor.requires_grad_",
-    (("requires_grad_(bool requires_grad = True)", requires_grad_, ""),),
+    ("requires_grad_(bool requires_grad = True)", requires_grad_, ""),
 )
 
 
@@ -172,7 +165,8 @@ def _shorthand(name: str, dtype: DType) -> Binding:
         return ops.to_dtype.call(self, dtype, False, False, memory_format)
 
     return Binding(
-        f"Tensor.{name}", ((f"{name}(*, torch.memory_format memory_format = None)", convert, "aten::to.dtype"),)
+        f"Tensor.{name}",
+        (f"{name}(*, torch.memory_format memory_format = None)", convert, "aten::to.dtype"),
     )
 
 

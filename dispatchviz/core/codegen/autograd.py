@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dispatchviz.core.codegen import forward, native, signature
 from dispatchviz.core.codegen.formula import Saved, Translator, local
 from dispatchviz.core.codegen.model import Derivative, NativeFunction, Specification
-from dispatchviz.core.codegen.pages import page
+from dispatchviz.core.codegen.pages import kernel_table, page
 
 HANDWRITTEN = ("copy_", "detach", "detach_", "resize_", "resize_as_", "_fw_primal", "_make_dual")
 """Operators whose autograd kernels PyTorch writes by hand too (``autograd/kernels/variable_type_manual.py``)."""
@@ -84,13 +84,11 @@ def _node(translator: Translator) -> str:
     lines = [
         f"class {derivative.node}({base}):",
         f'    """{_summary(derivative)}"""',
-        "",
         f"    __slots__ = {_tuple(slots)}",
         f"    edge_names = {_tuple(edges)}",
         f"    saved_variables = {_tuple(w.name for w in variables)}",
         f"    saved_attributes = {_tuple(shown)}",
         *([f"    saved_integers = {_tuple(integers)}"] if integers else []),
-        "",
         *(f"    {w.name}_: {'list[SavedVariable]' if w.is_list else 'SavedVariable'}" for w in variables),
         *(f"    {signature.python_name(w.name)}: {w.kind}" for w in plain),
         "",
@@ -173,8 +171,8 @@ def _uses_all_gradients(derivative: Derivative) -> bool:
 def variable_type(spec: Specification) -> str:
     """The kernels registered to the alias Autograd."""
     kernels = [(f, _autograd_kernel(spec, f)) for f in spec.functions.values() if _has_kernel(f)]
-    table = "".join(f'    "{function.name}": {function.kernel_identifier},\n' for function, _ in kernels)
-    parts = [*(text for _, text in kernels), f"KERNELS = {{\n{table}}}\n"]
+    table = kernel_table((function.name, function.kernel_identifier) for function, _ in kernels)
+    parts = [*(text for _, text in kernels), table]
     mirrors = "torch/csrc/autograd/generated/VariableType_*.cpp"
     return page("Autograd kernels; ``KERNELS`` is the table.", mirrors, _KERNEL_IMPORTS, parts, signature.TYPE_IMPORTS)
 
@@ -417,7 +415,7 @@ def inplace_or_view(spec: Specification) -> str:
         for f in spec.functions.values()
         if _has_kernel(f) and (f.inplace or f.view or f.out_arguments) and f.schema.returns  # not lists in place
     ]
-    table = "".join(f'    "{function.name}": {function.kernel_identifier},\n' for function in functions)
+    table = kernel_table((function.name, function.kernel_identifier) for function in functions)
     imports = {
         "dispatchviz.core.autograd.variables.variable": ("increment_version",),
         "dispatchviz.core.autograd.variables.view_info": ("as_view", "non_differentiable_view", "several_views"),
@@ -425,7 +423,7 @@ def inplace_or_view(spec: Specification) -> str:
         "dispatchviz.core.thread.guards": ("AutoDispatchBelowADInplaceOrView",),
         "dispatchviz.core.keys.key_set": ("after_ADInplaceOrView_keyset",),
     }
-    parts = [*(_inplace_or_view_kernel(spec, function) for function in functions), f"KERNELS = {{\n{table}}}\n"]
+    parts = [*(_inplace_or_view_kernel(spec, function) for function in functions), table]
     mirrors = "torch/csrc/autograd/generated/ADInplaceOrViewType_*.cpp"
     what = "Version bumps and views; ``KERNELS`` is the table."
     return page(what, mirrors, imports, parts, signature.TYPE_IMPORTS)

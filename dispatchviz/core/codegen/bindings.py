@@ -183,14 +183,14 @@ def _binding(base: str, overloads: list[Overload], space: str) -> Iterator[str]:
             yield f"def {name}({_parameters(overload)}) -> Any:\n" + "\n".join(_body(overload)) + "\n"
         operator = overload.function.schema.full_name
         signature = _signature(overload).replace('"', r"\"")
-        rows.append(f'        ("{signature}", {name}, "{operator}"{_without_out(overload)}),\n')
+        rows.append(f'("{signature}", {name}, "{operator}"{_without_out(overload)})')
     if base in NOT_MODELLED and method == ("Tensor input" not in NOT_MODELLED[base][0]):
         signature, place = NOT_MODELLED[base]
-        rows.insert(0 if place == "first" else len(rows), f'        ("{base}{signature}", not_modelled, ""),\n')
+        rows.insert(0 if place == "first" else len(rows), f'("{base}{signature}", not_modelled, "")')
     variable = f"Tensor_{base}" if method else python_name(base)
     owner = prefix if prefix in ("torch", "Tensor") else f"torch._C._{prefix}"
     kind = "Operator" if base.startswith("__") else "Binding"
-    yield f'{variable} = {kind}(\n    "{owner}.{base}",\n    (\n{"".join(rows)}    ),\n)\n'
+    yield f'{variable} = {kind}("{owner}.{base}", {", ".join(rows)})\n'
 
 
 def _just_calls(overload: Overload) -> bool:
@@ -231,7 +231,7 @@ def _deprecated(name: str, old: list[str], overloads: list[Overload], base: str,
         written = f"ops.{overload.out.identifier}.call({', '.join([*arguments, 'out'])})"
         body.insert(0, f"    if out is not None:\n        return {written}\n")
     head = f"def {name}({', '.join(f'{n}: Any' for n in taken)}) -> Any:\n"
-    row = f'        ("{signature}", {name}, "{overload.function.schema.full_name}"),\n'
+    row = f'("{signature}", {name}, "{overload.function.schema.full_name}")'
     return head + "".join(body), row
 
 

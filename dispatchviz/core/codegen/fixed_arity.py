@@ -1,8 +1,9 @@
 """Prints ``generated/guarded_calls.py`` and ``generated/recorded_calls.py``: functions that run a cell's kernel.
 
-Every operation passes through them, and ``*args`` costs more than what they do: so they are written out, for the
-numbers of arguments and the positions of tensors that operators have. ``core/kernel/guarded_redispatch.py`` and
-``core/kernel/recorded_kernels.py`` choose among them and have the same for any other number.
+Every operation passes through them, and ``*args`` costs more than what they do: so they are written out, for up to
+eight arguments and the positions of tensors that operators have. ``core/kernel/guarded_redispatch.py`` and
+``core/kernel/recorded_kernels.py`` choose among them and have the same for any other number: a kernel with more
+arguments takes so long that ``*args`` costs nothing measurable.
 """
 
 from __future__ import annotations
@@ -56,13 +57,21 @@ def _recorded_parts(spec: Specification) -> Iterator[str]:
     yield _table("REDISPATCHES_WITHIN", ((f"{n}", f"redispatch_within_of_{n}") for n in arities))
 
 
+_MOST = 8
+"""The largest number of arguments that gets functions of its own."""
+
+
+def _schemas(spec: Specification) -> list[FunctionSchema]:
+    return [f.schema for f in spec.functions.values() if len(f.schema.arguments) <= _MOST]
+
+
 def _arities(spec: Specification) -> list[int]:
-    return sorted({len(f.schema.arguments) for f in spec.functions.values()})
+    return sorted({len(schema.arguments) for schema in _schemas(spec)})
 
 
 def _calls(spec: Specification) -> list[tuple[int, tuple[int, ...]]]:
     """Numbers of arguments, with the positions of one or two plain tensors; without, if there are others."""
-    return sorted({(len(f.schema.arguments), _noted_tensors(f.schema)) for f in spec.functions.values()})
+    return sorted({(len(schema.arguments), _noted_tensors(schema)) for schema in _schemas(spec)})
 
 
 def _noted_tensors(schema: FunctionSchema) -> tuple[int, ...]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Collection, Mapping
+import textwrap
+from collections.abc import Collection, Iterable, Mapping
 
 from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.keys import DispatchKey
@@ -25,14 +26,15 @@ from __future__ import annotations
 
 FALLBACKS = "{fallbacks}"
 
-BOXED_KERNELS = frozenset(
-    (
-{boxed}    )
-)
-"""PyTorch's names of the boxed kernels of single operators that are ours too."""
+BOXED_KERNELS = {{
+{boxed}
+}}
+"""A file of PyTorch to its boxed kernels of single operators that are ours too."""
 
 KERNELS = {{
-{kernels}}}
+{kernels}
+}}
+"""Keys to the operators, without ``aten::``, that have kernels of ours under these keys and no others."""
 '''
 
 
@@ -55,9 +57,22 @@ def _page() -> str:
     kernels = {name: _keys(name, operators.registrations(name), boxed) for name in operators.names()}
     return _PAGE.format(
         fallbacks=" ".join(str(key) for key, kernel in sorted(pytorch_fallbacks()) if kernel.name in ours),
-        boxed="".join(f'        "{name}",\n' for name in sorted(boxed)),
-        kernels="".join(f'    "{name}": "{keys}",\n' for name, keys in kernels.items() if keys),
+        boxed=_grouped((name.partition(" ")[2], name.partition(" ")[0]) for name in sorted(boxed)),
+        kernels=_grouped((keys, name.removeprefix("aten::")) for name, keys in kernels.items() if keys),
     )
+
+
+def _grouped(rows: Iterable[Iterable[str]]) -> str:
+    """The items of a dictionary: what comes first in a row, to all that comes second with it."""
+    groups: dict[str, list[str]] = {}
+    for key, name in rows:
+        groups.setdefault(key, []).append(name)
+    return "\n".join(_group(key, " ".join(names)) for key, names in sorted(groups.items()))
+
+
+def _group(key: str, names: str) -> str:
+    inside = textwrap.indent(textwrap.fill(names, 108, break_long_words=False, break_on_hyphens=False), " " * 8)
+    return f'    "{key}": """\n{inside}\n    """,'
 
 
 def _keys(name: str, kernels: Mapping[DispatchKey, list[Kernel]], boxed: Collection[str]) -> str:

@@ -28,9 +28,18 @@ def page(what: str, mirrors: str, imports: Imports, parts: Iterable[str], types:
         f"native/derivatives.yaml: do not edit, ``make generate`` writes it again. Mirrors\n{mirrors}.\n"
         f'"""\n\nfrom __future__ import annotations\n'
     )
-    definitions = "\n\n\n".join(part.rstrip() for part in parts)
+    definitions = "\n\n".join(part.rstrip() for part in parts)
     body = "\n".join(line for long in definitions.splitlines() for line in broken(long)) + "\n"
-    return "\n".join([head, *_before(_words(body), imports, types or {}, body.startswith(("class ", "def "))), body])
+    return "\n".join([head, *_before(_words(body), imports, types or {}), body])
+
+
+def kernel_table(rows: Iterable[tuple[str, str]], more: str = "") -> str:
+    """``KERNELS``: the name of each operator, without ``aten::``, to its function.
+
+    ``more``: an expression for further rows, with the operator that joins them.
+    """
+    inside = ", ".join(f'"{operator}": {function}' for operator, function in rows)
+    return f"KERNELS = {more}{{{inside}}}"
 
 
 def _words(body: str) -> set[str]:
@@ -38,11 +47,8 @@ def _words(body: str) -> set[str]:
     return set(re.findall(r"\w+", re.sub(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*\'', "", body)))
 
 
-def _before(used: set[str], imports: Imports, types: Imports, defines: bool) -> Iterator[str]:
-    """The lines between the docstring and the rest, each with a newline where an empty line follows.
-
-    ``defines``: the rest begins with a function or a class, which takes one empty line more than a table.
-    """
+def _before(used: set[str], imports: Imports, types: Imports) -> Iterator[str]:
+    """The lines between the docstring and the rest, each with a newline where an empty line follows."""
     for_types = list(_imported(used, types))
     typing = {"typing": ["TYPE_CHECKING", "Any"]}
     standard = {module: names for module, names in imports.items() if not module.startswith("dispatchviz.")} | typing
@@ -57,7 +63,7 @@ def _before(used: set[str], imports: Imports, types: Imports, defines: bool) -> 
     if "Scalar" in used:
         yield f"\n{SCALAR}"
     if at_run_time or for_types or from_python:
-        yield "\n" if "Scalar" in used or defines else ""
+        yield ""
 
 
 def _imported(used: set[str], imports: Imports) -> Iterator[str]:
@@ -83,7 +89,7 @@ def _broken_import(row: str) -> Iterator[str]:
         return
     head, _, names = row.partition(" import ")
     yield f"{head} import ("
-    yield from (f"    {name}," for name in names.split(", "))
+    yield from _rows("    ", [f"{name}," for name in names.split(", ")])
     yield ")"
 
 
@@ -91,8 +97,8 @@ def _broken_import(row: str) -> Iterator[str]:
 
 
 def broken(line: str) -> Iterator[str]:
-    """A line that is too long as several: broken inside the bracket that holds most of it, then, if need be, at every
-    comma there; docstrings, and long texts among the items of a bracket, between two words."""
+    """A line that is too long as several: broken inside the bracket that holds most of it, then, if need be, at commas
+    there; docstrings, and long texts among the items of a bracket, between two words."""
     text = line.lstrip()
     indent = line[: len(line) - len(text)]
     if len(line) <= WIDTH:
@@ -126,15 +132,24 @@ def _laid_out(indent: str, text: str) -> Iterator[str]:
 
 
 def _items(indent: str, inside: str) -> Iterator[str]:
-    """What stands in a bracket: in one line if it fits, else an item a line."""
+    """The content of a bracket, as many items in a line as fit."""
     items = [item for item in _split(inside) if item]
-    if len(indent) + len(inside) <= WIDTH and not inside.rstrip().endswith(","):
-        yield indent + inside
-    elif len(items) == 1:
+    if len(items) == 1 and not inside.rstrip().endswith(","):
         yield from _item(indent, items[0], "")
-    else:
-        for item in items:
-            yield from _item(indent, item, ",")
+        return
+    for row in _rows(indent, [f"{item}," for item in items]):
+        yield from [row] if len(row) <= WIDTH else _item(indent, row.strip()[:-1], ",")
+
+
+def _rows(indent: str, words: Iterable[str]) -> Iterator[str]:
+    """Lines with as many words as fit; a longer word has a line to itself."""
+    row = indent
+    for word in words:
+        if row != indent and len(row) + len(word) > WIDTH:
+            yield row.rstrip()
+            row = indent
+        row += f"{word} "
+    yield row.rstrip()
 
 
 def _item(indent: str, item: str, comma: str) -> Iterator[str]:
@@ -143,7 +158,7 @@ def _item(indent: str, item: str, comma: str) -> Iterator[str]:
         yield indent + item + comma
     elif choice := _CONDITIONAL.fullmatch(item):
         yield from (f"{indent}(", *(f"{indent}    {row}" for row in choice.groups()), f"{indent}){comma}")
-    elif item.startswith('"'):
+    elif re.fullmatch(r'"(?:\\.|[^"\\])*"', item):
         yield from _literal(indent, item, comma)
     elif operands[1:]:
         yield indent + operands[0]

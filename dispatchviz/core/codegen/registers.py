@@ -20,7 +20,7 @@ from dispatchviz.core.codegen.model import (
     Specification,
     structured_group,
 )
-from dispatchviz.core.codegen.pages import page
+from dispatchviz.core.codegen.pages import kernel_table, page
 
 _STRUCTURED_KEYS = ("CPU", "CUDA", "Meta")
 
@@ -70,7 +70,7 @@ Kernel = tuple[NativeFunction, str, str]
 
 def _page(what: str, mirrors: str, kernels: list[Kernel], more: str = "") -> str:
     """``more``: an expression for further rows of the table."""
-    table = "".join(f'    "{function.name}": {name},\n' for function, name, _ in kernels)
+    table = kernel_table(((function.name, name) for function, name, _ in kernels), more)
     imports = {
         "dispatchviz.core.seam": ("recorder",),
         "dispatchviz.core.call.aten": ("CUDA_BIT", "backend_select_keys"),
@@ -79,7 +79,7 @@ def _page(what: str, mirrors: str, kernels: list[Kernel], more: str = "") -> str
         **_native_imports([text for *_, text in kernels]),
         "dispatchviz.core.call.structured": VARIANTS,
     }
-    parts = [*(text for *_, text in kernels), f"KERNELS = {more}{{\n{table}}}\n"]
+    parts = [*(text for *_, text in kernels), table]
     return page(what, mirrors, imports, parts, signature.TYPE_IMPORTS)
 
 

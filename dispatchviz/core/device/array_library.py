@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import re
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -17,7 +18,6 @@ from typing import Any
 
 import numpy
 
-from dispatchviz.core.device.visible_devices import VARIABLE, names_a_device
 from dispatchviz.foundation.errors import DispatchvizError
 
 
@@ -155,3 +155,32 @@ def on_host(array: Any) -> Any:
 def is_on_gpu(array: Any) -> bool:
     """Whether it is an array of CuPy's: its numbers are on the host only after a copy, which waits for the GPU."""
     return not isinstance(array, numpy.ndarray)
+
+
+VARIABLE = "CUDA_VISIBLE_DEVICES"
+
+
+def names_a_device(value: str | None) -> bool:
+    """Whether the variable leaves a device. A list ends before its first bad entry; a repeated entry makes it empty."""
+    if value is None:
+        return True
+    entries: list[object] = []
+    kind = next((prefix for prefix in ("GPU-", "MIG-") if value.startswith(prefix)), "")
+    for text in value.split(","):
+        entry = _identifier(text, kind) if kind else _ordinal(text.strip())
+        if entry in entries:
+            return False
+        if entry is None:
+            break
+        entries.append(entry)
+    return bool(entries)
+
+
+def _identifier(text: str, kind: str) -> str | None:
+    return text if text.startswith(kind) else None
+
+
+def _ordinal(text: str) -> int | None:
+    """The number with which a text begins, as ``strtoul`` reads it; None if it is negative or there is none."""
+    number = re.match(r"[+-]?\d+", text)
+    return None if number is None or int(number[0]) < 0 else int(number[0])

@@ -8,2802 +8,895 @@ from __future__ import annotations
 
 FALLBACKS = "Python FuncTorchDynamicLayerBackMode Functionalize Conjugate Negative ZeroTensor AutogradOther FuncTorchBatched FuncTorchGradWrapper PythonTLSSnapshot FuncTorchDynamicLayerFrontMode PreDispatch PythonDispatcher Meta AutogradCPU AutogradCUDA AutogradXLA AutogradMPS AutogradXPU AutogradHPU AutogradLazy AutogradMTIA AutogradMAIA AutogradPrivateUse1 AutogradMeta"
 
-BOXED_KERNELS = frozenset(
-    (
-        "__ilshift___Scalar (BatchRulesBinaryOps.cpp)",
-        "__ilshift___Tensor (BatchRulesBinaryOps.cpp)",
-        "__irshift___Scalar (BatchRulesBinaryOps.cpp)",
-        "__irshift___Tensor (BatchRulesBinaryOps.cpp)",
-        "_adaptive_avg_pool2d_backward (BatchRulesPooling.cpp)",
-        "_adaptive_avg_pool3d_backward (BatchRulesPooling.cpp)",
-        "_euclidean_dist (BatchRulesBinaryOps.cpp)",
-        "_fft_c2c (BatchRulesReduceOps.cpp)",
-        "_fft_c2r (BatchRulesReduceOps.cpp)",
-        "_fft_r2c (BatchRulesReduceOps.cpp)",
-        "_has_compatible_shallow_copy_type (BatchRulesDecompositions.cpp)",
-        "_local_scalar_dense (BatchRulesDynamic.cpp)",
-        "_log_softmax (BatchRulesReduceOps.cpp)",
-        "_prelu_kernel_backward (BatchRulesBinaryOps.cpp)",
-        "_record_function_enter_new (record_function_ops.cpp)",
-        "_record_function_exit__RecordFunction (record_function_ops.cpp)",
-        "_safe_softmax (BatchRulesReduceOps.cpp)",
-        "_softmax (BatchRulesReduceOps.cpp)",
-        "_unique2 (BatchRulesDynamic.cpp)",
-        "abs_ (BatchRulesUnaryOps.cpp)",
-        "acos_ (BatchRulesUnaryOps.cpp)",
-        "acosh_ (BatchRulesUnaryOps.cpp)",
-        "adaptive_max_pool2d (BatchRulesPooling.cpp)",
-        "adaptive_max_pool2d_backward (BatchRulesPooling.cpp)",
-        "adaptive_max_pool3d (BatchRulesPooling.cpp)",
-        "adaptive_max_pool3d_backward (BatchRulesPooling.cpp)",
-        "add__Tensor (BatchRulesBinaryOps.cpp)",
-        "addcdiv (BatchRulesBinaryOps.cpp)",
-        "addcmul (BatchRulesBinaryOps.cpp)",
-        "alias (DynamicLayer.cpp)",
-        "all_dim (BatchRulesReduceOps.cpp)",
-        "all_dims (BatchRulesReduceOps.cpp)",
-        "allclose (BatchRulesDynamic.cpp)",
-        "amax (BatchRulesReduceOps.cpp)",
-        "amin (BatchRulesReduceOps.cpp)",
-        "aminmax (BatchRulesReduceOps.cpp)",
-        "any_dim (BatchRulesReduceOps.cpp)",
-        "any_dims (BatchRulesReduceOps.cpp)",
-        "argmax (BatchRulesReduceOps.cpp)",
-        "argmin (BatchRulesReduceOps.cpp)",
-        "as_strided_scatter (BatchRulesScatterOps.cpp)",
-        "asin_ (BatchRulesUnaryOps.cpp)",
-        "asinh_ (BatchRulesUnaryOps.cpp)",
-        "atan2_ (BatchRulesBinaryOps.cpp)",
-        "atan_ (BatchRulesUnaryOps.cpp)",
-        "atanh_ (BatchRulesUnaryOps.cpp)",
-        "autogradNotImplementedFallback",
-        "autogradNotImplementedInplaceOrViewFallback",
-        "avg_pool2d_backward (BatchRulesPooling.cpp)",
-        "avg_pool3d_backward (BatchRulesPooling.cpp)",
-        "bernoulli_out_out (VmapModeRegistrations.cpp)",
-        "bitwise_and_Scalar_Tensor (BatchRulesBinaryOps.cpp)",
-        "bitwise_and__Scalar (BatchRulesBinaryOps.cpp)",
-        "bitwise_left_shift_Scalar_Tensor (BatchRulesBinaryOps.cpp)",
-        "bitwise_left_shift__Tensor (BatchRulesBinaryOps.cpp)",
-        "bitwise_left_shift__Tensor_Scalar (BatchRulesBinaryOps.cpp)",
-        "bitwise_not_ (BatchRulesUnaryOps.cpp)",
-        "bitwise_or_Scalar_Tensor (BatchRulesBinaryOps.cpp)",
-        "bitwise_or__Scalar (BatchRulesBinaryOps.cpp)",
-        "bitwise_right_shift_Scalar_Tensor (BatchRulesBinaryOps.cpp)",
-        "bitwise_right_shift__Tensor (BatchRulesBinaryOps.cpp)",
-        "bitwise_right_shift__Tensor_Scalar (BatchRulesBinaryOps.cpp)",
-        "bitwise_xor_Scalar_Tensor (BatchRulesBinaryOps.cpp)",
-        "bitwise_xor__Scalar (BatchRulesBinaryOps.cpp)",
-        "ceil_ (BatchRulesUnaryOps.cpp)",
-        "celu_ (BatchRulesUnaryOps.cpp)",
-        "clamp_Tensor (BatchRulesBinaryOps.cpp)",
-        "clamp_max_ (BatchRulesBinaryOps.cpp)",
-        "clamp_min_ (BatchRulesBinaryOps.cpp)",
-        "clamp_min__Tensor (BatchRulesBinaryOps.cpp)",
-        "copysign__Scalar (BatchRulesBinaryOps.cpp)",
-        "copysign__Tensor (BatchRulesBinaryOps.cpp)",
-        "cos_ (BatchRulesUnaryOps.cpp)",
-        "cosh_ (BatchRulesUnaryOps.cpp)",
-        "count_nonzero_dim_IntList (BatchRulesReduceOps.cpp)",
-        "cummax (BatchRulesReduceOps.cpp)",
-        "cummin (BatchRulesReduceOps.cpp)",
-        "cumprod (BatchRulesReduceOps.cpp)",
-        "cumsum (BatchRulesReduceOps.cpp)",
-        "deg2rad_ (BatchRulesUnaryOps.cpp)",
-        "digamma_ (BatchRulesUnaryOps.cpp)",
-        "elu_ (BatchRulesUnaryOps.cpp)",
-        "elu_backward (BatchRulesBinaryOps.cpp)",
-        "erf_ (BatchRulesUnaryOps.cpp)",
-        "erfc_ (BatchRulesUnaryOps.cpp)",
-        "erfinv_ (BatchRulesUnaryOps.cpp)",
-        "exp2_ (BatchRulesUnaryOps.cpp)",
-        "exp_ (BatchRulesUnaryOps.cpp)",
-        "expm1_ (BatchRulesUnaryOps.cpp)",
-        "fill__Scalar (BatchRulesUnaryOps.cpp)",
-        "floor_ (BatchRulesUnaryOps.cpp)",
-        "frac_ (BatchRulesUnaryOps.cpp)",
-        "frexp_Tensor (BatchRulesBinaryOps.cpp)",
-        "gcd_ (BatchRulesBinaryOps.cpp)",
-        "hardsigmoid_ (BatchRulesUnaryOps.cpp)",
-        "hardswish_ (BatchRulesUnaryOps.cpp)",
-        "hardtanh_ (BatchRulesUnaryOps.cpp)",
-        "i0_ (BatchRulesUnaryOps.cpp)",
-        "is_nonzero (BatchRulesDynamic.cpp)",
-        "item (BatchRulesDynamic.cpp)",
-        "kthvalue (BatchRulesReduceOps.cpp)",
-        "lcm_ (BatchRulesBinaryOps.cpp)",
-        "leaky_relu_ (BatchRulesUnaryOps.cpp)",
-        "lerp_Scalar (BatchRulesBinaryOps.cpp)",
-        "lerp_Tensor (BatchRulesBinaryOps.cpp)",
-        "lgamma_ (BatchRulesUnaryOps.cpp)",
-        "lift_fresh (DynamicLayer.cpp)",
-        "linalg_vector_norm (BatchRulesReduceOps.cpp)",
-        "log10_ (BatchRulesUnaryOps.cpp)",
-        "log1p_ (BatchRulesUnaryOps.cpp)",
-        "log2_ (BatchRulesUnaryOps.cpp)",
-        "log_ (BatchRulesUnaryOps.cpp)",
-        "log_sigmoid_forward (BatchRulesBinaryOps.cpp)",
-        "logcumsumexp (BatchRulesReduceOps.cpp)",
-        "logical_not_ (BatchRulesUnaryOps.cpp)",
-        "logit_ (BatchRulesUnaryOps.cpp)",
-        "logsumexp (BatchRulesReduceOps.cpp)",
-        "max_dim (BatchRulesReduceOps.cpp)",
-        "max_pool2d_with_indices_backward (BatchRulesPooling.cpp)",
-        "max_pool3d_with_indices_backward (BatchRulesPooling.cpp)",
-        "mean_dim (BatchRulesReduceOps.cpp)",
-        "median_dim (BatchRulesReduceOps.cpp)",
-        "min_dim (BatchRulesReduceOps.cpp)",
-        "mish_ (BatchRulesUnaryOps.cpp)",
-        "mode (BatchRulesReduceOps.cpp)",
-        "multinomial_out_out (VmapModeRegistrations.cpp)",
-        "mvlgamma_ (BatchRulesUnaryOps.cpp)",
-        "nan_to_num_ (BatchRulesUnaryOps.cpp)",
-        "nanmedian_dim (BatchRulesReduceOps.cpp)",
-        "nansum (BatchRulesReduceOps.cpp)",
-        "neg_ (BatchRulesUnaryOps.cpp)",
-        "nonzero (BatchRulesDynamic.cpp)",
-        "norm_ScalarOpt_dim (BatchRulesReduceOps.cpp)",
-        "normal_out_Tensor_Tensor_out (VmapModeRegistrations.cpp)",
-        "normal_out_float_Tensor_out (VmapModeRegistrations.cpp)",
-        "normal_out_float_float_out (VmapModeRegistrations.cpp)",
-        "polygamma (BatchRulesBinaryOps.cpp)",
-        "pow_Scalar (BatchRulesBinaryOps.cpp)",
-        "pow__Scalar (BatchRulesBinaryOps.cpp)",
-        "prod_dim_int (BatchRulesReduceOps.cpp)",
-        "rad2deg_ (BatchRulesUnaryOps.cpp)",
-        "rand_out_generator_out (VmapModeRegistrations.cpp)",
-        "rand_out_out (VmapModeRegistrations.cpp)",
-        "randint_out_generator_out (VmapModeRegistrations.cpp)",
-        "randint_out_out (VmapModeRegistrations.cpp)",
-        "randn_out_generator_out (VmapModeRegistrations.cpp)",
-        "randn_out_out (VmapModeRegistrations.cpp)",
-        "randperm_out_generator_out (VmapModeRegistrations.cpp)",
-        "randperm_out_out (VmapModeRegistrations.cpp)",
-        "reciprocal_ (BatchRulesUnaryOps.cpp)",
-        "reflection_pad1d_backward (BatchRulesModules.cpp)",
-        "reflection_pad2d_backward (BatchRulesModules.cpp)",
-        "reflection_pad3d_backward (BatchRulesModules.cpp)",
-        "relu_ (BatchRulesUnaryOps.cpp)",
-        "remainder_Scalar_Tensor (BatchRulesBinaryOps.cpp)",
-        "replication_pad1d_backward (BatchRulesModules.cpp)",
-        "replication_pad2d_backward (BatchRulesModules.cpp)",
-        "replication_pad3d_backward (BatchRulesModules.cpp)",
-        "rot90 (BatchRulesReduceOps.cpp)",
-        "round_ (BatchRulesUnaryOps.cpp)",
-        "round__decimals (BatchRulesUnaryOps.cpp)",
-        "rrelu (VmapModeRegistrations.cpp)",
-        "rrelu_ (VmapModeRegistrations.cpp)",
-        "rrelu_with_noise (VmapModeRegistrations.cpp)",
-        "rrelu_with_noise_ (VmapModeRegistrations.cpp)",
-        "rrelu_with_noise_out_out (VmapModeRegistrations.cpp)",
-        "rsqrt_ (BatchRulesUnaryOps.cpp)",
-        "sgn_ (BatchRulesUnaryOps.cpp)",
-        "sigmoid_ (BatchRulesUnaryOps.cpp)",
-        "sign_ (BatchRulesUnaryOps.cpp)",
-        "silu_ (BatchRulesUnaryOps.cpp)",
-        "sin_ (BatchRulesUnaryOps.cpp)",
-        "sinc_ (BatchRulesUnaryOps.cpp)",
-        "sinh_ (BatchRulesUnaryOps.cpp)",
-        "softplus_backward (BatchRulesBinaryOps.cpp)",
-        "sort (BatchRulesReduceOps.cpp)",
-        "sort_stable (BatchRulesReduceOps.cpp)",
-        "special_bessel_j0 (BatchRulesUnaryOps.cpp)",
-        "special_bessel_j1 (BatchRulesUnaryOps.cpp)",
-        "special_bessel_y0 (BatchRulesUnaryOps.cpp)",
-        "special_bessel_y1 (BatchRulesUnaryOps.cpp)",
-        "special_modified_bessel_i0 (BatchRulesUnaryOps.cpp)",
-        "special_modified_bessel_i1 (BatchRulesUnaryOps.cpp)",
-        "special_modified_bessel_k0 (BatchRulesUnaryOps.cpp)",
-        "special_modified_bessel_k1 (BatchRulesUnaryOps.cpp)",
-        "special_scaled_modified_bessel_k0 (BatchRulesUnaryOps.cpp)",
-        "special_scaled_modified_bessel_k1 (BatchRulesUnaryOps.cpp)",
-        "special_spherical_bessel_j0 (BatchRulesUnaryOps.cpp)",
-        "special_xlog1py_self_scalar (BatchRulesBinaryOps.cpp)",
-        "special_zeta_self_scalar (BatchRulesBinaryOps.cpp)",
-        "sqrt_ (BatchRulesUnaryOps.cpp)",
-        "std_correction (BatchRulesReduceOps.cpp)",
-        "std_mean_correction (BatchRulesReduceOps.cpp)",
-        "sum_dim_IntList (BatchRulesReduceOps.cpp)",
-        "tan_ (BatchRulesUnaryOps.cpp)",
-        "tanh_ (BatchRulesUnaryOps.cpp)",
-        "threshold_ (BatchRulesUnaryOps.cpp)",
-        "topk (BatchRulesReduceOps.cpp)",
-        "trunc_ (BatchRulesUnaryOps.cpp)",
-        "unique_consecutive (BatchRulesDynamic.cpp)",
-        "unique_dim (BatchRulesDynamic.cpp)",
-        "unique_dim_consecutive (BatchRulesDynamic.cpp)",
-        "var_correction (BatchRulesReduceOps.cpp)",
-        "var_mean_correction (BatchRulesReduceOps.cpp)",
-        "where (BatchRulesDynamic.cpp)",
-        "xlogy_Scalar_Self (BatchRulesBinaryOps.cpp)",
-        "zero_ (BatchRulesUnaryOps.cpp)",
-    )
-)
-"""PyTorch's names of the boxed kernels of single operators that are ours too."""
+BOXED_KERNELS = {
+    "": """
+        autogradNotImplementedFallback autogradNotImplementedInplaceOrViewFallback
+    """,
+    "(BatchRulesBinaryOps.cpp)": """
+        __ilshift___Scalar __ilshift___Tensor __irshift___Scalar __irshift___Tensor _euclidean_dist
+        _prelu_kernel_backward add__Tensor addcdiv addcmul atan2_ bitwise_and_Scalar_Tensor bitwise_and__Scalar
+        bitwise_left_shift_Scalar_Tensor bitwise_left_shift__Tensor bitwise_left_shift__Tensor_Scalar
+        bitwise_or_Scalar_Tensor bitwise_or__Scalar bitwise_right_shift_Scalar_Tensor bitwise_right_shift__Tensor
+        bitwise_right_shift__Tensor_Scalar bitwise_xor_Scalar_Tensor bitwise_xor__Scalar clamp_Tensor clamp_max_
+        clamp_min_ clamp_min__Tensor copysign__Scalar copysign__Tensor elu_backward frexp_Tensor gcd_ lcm_
+        lerp_Scalar lerp_Tensor log_sigmoid_forward polygamma pow_Scalar pow__Scalar remainder_Scalar_Tensor
+        softplus_backward special_xlog1py_self_scalar special_zeta_self_scalar xlogy_Scalar_Self
+    """,
+    "(BatchRulesDecompositions.cpp)": """
+        _has_compatible_shallow_copy_type
+    """,
+    "(BatchRulesDynamic.cpp)": """
+        _local_scalar_dense _unique2 allclose is_nonzero item nonzero unique_consecutive unique_dim
+        unique_dim_consecutive where
+    """,
+    "(BatchRulesModules.cpp)": """
+        reflection_pad1d_backward reflection_pad2d_backward reflection_pad3d_backward replication_pad1d_backward
+        replication_pad2d_backward replication_pad3d_backward
+    """,
+    "(BatchRulesPooling.cpp)": """
+        _adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward adaptive_max_pool2d adaptive_max_pool2d_backward
+        adaptive_max_pool3d adaptive_max_pool3d_backward avg_pool2d_backward avg_pool3d_backward
+        max_pool2d_with_indices_backward max_pool3d_with_indices_backward
+    """,
+    "(BatchRulesReduceOps.cpp)": """
+        _fft_c2c _fft_c2r _fft_r2c _log_softmax _safe_softmax _softmax all_dim all_dims amax amin aminmax any_dim
+        any_dims argmax argmin count_nonzero_dim_IntList cummax cummin cumprod cumsum kthvalue linalg_vector_norm
+        logcumsumexp logsumexp max_dim mean_dim median_dim min_dim mode nanmedian_dim nansum norm_ScalarOpt_dim
+        prod_dim_int rot90 sort sort_stable std_correction std_mean_correction sum_dim_IntList topk var_correction
+        var_mean_correction
+    """,
+    "(BatchRulesScatterOps.cpp)": """
+        as_strided_scatter
+    """,
+    "(BatchRulesUnaryOps.cpp)": """
+        abs_ acos_ acosh_ asin_ asinh_ atan_ atanh_ bitwise_not_ ceil_ celu_ cos_ cosh_ deg2rad_ digamma_ elu_ erf_
+        erfc_ erfinv_ exp2_ exp_ expm1_ fill__Scalar floor_ frac_ hardsigmoid_ hardswish_ hardtanh_ i0_ leaky_relu_
+        lgamma_ log10_ log1p_ log2_ log_ logical_not_ logit_ mish_ mvlgamma_ nan_to_num_ neg_ rad2deg_ reciprocal_
+        relu_ round_ round__decimals rsqrt_ sgn_ sigmoid_ sign_ silu_ sin_ sinc_ sinh_ special_bessel_j0
+        special_bessel_j1 special_bessel_y0 special_bessel_y1 special_modified_bessel_i0 special_modified_bessel_i1
+        special_modified_bessel_k0 special_modified_bessel_k1 special_scaled_modified_bessel_k0
+        special_scaled_modified_bessel_k1 special_spherical_bessel_j0 sqrt_ tan_ tanh_ threshold_ trunc_ zero_
+    """,
+    "(DynamicLayer.cpp)": """
+        alias lift_fresh
+    """,
+    "(VmapModeRegistrations.cpp)": """
+        bernoulli_out_out multinomial_out_out normal_out_Tensor_Tensor_out normal_out_float_Tensor_out
+        normal_out_float_float_out rand_out_generator_out rand_out_out randint_out_generator_out randint_out_out
+        randn_out_generator_out randn_out_out randperm_out_generator_out randperm_out_out rrelu rrelu_
+        rrelu_with_noise rrelu_with_noise_ rrelu_with_noise_out_out
+    """,
+    "(record_function_ops.cpp)": """
+        _record_function_enter_new _record_function_exit__RecordFunction
+    """,
+}
+"""A file of PyTorch to its boxed kernels of single operators that are ours too."""
 
 KERNELS = {
-    "aten::__and__.Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::__and__.Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::__iand__.Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::__iand__.Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::__ilshift__.Tensor": "ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::__ilshift__.Scalar": "ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::__ior__.Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::__ior__.Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::__irshift__.Tensor": "ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::__irshift__.Scalar": "ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::__ixor__.Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::__ixor__.Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::__lshift__.Tensor": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::__lshift__.Scalar": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::__lshift__.Scalar_out": "Autograd",
-    "aten::__lshift__.Tensor_out": "Autograd",
-    "aten::__or__.Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::__or__.Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::__rshift__.Tensor": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::__rshift__.Scalar": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::__rshift__.Scalar_out": "Autograd",
-    "aten::__rshift__.Tensor_out": "Autograd",
-    "aten::__xor__.Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::__xor__.Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::_adaptive_avg_pool2d": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::_adaptive_avg_pool2d.out": "Autograd",
-    "aten::_adaptive_avg_pool2d_backward": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::_adaptive_avg_pool2d_backward.out": "Autograd",
-    "aten::_adaptive_avg_pool3d": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::_adaptive_avg_pool3d.out": "Autograd",
-    "aten::_adaptive_avg_pool3d_backward": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::_adaptive_avg_pool3d_backward.out": "Autograd",
-    "aten::_add_relu.Tensor": "Autograd",
-    "aten::_add_relu.out": "Autograd",
-    "aten::_add_relu.Scalar": "Autograd",
-    "aten::_add_relu.Scalar_out": "Autograd",
-    "aten::_add_relu_.Tensor": "Autograd",
-    "aten::_add_relu_.Scalar": "Autograd",
-    "aten::_addmm_activation": "Tracer AutocastCPU CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_addmm_activation.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::_aminmax": "Autograd",
-    "aten::_aminmax.dim": "Autograd",
-    "aten::_aminmax.out": "Autograd",
-    "aten::_aminmax.dim_out": "Autograd",
-    "aten::_amp_foreach_non_finite_check_and_unscale": "Autograd",
-    "aten::_amp_foreach_non_finite_check_and_unscale_": "Functionalize Tracer CPU CUDA Autograd",
-    "aten::_amp_update_scale": "Autograd",
-    "aten::_amp_update_scale.out": "Autograd",
-    "aten::_amp_update_scale_": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::_assert_async": "Tracer CPU CUDA Autograd",
-    "aten::_assert_async.msg": "Tracer CPU CUDA Autograd",
-    "aten::_batch_norm_impl_index": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::_batch_norm_no_update": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::_batch_norm_no_update.out": "Autograd",
-    "aten::_batch_norm_with_update.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::_batch_norm_with_update": "Tracer CPU CUDA Autograd",
-    "aten::_cdist_backward": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::_cdist_backward.out": "Autograd",
-    "aten::_cdist_forward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::_cdist_forward.out": "Autograd",
-    "aten::_cholesky_solve_helper": "Tracer CPU CUDA Meta Autograd",
-    "aten::_cholesky_solve_helper.out": "Autograd",
-    "aten::_chunk_cat": "Tracer CUDA Meta Autograd CompositeExplicitAutograd",
-    "aten::_chunk_cat.out": "Functionalize ADInplaceOrView Tracer CUDA Meta Autograd CompositeExplicitAutograd",
-    "aten::_coalesce.out": "Autograd",
-    "aten::_coalesced": "Autograd",
-    "aten::_coalesced.out": "Autograd",
-    "aten::_coalesced_": "Autograd",
-    "aten::_compute_linear_combination": "Autograd",
-    "aten::_compute_linear_combination.out": "Autograd",
-    "aten::_conj": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::_conj_copy": "Tracer Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_conj_copy.out": "Functionalize ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::_conj_physical": "Tracer Autograd CompositeExplicitAutograd",
-    "aten::_conj_physical.out": "Autograd",
-    "aten::_conv_depthwise2d": "Tracer CUDA Autograd",
-    "aten::_convert_indices_from_coo_to_csr": "Autograd",
-    "aten::_convert_indices_from_coo_to_csr.out": "Autograd",
-    "aten::_convert_indices_from_csr_to_coo": "Autograd",
-    "aten::_convert_indices_from_csr_to_coo.out": "Autograd",
-    "aten::_convert_weight_to_int4pack": "Autograd",
-    "aten::_convert_weight_to_int4pack_for_cpu": "Autograd",
-    "aten::_convolution.deprecated": "Tracer AutocastCPU AutocastCUDA",
-    "aten::_convolution": "Tracer AutocastCUDA FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::_convolution.out": "Autograd",
-    "aten::_convolution_double_backward": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::_convolution_mode": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::_copy_from.out": "Autograd",
-    "aten::_copy_from": "Autograd",
-    "aten::_copy_from_and_resize.out": "Autograd",
-    "aten::_copy_from_and_resize": "Autograd",
-    "aten::_cslt_compress": "Autograd",
-    "aten::_cslt_sparse_mm": "Autograd",
-    "aten::_ctc_loss": "Tracer CPU CUDA Meta Autograd",
-    "aten::_ctc_loss.Tensor": "Tracer CPU CUDA Autograd",
-    "aten::_ctc_loss.out": "Autograd",
-    "aten::_ctc_loss.Tensor_out": "Autograd",
-    "aten::_ctc_loss_backward": "Tracer CPU CUDA Autograd",
-    "aten::_ctc_loss_backward.Tensor": "Tracer CPU CUDA Autograd",
-    "aten::_ctc_loss_backward.out": "Autograd",
-    "aten::_cudnn_attention_backward": "Autograd",
-    "aten::_cudnn_ctc_loss.out": "Autograd",
-    "aten::_cudnn_init_dropout_state": "Autograd",
-    "aten::_cudnn_init_dropout_state.out": "Autograd",
-    "aten::_cudnn_rnn.out": "Autograd",
-    "aten::_cudnn_rnn_flatten_weight.out": "Autograd",
-    "aten::_cummax_helper": "Tracer CPU CUDA Autograd",
-    "aten::_cummin_helper": "Tracer CPU CUDA Autograd",
-    "aten::_dirichlet_grad": "Tracer CPU CUDA Autograd",
-    "aten::_dirichlet_grad.out": "Autograd",
-    "aten::_dyn_quant_matmul_4bit": "Autograd",
-    "aten::_dyn_quant_pack_4bit_weight": "Autograd",
-    "aten::_efficient_attention_backward": "Autograd",
-    "aten::_efficientzerotensor": "BackendSelect Tracer CPU CUDA Meta Autograd",
-    "aten::_efficientzerotensor.out": "Autograd",
-    "aten::_embedding_bag": "Tracer CPU CUDA Meta Autograd",
-    "aten::_embedding_bag.out": "Autograd",
-    "aten::_embedding_bag_backward": "Tracer CPU CUDA Autograd",
-    "aten::_embedding_bag_dense_backward": "Tracer CPU CUDA Autograd",
-    "aten::_embedding_bag_dense_backward.out": "Autograd",
-    "aten::_embedding_bag_forward_only": "Tracer CPU CUDA Meta Autograd",
-    "aten::_embedding_bag_forward_only.out": "Autograd",
-    "aten::_embedding_bag_per_sample_weights_backward": "Tracer CPU CUDA Autograd",
-    "aten::_embedding_bag_per_sample_weights_backward.out": "Autograd",
-    "aten::_empty_affine_quantized": "Autograd",
-    "aten::_empty_affine_quantized.out": "Autograd",
-    "aten::_empty_per_channel_affine_quantized": "Autograd",
-    "aten::_empty_per_channel_affine_quantized.out": "Autograd",
-    "aten::_euclidean_dist": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::_euclidean_dist.out": "Autograd",
-    "aten::_fake_quantize_learnable_per_channel_affine.out": "Autograd",
-    "aten::_fake_quantize_learnable_per_channel_affine_backward": "Autograd",
-    "aten::_fake_quantize_learnable_per_tensor_affine.out": "Autograd",
-    "aten::_fake_quantize_learnable_per_tensor_affine_backward": "Autograd",
-    "aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams.out": "Autograd",
-    "aten::_fft_c2c": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::_fft_c2c.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::_fft_c2r": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::_fft_c2r.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::_fft_r2c": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::_fft_r2c.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::_fill_mem_eff_dropout_mask_": "Autograd",
-    "aten::_flash_attention_backward": "Autograd",
-    "aten::_flash_attention_forward.quantized": "Autograd",
-    "aten::_flash_attention_forward_no_dropout_inplace": "Autograd",
-    "aten::_foobar": "Autograd",
-    "aten::_foobar.out": "Autograd",
-    "aten::_foreach_abs": "Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_abs_": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_add.Scalar": "Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_add.List": "Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_add_.Scalar": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_add_.List": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_add_.ScalarList": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_add_.Tensor": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_addcdiv.Tensor": "Autograd",
-    "aten::_foreach_addcdiv_.Scalar": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_addcdiv_.ScalarList": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_addcmul.Scalar": "Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_addcmul.Tensor": "Autograd",
-    "aten::_foreach_addcmul_.Scalar": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_clamp_max.Scalar": "Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_clamp_max.List": "Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_clamp_max_.Scalar": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_clamp_max_.List": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_clamp_min.Scalar": "Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_clamp_min.List": "Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_clamp_min_.Scalar": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_clamp_min_.List": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_copy": "Autograd",
-    "aten::_foreach_copy_": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_div_.Scalar": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_div_.List": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_div_.ScalarList": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_div_.Tensor": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_lerp_.Scalar": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_maximum_.Scalar": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_maximum_.List": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_minimum_.List": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_mul.Scalar": "Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_mul.List": "Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_mul.ScalarList": "Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_mul_.Scalar": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_mul_.List": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_mul_.ScalarList": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_mul_.Tensor": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_neg": "Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_neg_": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_norm.Scalar": "Tracer CUDA Meta Autograd CompositeExplicitAutograd",
-    "aten::_foreach_pow.ScalarAndTensor": "Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_pow_.Scalar": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_powsum.Scalar": "Autograd",
-    "aten::_foreach_reciprocal": "Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_reciprocal_": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_sign": "Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_sign_": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_sqrt": "Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_sqrt_": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_sub.Scalar": "Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_sub.List": "Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_sub_.Scalar": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_sub_.List": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_foreach_zero": "Autograd",
-    "aten::_foreach_zero_": "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd",
-    "aten::_functional_assert_async.msg": "Autograd",
-    "aten::_functional_assert_scalar": "Autograd",
-    "aten::_functional_sym_constrain_range": "Autograd",
-    "aten::_functional_sym_constrain_range_for_size": "Autograd",
-    "aten::_fused_adagrad": "Autograd",
-    "aten::_fused_adagrad.tensor_lr": "Autograd",
-    "aten::_fused_adagrad_": "Functionalize Tracer CPU CUDA Autograd",
-    "aten::_fused_adagrad_.tensor_lr": "Functionalize Tracer CPU CUDA Autograd",
-    "aten::_fused_adam": "Autograd",
-    "aten::_fused_adam.tensor_lr": "Autograd",
-    "aten::_fused_adam_": "Functionalize Tracer CPU CUDA Autograd",
-    "aten::_fused_adam_.tensor_lr": "Functionalize Tracer CPU CUDA Autograd",
-    "aten::_fused_adamw": "Autograd",
-    "aten::_fused_adamw.tensor_lr": "Autograd",
-    "aten::_fused_adamw_": "Functionalize Tracer CPU CUDA Autograd",
-    "aten::_fused_adamw_.tensor_lr": "Functionalize Tracer CPU CUDA Autograd",
-    "aten::_fused_dropout.out": "Autograd",
-    "aten::_fused_moving_avg_obs_fq_helper.out": "Autograd",
-    "aten::_fused_rms_norm": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::_fused_rms_norm_backward": "Autograd",
-    "aten::_fused_sgd": "Autograd",
-    "aten::_fused_sgd.tensor_lr": "Autograd",
-    "aten::_fused_sgd_": "Functionalize Tracer CPU CUDA Autograd",
-    "aten::_fused_sgd_.tensor_lr": "Functionalize Tracer CPU CUDA Autograd",
-    "aten::_fw_primal": "ADInplaceOrView Autograd CompositeExplicitAutograd",
-    "aten::_fw_primal_copy": "Autograd",
-    "aten::_fw_primal_copy.out": "Autograd",
-    "aten::_grid_sampler_2d_cpu_fallback": "Tracer AutocastCPU",
-    "aten::_grid_sampler_2d_cpu_fallback.out": "Autograd",
-    "aten::_has_compatible_shallow_copy_type": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::_has_same_storage_numel": "Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::_histogramdd_bin_edges": "Tracer CPU Autograd",
-    "aten::_histogramdd_from_bin_cts": "Tracer CPU Autograd",
-    "aten::_histogramdd_from_bin_cts.out": "Autograd",
-    "aten::_histogramdd_from_bin_tensors": "Tracer CPU Autograd",
-    "aten::_histogramdd_from_bin_tensors.out": "Autograd",
-    "aten::_index_put_impl.out": "Autograd",
-    "aten::_index_put_impl_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::_indices_copy.out": "Autograd",
-    "aten::_int_mm": "Autograd",
-    "aten::_int_mm.out": "Autograd",
-    "aten::_is_all_true": "Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::_is_any_true": "Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::_is_zerotensor": "Tracer CompositeImplicitAutograd",
-    "aten::_jagged_to_padded_dense_forward": "Autograd",
-    "aten::_linalg_check_errors": "Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::_linalg_det": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_linalg_det.result": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::_linalg_eigh": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_linalg_eigh.eigenvalues": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::_linalg_eigvals": "Tracer CPU CUDA Autograd",
-    "aten::_linalg_slogdet": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_linalg_slogdet.sign": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::_linalg_solve_ex": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_linalg_solve_ex.result": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::_linalg_svd": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_linalg_svd.U": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::_local_scalar_dense": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::_log_softmax": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_log_softmax.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::_log_softmax_backward_data": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_log_softmax_backward_data.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::_logcumsumexp": "Tracer CPU CUDA Autograd",
-    "aten::_logcumsumexp.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::_lstm_mps.out": "Autograd",
-    "aten::_lu_with_info": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::_make_dep_token": "Autograd",
-    "aten::_make_dual": "ADInplaceOrView Autograd CompositeExplicitAutograd",
-    "aten::_make_dual_copy": "Autograd",
-    "aten::_make_dual_copy.out": "Autograd",
-    "aten::_make_per_channel_quantized_tensor": "Autograd",
-    "aten::_make_per_channel_quantized_tensor.out": "Autograd",
-    "aten::_make_per_tensor_quantized_tensor": "Autograd",
-    "aten::_make_per_tensor_quantized_tensor.out": "Autograd",
-    "aten::_masked_scale.out": "Autograd",
-    "aten::_masked_scale": "Autograd",
-    "aten::_masked_softmax": "Tracer CPU CUDA Autograd",
-    "aten::_masked_softmax.out": "Autograd",
-    "aten::_masked_softmax_backward": "Tracer CPU CUDA Autograd",
-    "aten::_masked_softmax_backward.out": "Autograd",
-    "aten::_mixed_dtypes_linear": "Autograd",
-    "aten::_mkldnn_reshape.out": "Autograd",
-    "aten::_mkldnn_transpose.out": "Autograd",
-    "aten::_mkldnn_transpose": "Autograd",
-    "aten::_mkldnn_transpose_": "Autograd",
-    "aten::_mps_convolution.out": "Autograd",
-    "aten::_mps_convolution_transpose.out": "Autograd",
-    "aten::_native_batch_norm_legit": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::_native_batch_norm_legit.no_stats": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::_native_batch_norm_legit.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::_native_batch_norm_legit.no_stats_out": "ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::_native_batch_norm_legit_no_training": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::_native_batch_norm_legit_no_training.out": "Autograd",
-    "aten::_native_multi_head_attention": "Tracer AutocastCPU CPU CUDA Autograd",
-    "aten::_native_multi_head_attention.out": "Autograd",
-    "aten::_neg_view": "Functionalize ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::_neg_view_copy": "Tracer Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_neg_view_copy.out": "Functionalize ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::_nested_compute_contiguous_strides_offsets": "Autograd",
-    "aten::_nested_from_padded.out": "Autograd",
-    "aten::_nested_from_padded_and_nested_example.out": "Autograd",
-    "aten::_nested_from_padded_and_nested_example": "Autograd",
-    "aten::_nested_get_jagged_dummy": "Autograd",
-    "aten::_nested_get_lengths": "Autograd",
-    "aten::_nested_get_max_seqlen": "Autograd",
-    "aten::_nested_get_min_seqlen": "Autograd",
-    "aten::_nested_get_offsets": "Autograd",
-    "aten::_nested_get_values_copy.out": "Autograd",
-    "aten::_nested_select_backward": "Autograd",
-    "aten::_nested_sum_backward": "Autograd",
-    "aten::_nested_tensor_from_mask.out": "Autograd",
-    "aten::_nested_tensor_from_mask_left_aligned": "Tracer CPU CUDA Autograd",
-    "aten::_nested_tensor_from_tensor_list.out": "Autograd",
-    "aten::_nested_tensor_softmax_with_shape": "Autograd",
-    "aten::_nested_view_from_buffer_copy.out": "Autograd",
-    "aten::_nested_view_from_jagged_copy.out": "Autograd",
-    "aten::_new_zeros_with_same_feature_meta": "Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::_new_zeros_with_same_feature_meta.out": "Autograd",
-    "aten::_nnpack_available": "Tracer CompositeImplicitAutograd",
-    "aten::_nnpack_spatial_convolution.out": "Autograd",
-    "aten::_pack_padded_sequence": "Tracer Autograd CompositeExplicitAutograd",
-    "aten::_pack_padded_sequence.out": "Autograd",
-    "aten::_pack_padded_sequence_backward": "Tracer CompositeImplicitAutograd",
-    "aten::_pad_circular": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::_pad_enum": "Tracer CompositeImplicitAutograd",
-    "aten::_pad_packed_sequence": "Tracer CompositeImplicitAutograd",
-    "aten::_padded_dense_to_jagged_forward": "Autograd",
-    "aten::_pdist_backward": "Tracer CPU CUDA Autograd",
-    "aten::_pdist_backward.out": "Autograd",
-    "aten::_pdist_forward": "Tracer CPU CUDA Meta Autograd",
-    "aten::_pdist_forward.out": "Autograd",
-    "aten::_philox_key_fold_in": "Autograd",
-    "aten::_philox_key_split": "Autograd",
-    "aten::_philox_normal": "Autograd",
-    "aten::_philox_normal.out": "Autograd",
-    "aten::_philox_normal_": "Autograd",
-    "aten::_philox_uniform": "Autograd",
-    "aten::_philox_uniform.out": "Autograd",
-    "aten::_philox_uniform_": "Autograd",
-    "aten::_pin_memory": "Tracer Autograd CompositeExplicitAutograd",
-    "aten::_pin_memory.out": "Autograd",
-    "aten::_prelu_kernel": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::_prelu_kernel_backward": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::_reshape_alias": "Functionalize ZeroTensor ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::_reshape_alias_copy": "Tracer Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_reshape_alias_copy.out": "Functionalize ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::_resize_output": "Autograd",
-    "aten::_resize_output.out": "Autograd",
-    "aten::_resize_output_": "Autograd",
-    "aten::_safe_softmax": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::_sample_dirichlet": "Tracer FuncTorchVmapMode CPU CUDA Autograd",
-    "aten::_sample_dirichlet.out": "Autograd",
-    "aten::_scaled_dot_product_attention_math": "Tracer FuncTorchVmapMode CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::_scaled_dot_product_attention_math_for_mps": "Autograd",
-    "aten::_scaled_dot_product_cudnn_attention_backward": "Autograd",
-    "aten::_scaled_dot_product_efficient_attention_backward": "Autograd",
-    "aten::_scaled_dot_product_flash_attention": "Tracer AutocastCUDA",
-    "aten::_scaled_dot_product_flash_attention.quantized": "Autograd",
-    "aten::_scaled_dot_product_flash_attention_backward": "Autograd",
-    "aten::_scaled_dot_product_flash_attention_for_cpu": "Tracer CPU Autograd",
-    "aten::_scaled_dot_product_flash_attention_for_cpu_backward": "Tracer CPU Autograd",
-    "aten::_scaled_dot_product_fused_attention_overrideable_backward": "Autograd",
-    "aten::_scaled_grouped_mm": "Autograd",
-    "aten::_scaled_grouped_mm_v2": "Autograd",
-    "aten::_scaled_mm": "Autograd",
-    "aten::_scaled_mm.out": "Autograd",
-    "aten::_scaled_mm_v2": "Autograd",
-    "aten::_scaled_mm_v2.out": "Autograd",
-    "aten::_segment_reduce_backward": "Tracer CPU CUDA Autograd",
-    "aten::_segment_reduce_backward.out": "Autograd",
-    "aten::_slow_conv2d_backward.grad_input": "Autograd",
-    "aten::_slow_conv2d_backward.output_mask": "Tracer CPU CUDA Autograd",
-    "aten::_slow_conv2d_backward.output_mask_out": "Autograd",
-    "aten::_slow_conv2d_forward": "Tracer CPU CUDA Autograd",
-    "aten::_softmax": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_softmax.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::_softmax_backward_data": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_softmax_backward_data.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::_sparse_addmm.out": "Autograd",
-    "aten::_sparse_broadcast_to": "Autograd",
-    "aten::_sparse_broadcast_to_copy": "Autograd",
-    "aten::_sparse_broadcast_to_copy.out": "Autograd",
-    "aten::_sparse_compressed_tensor_with_dims": "Autograd",
-    "aten::_sparse_coo_tensor_with_dims": "Autograd",
-    "aten::_sparse_coo_tensor_with_dims.out": "Autograd",
-    "aten::_sparse_coo_tensor_with_dims_and_tensors.out": "Autograd",
-    "aten::_sparse_csr_prod.dim_dtype_out": "Autograd",
-    "aten::_sparse_csr_prod.dim_dtype": "Autograd",
-    "aten::_sparse_csr_sum.dim_dtype_out": "Autograd",
-    "aten::_sparse_csr_sum.dim_dtype": "Autograd",
-    "aten::_sparse_log_softmax.out": "Autograd",
-    "aten::_sparse_log_softmax_backward_data.out": "Autograd",
-    "aten::_sparse_log_softmax_backward_data": "Autograd",
-    "aten::_sparse_mask_projection.out": "Autograd",
-    "aten::_sparse_mask_projection": "Autograd",
-    "aten::_sparse_mm_reduce_impl_backward": "Autograd",
-    "aten::_sparse_semi_structured_addmm": "Autograd",
-    "aten::_sparse_semi_structured_apply": "Autograd",
-    "aten::_sparse_semi_structured_apply_dense": "Autograd",
-    "aten::_sparse_semi_structured_linear": "Autograd",
-    "aten::_sparse_semi_structured_mm": "Autograd",
-    "aten::_sparse_semi_structured_tile": "Autograd",
-    "aten::_sparse_softmax.out": "Autograd",
-    "aten::_sparse_softmax_backward_data.out": "Autograd",
-    "aten::_sparse_softmax_backward_data": "Autograd",
-    "aten::_sparse_sparse_matmul.out": "Autograd",
-    "aten::_sparse_sum.dim_out": "Autograd",
-    "aten::_sparse_sum_backward.out": "Autograd",
-    "aten::_sparse_sum_backward": "Autograd",
-    "aten::_spdiags": "Autograd",
-    "aten::_spdiags.out": "Autograd",
-    "aten::_spsolve": "Autograd",
-    "aten::_stack": "Autograd",
-    "aten::_stack.out": "Autograd",
-    "aten::_standard_gamma": "Tracer FuncTorchVmapMode CPU CUDA Meta Autograd",
-    "aten::_standard_gamma.out": "Autograd",
-    "aten::_standard_gamma_grad": "Tracer CPU CUDA Autograd",
-    "aten::_standard_gamma_grad.out": "Autograd",
-    "aten::_test_autograd_multiple_dispatch.fullcoverage_out": "Autograd",
-    "aten::_test_autograd_multiple_dispatch_view_copy.out": "Autograd",
-    "aten::_test_functorch_fallback": "Autograd",
-    "aten::_test_functorch_fallback.out": "Autograd",
-    "aten::_test_optional_filled_intlist": "Autograd",
-    "aten::_test_optional_filled_intlist.out": "Autograd",
-    "aten::_test_optional_floatlist": "Autograd",
-    "aten::_test_optional_floatlist.out": "Autograd",
-    "aten::_test_optional_intlist": "Autograd",
-    "aten::_test_optional_intlist.out": "Autograd",
-    "aten::_test_parallel_materialize": "Autograd",
-    "aten::_test_warn_in_autograd.out": "Autograd",
-    "aten::_thnn_differentiable_gru_cell_backward": "Tracer CompositeImplicitAutograd",
-    "aten::_thnn_differentiable_lstm_cell_backward": "Tracer CompositeImplicitAutograd",
-    "aten::_thnn_fused_gru_cell": "Tracer AutocastCUDA CUDA Autograd",
-    "aten::_thnn_fused_gru_cell.out": "Autograd",
-    "aten::_thnn_fused_gru_cell_backward.out": "Autograd",
-    "aten::_thnn_fused_gru_cell_backward": "Tracer CUDA Autograd",
-    "aten::_thnn_fused_lstm_cell": "Tracer AutocastCUDA CUDA Autograd",
-    "aten::_thnn_fused_lstm_cell.out": "Autograd",
-    "aten::_thnn_fused_lstm_cell_backward": "Tracer CompositeImplicitAutograd",
-    "aten::_thnn_fused_lstm_cell_backward_impl.out": "Autograd",
-    "aten::_thnn_fused_lstm_cell_backward_impl": "Tracer CUDA Autograd",
-    "aten::_to_copy": "BackendSelect Functionalize Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::_to_copy.out": "Autograd",
-    "aten::_to_dense.out": "Autograd",
-    "aten::_to_sparse.sparse_dim_out": "Autograd",
-    "aten::_to_sparse.out": "Autograd",
-    "aten::_to_sparse_bsc.out": "Autograd",
-    "aten::_to_sparse_bsr.out": "Autograd",
-    "aten::_to_sparse_csc.out": "Autograd",
-    "aten::_to_sparse_csr.out": "Autograd",
-    "aten::_to_sparse_semi_structured": "Autograd",
-    "aten::_transform_bias_rescale_qkv": "Tracer CPU CUDA Autograd",
-    "aten::_transform_bias_rescale_qkv.out": "Autograd",
-    "aten::_transformer_encoder_layer_fwd": "Tracer CPU CUDA Autograd",
-    "aten::_transformer_encoder_layer_fwd.out": "Autograd",
-    "aten::_trilinear": "Tracer Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_trilinear.out": "Autograd",
-    "aten::_triton_multi_head_attention.out": "Autograd",
-    "aten::_triton_multi_head_attention": "Autograd",
-    "aten::_triton_scaled_dot_attention.out": "Autograd",
-    "aten::_triton_scaled_dot_attention": "Autograd",
-    "aten::_unique": "Tracer CPU CUDA Autograd",
-    "aten::_unique.out": "Autograd",
-    "aten::_unique2": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::_unique2.out": "Autograd",
-    "aten::_unpack_dual": "Functionalize Tracer CompositeImplicitAutograd",
-    "aten::_unsafe_index.Tensor": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::_unsafe_index_put": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::_unsafe_masked_index": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::_unsafe_masked_index_put_accumulate": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::_unsafe_view": "Functionalize Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::_unsafe_view.out": "Autograd",
-    "aten::_upsample_bicubic2d_aa": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_upsample_bicubic2d_aa.vec": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::_upsample_bicubic2d_aa.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::_upsample_bicubic2d_aa_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_upsample_bicubic2d_aa_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::_upsample_bilinear2d_aa": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_upsample_bilinear2d_aa.vec": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::_upsample_bilinear2d_aa.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::_upsample_bilinear2d_aa_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_upsample_bilinear2d_aa_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::_upsample_nearest_exact1d": "Tracer AutocastCUDA CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_upsample_nearest_exact1d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::_upsample_nearest_exact1d.vec": "Tracer CompositeImplicitAutograd",
-    "aten::_upsample_nearest_exact1d_backward": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_upsample_nearest_exact1d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::_upsample_nearest_exact2d": "Tracer AutocastCUDA CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_upsample_nearest_exact2d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::_upsample_nearest_exact2d.vec": "Tracer CompositeImplicitAutograd",
-    "aten::_upsample_nearest_exact2d_backward": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_upsample_nearest_exact2d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::_upsample_nearest_exact3d": "Tracer AutocastCUDA CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_upsample_nearest_exact3d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::_upsample_nearest_exact3d.vec": "Tracer CompositeImplicitAutograd",
-    "aten::_upsample_nearest_exact3d_backward": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::_upsample_nearest_exact3d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::_values_copy.out": "Autograd",
-    "aten::_weight_int4pack_mm": "Autograd",
-    "aten::_weight_int4pack_mm_for_cpu": "Autograd",
-    "aten::_weight_int4pack_mm_with_scales_and_zeros": "Autograd",
-    "aten::_weight_int8pack_mm": "Autograd",
-    "aten::_weight_norm": "Tracer CompositeImplicitAutograd",
-    "aten::_weight_norm_differentiable_backward": "Tracer CompositeImplicitAutograd",
-    "aten::_weight_norm_interface": "Tracer CPU CUDA Autograd",
-    "aten::_weight_norm_interface.out": "Autograd",
-    "aten::_weight_norm_interface_backward": "Tracer CPU CUDA Autograd",
-    "aten::_weight_norm_interface_backward.out": "Autograd",
-    "aten::abs": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::abs.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::abs_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::absolute": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::absolute.out": "Tracer CompositeImplicitAutograd",
-    "aten::absolute_": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::acos": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::acos.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::acos_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::acosh": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::acosh.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::acosh_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::adaptive_avg_pool1d": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::adaptive_avg_pool2d": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::adaptive_avg_pool2d.out": "Autograd",
-    "aten::adaptive_avg_pool3d": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::adaptive_avg_pool3d.out": "Autograd",
-    "aten::adaptive_avg_pool3d_backward.grad_input": "Autograd",
-    "aten::adaptive_max_pool1d": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::adaptive_max_pool2d": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::adaptive_max_pool2d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::adaptive_max_pool2d_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::adaptive_max_pool2d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::adaptive_max_pool3d": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::adaptive_max_pool3d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::adaptive_max_pool3d_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::adaptive_max_pool3d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::add.Tensor": "ZeroTensor Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::add.Scalar": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::add.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::add.Scalar_out": "Autograd",
-    "aten::add_.Tensor": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::add_.Scalar": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::addbmm": "Tracer AutocastCPU AutocastCUDA FuncTorchBatched CPU CUDA Autograd",
-    "aten::addbmm.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::addbmm_": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::addcdiv": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::addcdiv.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::addcdiv_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::addcmul": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::addcmul.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::addcmul_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::addmm": "Tracer AutocastCPU AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::addmm.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::addmm.dtype_out": "Autograd",
-    "aten::addmm.dtype": "Autograd",
-    "aten::addmm_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::addmv": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::addmv.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::addmv_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::addr": "Tracer AutocastCUDA CPU CUDA Meta Autograd",
-    "aten::addr.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::addr_": "Functionalize ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::adjoint": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::affine_grid_generator": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::affine_grid_generator.out": "Autograd",
-    "aten::affine_grid_generator_backward": "Tracer CompositeImplicitAutograd",
-    "aten::alias": "FuncTorchDynamicLayerBackMode Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::alias_copy": "Tracer Meta Autograd FuncTorchBatchedDecomposition CompositeExplicitAutogradNonFunctional",
-    "aten::alias_copy.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::all": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::all.dim": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::all.dims": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::all.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::all.dims_out": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::all.all_out": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::allclose": "Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::alpha_dropout": "Tracer FuncTorchDynamicLayerFrontMode CompositeImplicitAutograd",
-    "aten::alpha_dropout_": "Tracer FuncTorchVmapMode FuncTorchDynamicLayerFrontMode CompositeImplicitAutograd",
-    "aten::amax": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::amax.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::amin": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::amin.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::aminmax": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::aminmax.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::angle": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::angle.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::any": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::any.dim": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::any.dims": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::any.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::any.dims_out": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::any.all_out": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::arange": "BackendSelect Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::arange.start": "BackendSelect Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::arange.start_step": "BackendSelect Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::arange.start_out": "ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::arange.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::arccos": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::arccos.out": "Tracer CompositeImplicitAutograd",
-    "aten::arccos_": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::arccosh": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::arccosh.out": "Tracer CompositeImplicitAutograd",
-    "aten::arccosh_": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::arcsin": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::arcsin.out": "Tracer CompositeImplicitAutograd",
-    "aten::arcsin_": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::arcsinh": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::arcsinh.out": "Tracer CompositeImplicitAutograd",
-    "aten::arcsinh_": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::arctan": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::arctan.out": "Tracer CompositeImplicitAutograd",
-    "aten::arctan2": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::arctan2.out": "Tracer CompositeImplicitAutograd",
-    "aten::arctan2_": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::arctan_": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::arctanh": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::arctanh.out": "Tracer CompositeImplicitAutograd",
-    "aten::arctanh_": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::argmax": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::argmax.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::argmin": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::argmin.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::argsort": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::argsort.stable": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::argsort.stable_out": "Tracer CompositeImplicitAutograd",
-    "aten::argwhere": "Tracer CompositeImplicitAutograd",
-    "aten::as_strided": "Functionalize ZeroTensor ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::as_strided_": "Functionalize ADInplaceOrView Tracer Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::as_strided_copy": "Tracer Meta Autograd FuncTorchBatchedDecomposition CompositeExplicitAutogradNonFunctional",
-    "aten::as_strided_copy.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::as_strided_scatter": "Tracer FuncTorchBatched Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::as_strided_scatter.out": "Autograd",
-    "aten::asin": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::asin.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::asin_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::asinh": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::asinh.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::asinh_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::atan": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::atan.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::atan2": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::atan2.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::atan2_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::atan_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::atanh": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::atanh.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::atanh_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::atleast_1d": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::atleast_1d.Sequence": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::atleast_2d": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::atleast_2d.Sequence": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::atleast_3d": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::atleast_3d.Sequence": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::avg_pool1d": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::avg_pool2d": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::avg_pool2d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::avg_pool2d_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::avg_pool2d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::avg_pool3d": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::avg_pool3d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::avg_pool3d_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::avg_pool3d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::baddbmm": "Tracer AutocastCPU AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::baddbmm.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::baddbmm.dtype_out": "Autograd",
-    "aten::baddbmm.dtype": "Autograd",
-    "aten::baddbmm_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::bartlett_window": "BackendSelect Tracer Autograd CompositeExplicitAutograd",
-    "aten::bartlett_window.periodic": "BackendSelect Tracer Autograd CompositeExplicitAutograd",
-    "aten::bartlett_window.out": "Autograd",
-    "aten::bartlett_window.periodic_out": "Autograd",
-    "aten::batch_norm": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::batch_norm_backward": "Tracer CPU CUDA Autograd",
-    "aten::batch_norm_backward_elemt.out": "Autograd",
-    "aten::batch_norm_backward_elemt": "Autograd",
-    "aten::batch_norm_backward_reduce.out": "Autograd",
-    "aten::batch_norm_backward_reduce": "Autograd",
-    "aten::batch_norm_elemt.out": "Autograd",
-    "aten::batch_norm_elemt": "Autograd",
-    "aten::batch_norm_gather_stats.out": "Autograd",
-    "aten::batch_norm_gather_stats": "Autograd",
-    "aten::batch_norm_gather_stats_with_counts.out": "Autograd",
-    "aten::batch_norm_gather_stats_with_counts": "Autograd",
-    "aten::batch_norm_stats.out": "Autograd",
-    "aten::batch_norm_stats": "Autograd",
-    "aten::batch_norm_update_stats": "Autograd",
-    "aten::batch_norm_update_stats.out": "Autograd",
-    "aten::bernoulli": "Tracer FuncTorchVmapMode Meta Autograd CompositeExplicitAutograd",
-    "aten::bernoulli.out": "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode VmapMode CPU CUDA Autograd",
-    "aten::bernoulli.p": "Tracer FuncTorchVmapMode Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::bernoulli.Tensor_out": "Autograd",
-    "aten::bernoulli.float_out": "Autograd",
-    "aten::bernoulli_.Tensor": "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode CPU CUDA Meta Autograd",
-    "aten::bernoulli_.float": "Functionalize ADInplaceOrView Tracer FuncTorchBatched FuncTorchVmapMode CPU CUDA Meta Autograd",
-    "aten::bilinear": "Tracer AutocastCUDA CompositeImplicitAutograd",
-    "aten::binary_cross_entropy": "Tracer AutocastCPU AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::binary_cross_entropy.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::binary_cross_entropy_backward": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::binary_cross_entropy_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::binary_cross_entropy_with_logits": "Tracer AutocastCPU AutocastCUDA FuncTorchDynamicLayerFrontMode Meta Autograd CompositeExplicitAutograd",
-    "aten::binary_cross_entropy_with_logits.out": "Autograd",
-    "aten::bincount": "Tracer CPU CUDA Autograd",
-    "aten::bincount.out": "Autograd",
-    "aten::binomial": "Tracer FuncTorchVmapMode CPU CUDA Autograd",
-    "aten::binomial.out": "Autograd",
-    "aten::bitwise_and.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::bitwise_and.Scalar": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::bitwise_and.Scalar_Tensor": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::bitwise_and.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::bitwise_and.Scalar_out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::bitwise_and.Scalar_Tensor_out": "Autograd",
-    "aten::bitwise_and_.Tensor": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::bitwise_and_.Scalar": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::bitwise_left_shift.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::bitwise_left_shift.Tensor_Scalar": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::bitwise_left_shift.Scalar_Tensor": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::bitwise_left_shift.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::bitwise_left_shift.Tensor_Scalar_out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::bitwise_left_shift.Scalar_Tensor_out": "Autograd",
-    "aten::bitwise_left_shift_.Tensor_Scalar": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::bitwise_left_shift_.Tensor": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::bitwise_not": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::bitwise_not.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::bitwise_not_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::bitwise_or.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::bitwise_or.Scalar": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::bitwise_or.Scalar_Tensor": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::bitwise_or.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::bitwise_or.Scalar_out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::bitwise_or.Scalar_Tensor_out": "Autograd",
-    "aten::bitwise_or_.Tensor": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::bitwise_or_.Scalar": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::bitwise_right_shift.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::bitwise_right_shift.Tensor_Scalar": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::bitwise_right_shift.Scalar_Tensor": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::bitwise_right_shift.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::bitwise_right_shift.Tensor_Scalar_out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::bitwise_right_shift.Scalar_Tensor_out": "Autograd",
-    "aten::bitwise_right_shift_.Tensor_Scalar": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::bitwise_right_shift_.Tensor": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::bitwise_xor.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::bitwise_xor.Scalar": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::bitwise_xor.Scalar_Tensor": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::bitwise_xor.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::bitwise_xor.Scalar_out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::bitwise_xor.Scalar_Tensor_out": "Autograd",
-    "aten::bitwise_xor_.Tensor": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::bitwise_xor_.Scalar": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::blackman_window": "BackendSelect Tracer Autograd CompositeExplicitAutograd",
-    "aten::blackman_window.periodic": "BackendSelect Tracer Autograd CompositeExplicitAutograd",
-    "aten::blackman_window.out": "Autograd",
-    "aten::blackman_window.periodic_out": "Autograd",
-    "aten::block_diag": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::block_diag.out": "Autograd",
-    "aten::bmm": "Tracer AutocastCPU AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::bmm.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::bmm.dtype_out": "Autograd",
-    "aten::bmm.dtype": "Autograd",
-    "aten::broadcast_tensors": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::broadcast_to": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::bucketize.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::bucketize.Scalar": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::bucketize.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::cartesian_prod": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::cat": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::cat.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::cauchy.out": "Autograd",
-    "aten::cauchy_": "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode CPU CUDA Meta Autograd",
-    "aten::ccol_indices": "ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::ccol_indices_copy.out": "Autograd",
-    "aten::cdist": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::ceil": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::ceil.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::ceil_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::celu": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::celu.out": "Autograd",
-    "aten::celu_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::chain_matmul": "Tracer AutocastCUDA CompositeImplicitAutograd",
-    "aten::chain_matmul.out": "Tracer CompositeImplicitAutograd",
-    "aten::channel_shuffle": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::channel_shuffle.out": "Autograd",
-    "aten::cholesky": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Autograd",
-    "aten::cholesky.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::cholesky_inverse": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::cholesky_inverse.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::cholesky_solve": "Tracer AutocastCPU FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::cholesky_solve.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::chunk": "Functionalize ADInplaceOrView Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::clamp": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::clamp.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::clamp.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::clamp.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::clamp_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::clamp_.Tensor": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::clamp_max": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::clamp_max.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::clamp_max.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::clamp_max.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::clamp_max_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::clamp_max_.Tensor": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::clamp_min": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::clamp_min.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::clamp_min.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::clamp_min.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::clamp_min_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::clamp_min_.Tensor": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::clip": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::clip.Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::clip.out": "Tracer CompositeImplicitAutograd",
-    "aten::clip.Tensor_out": "Tracer CompositeImplicitAutograd",
-    "aten::clip_": "Tracer CompositeImplicitAutograd",
-    "aten::clip_.Tensor": "Tracer CompositeImplicitAutograd",
-    "aten::clone": "Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::clone.out": "Autograd",
-    "aten::coalesce": "Functionalize Tracer CompositeImplicitAutograd",
-    "aten::col2im": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::col_indices": "ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::col_indices_copy.out": "Autograd",
-    "aten::column_stack": "Tracer CompositeImplicitAutograd",
-    "aten::column_stack.out": "Tracer CompositeImplicitAutograd",
-    "aten::combinations": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::complex": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::complex.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::concat": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::concat.out": "Tracer CompositeImplicitAutograd",
-    "aten::concatenate": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::concatenate.out": "Tracer CompositeImplicitAutograd",
-    "aten::conj": "Functionalize Tracer CompositeImplicitAutograd",
-    "aten::conj_physical": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::conj_physical.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::conj_physical_": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::constant_pad_nd": "Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::constant_pad_nd.out": "Autograd",
-    "aten::contiguous": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::conv1d": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::conv1d.padding": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::conv2d": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::conv2d.padding": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::conv3d": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::conv3d.padding": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::conv_depthwise3d.out": "Autograd",
-    "aten::conv_depthwise3d": "Tracer CUDA Autograd",
-    "aten::conv_tbc": "Tracer AutocastCPU AutocastCUDA Autograd CompositeExplicitAutograd",
-    "aten::conv_tbc.out": "Autograd",
-    "aten::conv_tbc_backward": "Tracer CompositeImplicitAutograd",
-    "aten::conv_transpose1d": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::conv_transpose2d.input": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::conv_transpose3d.input": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::convolution": "Tracer AutocastCUDA FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::convolution.out": "Autograd",
-    "aten::convolution_backward": "Tracer FuncTorchBatched CUDA Meta Autograd CompositeExplicitAutograd",
-    "aten::convolution_backward.out": "Autograd",
-    "aten::convolution_backward_overrideable.out": "Autograd",
-    "aten::convolution_overrideable.out": "Autograd",
-    "aten::copy": "Tracer Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::copy.out": "Autograd",
-    "aten::copy_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::copy_sparse_to_sparse": "Autograd",
-    "aten::copy_sparse_to_sparse.out": "Autograd",
-    "aten::copy_sparse_to_sparse_": "Autograd",
-    "aten::copysign.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::copysign.Scalar": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::copysign.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::copysign.Scalar_out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::copysign_.Tensor": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::copysign_.Scalar": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::corrcoef": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::cos": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::cos.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::cos_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::cosh": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::cosh.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::cosh_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::cosine_embedding_loss": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::cosine_similarity": "Tracer AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::count_nonzero": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::count_nonzero.dim_IntList": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::count_nonzero.dim_IntList_out": "Autograd",
-    "aten::count_nonzero.out": "Autograd",
-    "aten::cov": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::cross": "Tracer AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::cross.out": "Tracer CompositeImplicitAutograd",
-    "aten::cross_entropy_loss": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::crow_indices": "ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::crow_indices_copy.out": "Autograd",
-    "aten::ctc_loss.IntList": "Tracer AutocastCPU CompositeImplicitAutograd",
-    "aten::ctc_loss.Tensor": "Tracer AutocastCPU CompositeImplicitAutograd",
-    "aten::cudnn_affine_grid_generator.out": "Autograd",
-    "aten::cudnn_affine_grid_generator_backward.out": "Autograd",
-    "aten::cudnn_affine_grid_generator_backward": "Autograd",
-    "aten::cudnn_batch_norm_backward.out": "Autograd",
-    "aten::cudnn_convolution": "Tracer AutocastCUDA CUDA Autograd",
-    "aten::cudnn_convolution_add_relu.out": "Autograd",
-    "aten::cudnn_convolution_add_relu": "Autograd",
-    "aten::cudnn_convolution_relu.out": "Autograd",
-    "aten::cudnn_convolution_relu": "Autograd",
-    "aten::cudnn_convolution_transpose": "Tracer AutocastCUDA CUDA Autograd",
-    "aten::cudnn_convolution_transpose.out": "Autograd",
-    "aten::cudnn_grid_sampler.out": "Autograd",
-    "aten::cudnn_grid_sampler_backward.out": "Autograd",
-    "aten::cudnn_is_acceptable": "Tracer CompositeImplicitAutograd",
-    "aten::cummax": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::cummax.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::cummaxmin_backward": "Tracer CompositeImplicitAutograd",
-    "aten::cummin": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::cummin.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::cumprod": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::cumprod.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::cumprod_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::cumprod_backward": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::cumsum": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::cumsum.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::cumsum_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::cumulative_trapezoid.x": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::cumulative_trapezoid.dx": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::deg2rad": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::deg2rad.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::deg2rad_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::dense_dim": "Tracer Autograd CompositeExplicitAutograd",
-    "aten::dequantize.self_out": "Autograd",
-    "aten::dequantize.tensors": "Autograd",
-    "aten::det": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::detach": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::detach_": "Functionalize Tracer Autograd CompositeExplicitAutograd",
-    "aten::detach_copy": "Tracer Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::detach_copy.out": "Functionalize ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::diag": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::diag.out": "Tracer CompositeImplicitAutograd",
-    "aten::diag_embed": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::diag_embed.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::diagflat": "Tracer CompositeImplicitAutograd",
-    "aten::diagonal": "ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::diagonal_backward": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::diagonal_backward.out": "Autograd",
-    "aten::diagonal_copy": "Tracer Meta Autograd FuncTorchBatchedDecomposition CompositeExplicitAutogradNonFunctional",
-    "aten::diagonal_copy.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::diagonal_scatter": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::diagonal_scatter.out": "Autograd",
-    "aten::diff": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::diff.out": "Tracer CompositeImplicitAutograd",
-    "aten::digamma": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::digamma.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::digamma_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::dist": "Tracer AutocastCUDA FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::dist.out": "Autograd",
-    "aten::div.Tensor": "ZeroTensor Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::div.Scalar": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::div.Tensor_mode": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::div.Scalar_mode": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::div.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::div.out_mode": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::div.Scalar_out": "Autograd",
-    "aten::div.Scalar_mode_out": "Autograd",
-    "aten::div_.Tensor": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::div_.Tensor_mode": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::div_.Scalar": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::div_.Scalar_mode": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::divide.Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::divide.Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::divide.Tensor_mode": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::divide.Scalar_mode": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::divide.out": "Tracer CompositeImplicitAutograd",
-    "aten::divide.out_mode": "Tracer CompositeImplicitAutograd",
-    "aten::divide_.Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::divide_.Tensor_mode": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::divide_.Scalar_mode": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::divide_.Scalar": "Tracer CompositeImplicitAutograd",
-    "aten::dot": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Autograd",
-    "aten::dot.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::dropout": "Tracer FuncTorchVmapMode FuncTorchDynamicLayerFrontMode CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::dropout_": "Tracer FuncTorchVmapMode FuncTorchDynamicLayerFrontMode CompositeImplicitAutograd",
-    "aten::dsplit.int": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::dsplit.array": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::dstack": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::dstack.out": "Tracer CompositeImplicitAutograd",
-    "aten::einsum": "Tracer AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::elu": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::elu.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::elu_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::elu_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::elu_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::embedding": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::embedding.out": "Autograd",
-    "aten::embedding_backward": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::embedding_bag": "Tracer CompositeImplicitAutograd",
-    "aten::embedding_bag.padding_idx": "Tracer CompositeImplicitAutograd",
-    "aten::embedding_dense_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::embedding_dense_backward.out": "Autograd",
-    "aten::embedding_renorm.out": "Autograd",
-    "aten::embedding_renorm_": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::empty.memory_format": "BackendSelect Tracer CPU CUDA Meta Autograd",
-    "aten::empty.out": "Tracer CompositeImplicitAutograd",
-    "aten::empty_like": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::empty_permuted": "BackendSelect Tracer Autograd CompositeExplicitAutograd",
-    "aten::empty_permuted.out": "Autograd",
-    "aten::empty_quantized": "Autograd",
-    "aten::empty_quantized.out": "Autograd",
-    "aten::empty_strided": "BackendSelect Tracer CPU CUDA Meta Autograd",
-    "aten::empty_strided.out": "Autograd",
-    "aten::eq.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::eq.Scalar": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::eq.Scalar_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::eq.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::eq_.Scalar": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::eq_.Tensor": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::equal": "Tracer CPU CUDA Autograd",
-    "aten::erf": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::erf.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::erf_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::erfc": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::erfc.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::erfc_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::erfinv": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::erfinv.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::erfinv_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::exp": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::exp.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::exp2": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::exp2.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::exp2_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::exp_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::expand": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::expand_as": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::expand_copy": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::expand_copy.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::expm1": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::expm1.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::expm1_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::exponential.out": "Autograd",
-    "aten::exponential_": "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode CPU CUDA Meta Autograd",
-    "aten::eye": "BackendSelect Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::eye.m": "BackendSelect Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::eye.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::eye.m_out": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::fake_quantize_per_channel_affine_cachemask.out": "Autograd",
-    "aten::fake_quantize_per_tensor_affine": "Tracer AutocastCPU",
-    "aten::fake_quantize_per_tensor_affine_cachemask.out": "Autograd",
-    "aten::feature_alpha_dropout": "Tracer FuncTorchDynamicLayerFrontMode CompositeImplicitAutograd",
-    "aten::feature_alpha_dropout_": "Tracer FuncTorchVmapMode FuncTorchDynamicLayerFrontMode CompositeImplicitAutograd",
-    "aten::feature_dropout": "Tracer FuncTorchDynamicLayerFrontMode CompositeImplicitAutograd",
-    "aten::feature_dropout_": "Tracer FuncTorchVmapMode FuncTorchDynamicLayerFrontMode CompositeImplicitAutograd",
-    "aten::fft_fft": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::fft_fft.out": "Tracer CompositeImplicitAutograd",
-    "aten::fft_fft2": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::fft_fft2.out": "Tracer CompositeImplicitAutograd",
-    "aten::fft_fftfreq": "BackendSelect Tracer Autograd CompositeExplicitAutograd",
-    "aten::fft_fftfreq.out": "Functionalize ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::fft_fftn": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::fft_fftn.out": "Tracer CompositeImplicitAutograd",
-    "aten::fft_fftshift": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::fft_hfft": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::fft_hfft.out": "Tracer CompositeImplicitAutograd",
-    "aten::fft_hfft2": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::fft_hfft2.out": "Tracer CompositeImplicitAutograd",
-    "aten::fft_hfftn": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::fft_hfftn.out": "Tracer CompositeImplicitAutograd",
-    "aten::fft_ifft": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::fft_ifft.out": "Tracer CompositeImplicitAutograd",
-    "aten::fft_ifft2": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::fft_ifft2.out": "Tracer CompositeImplicitAutograd",
-    "aten::fft_ifftn": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::fft_ifftn.out": "Tracer CompositeImplicitAutograd",
-    "aten::fft_ifftshift": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::fft_ihfft": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::fft_ihfft.out": "Tracer CompositeImplicitAutograd",
-    "aten::fft_ihfft2": "Tracer CompositeImplicitAutograd",
-    "aten::fft_ihfft2.out": "Tracer CompositeImplicitAutograd",
-    "aten::fft_ihfftn": "Tracer CompositeImplicitAutograd",
-    "aten::fft_ihfftn.out": "Tracer CompositeImplicitAutograd",
-    "aten::fft_irfft": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::fft_irfft.out": "Tracer CompositeImplicitAutograd",
-    "aten::fft_irfft2": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::fft_irfft2.out": "Tracer CompositeImplicitAutograd",
-    "aten::fft_irfftn": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::fft_irfftn.out": "Tracer CompositeImplicitAutograd",
-    "aten::fft_rfft": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::fft_rfft.out": "Tracer CompositeImplicitAutograd",
-    "aten::fft_rfft2": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::fft_rfft2.out": "Tracer CompositeImplicitAutograd",
-    "aten::fft_rfftfreq": "BackendSelect Tracer Autograd CompositeExplicitAutograd",
-    "aten::fft_rfftfreq.out": "Functionalize ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::fft_rfftn": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::fft_rfftn.out": "Tracer CompositeImplicitAutograd",
-    "aten::fill.Scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::fill.Scalar_out": "Autograd",
-    "aten::fill.Tensor": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::fill.Tensor_out": "Autograd",
-    "aten::fill_.Scalar": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::fill_.Tensor": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::fill_diagonal_": "Tracer CompositeImplicitAutograd",
-    "aten::fix": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::fix.out": "Tracer CompositeImplicitAutograd",
-    "aten::fix_": "Tracer CompositeImplicitAutograd",
-    "aten::flatten.using_ints": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::flip": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::flip.out": "Autograd",
-    "aten::fliplr": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::flipud": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::float_power.Tensor_Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::float_power.Tensor_Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::float_power.Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::float_power.Tensor_Tensor_out": "Tracer CompositeImplicitAutograd",
-    "aten::float_power.Scalar_out": "Tracer CompositeImplicitAutograd",
-    "aten::float_power.Tensor_Scalar_out": "Tracer CompositeImplicitAutograd",
-    "aten::float_power_.Tensor": "Tracer CompositeImplicitAutograd",
-    "aten::float_power_.Scalar": "Tracer CompositeImplicitAutograd",
-    "aten::floor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::floor.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::floor_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::floor_divide": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::floor_divide.Scalar": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::floor_divide.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::floor_divide.Scalar_out": "Autograd",
-    "aten::floor_divide_.Tensor": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::floor_divide_.Scalar": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::fmax": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::fmax.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::fmin": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::fmin.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::fmod.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::fmod.Scalar": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::fmod.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::fmod.Scalar_out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::fmod_.Tensor": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::fmod_.Scalar": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::frac": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::frac.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::frac_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::fractional_max_pool2d": "Tracer AutocastCPU CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::fractional_max_pool2d.output": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::fractional_max_pool2d_backward": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::fractional_max_pool2d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::fractional_max_pool3d": "Tracer AutocastCPU CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::fractional_max_pool3d.output": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::fractional_max_pool3d_backward": "Tracer CPU CUDA Autograd",
-    "aten::fractional_max_pool3d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::frexp.Tensor": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::frexp.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::frobenius_norm.dim": "Tracer AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::frobenius_norm.out": "Tracer CompositeImplicitAutograd",
-    "aten::from_file": "Autograd",
-    "aten::from_file.out": "Autograd",
-    "aten::full": "BackendSelect Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::full.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::full_like": "Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::gather": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::gather.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::gather_backward": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::gcd": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::gcd.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::gcd_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::ge.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::ge.Scalar": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::ge.Scalar_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::ge.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::ge_.Scalar": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::ge_.Tensor": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::gelu": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::gelu.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::gelu_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::gelu_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::gelu_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::geometric.out": "Autograd",
-    "aten::geometric_": "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode CPU CUDA Meta Autograd",
-    "aten::geqrf": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Autograd",
-    "aten::geqrf.a": "ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::ger": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::glu": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::glu.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::glu_backward": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::glu_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::glu_backward_jvp": "Tracer CPU CUDA Autograd",
-    "aten::glu_backward_jvp.out": "Autograd",
-    "aten::glu_jvp": "Tracer CPU CUDA Autograd",
-    "aten::glu_jvp.out": "Autograd",
-    "aten::gradient.scalarint": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::gradient.scalararray": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::gradient.array": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::gradient.scalarrayint": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::gradient.scalarrayarray": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::gradient.tensorarrayint": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::gradient.tensorarray": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::greater.Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::greater.Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::greater.Scalar_out": "Tracer CompositeImplicitAutograd",
-    "aten::greater.Tensor_out": "Tracer CompositeImplicitAutograd",
-    "aten::greater_.Scalar": "Tracer CompositeImplicitAutograd",
-    "aten::greater_.Tensor": "Tracer CompositeImplicitAutograd",
-    "aten::greater_equal.Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::greater_equal.Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::greater_equal.Scalar_out": "Tracer CompositeImplicitAutograd",
-    "aten::greater_equal.Tensor_out": "Tracer CompositeImplicitAutograd",
-    "aten::greater_equal_.Scalar": "Tracer CompositeImplicitAutograd",
-    "aten::greater_equal_.Tensor": "Tracer CompositeImplicitAutograd",
-    "aten::grid_sampler": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::grid_sampler_2d": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::grid_sampler_2d.out": "Autograd",
-    "aten::grid_sampler_2d_backward": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::grid_sampler_2d_backward.out": "Autograd",
-    "aten::grid_sampler_3d": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::grid_sampler_3d.out": "Autograd",
-    "aten::grid_sampler_3d_backward": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::grid_sampler_3d_backward.out": "Autograd",
-    "aten::group_norm": "Tracer AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::gru.input": "Tracer CompositeImplicitAutograd",
-    "aten::gru.data": "Tracer CompositeImplicitAutograd",
-    "aten::gru_cell": "Tracer AutocastCUDA CompositeImplicitAutograd",
-    "aten::gt.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::gt.Scalar": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::gt.Scalar_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::gt.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::gt_.Scalar": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::gt_.Tensor": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::hamming_window": "BackendSelect Tracer Autograd CompositeExplicitAutograd",
-    "aten::hamming_window.periodic": "BackendSelect Tracer Autograd CompositeExplicitAutograd",
-    "aten::hamming_window.periodic_alpha": "BackendSelect Tracer Autograd CompositeExplicitAutograd",
-    "aten::hamming_window.periodic_alpha_beta": "BackendSelect Tracer Autograd CompositeExplicitAutograd",
-    "aten::hamming_window.out": "Autograd",
-    "aten::hamming_window.periodic_out": "Autograd",
-    "aten::hamming_window.periodic_alpha_out": "Autograd",
-    "aten::hamming_window.periodic_alpha_beta_out": "Autograd",
-    "aten::hann_window": "BackendSelect Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::hann_window.periodic": "BackendSelect Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::hann_window.out": "Autograd",
-    "aten::hann_window.periodic_out": "Autograd",
-    "aten::hardshrink": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::hardshrink.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::hardshrink_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::hardshrink_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::hardsigmoid": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::hardsigmoid.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::hardsigmoid_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::hardsigmoid_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::hardsigmoid_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::hardswish": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::hardswish_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::hardswish_backward": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::hardswish_backward.out": "Autograd",
-    "aten::hardtanh": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::hardtanh.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::hardtanh_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::hardtanh_backward": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::hardtanh_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::heaviside": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::heaviside.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::heaviside_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::hinge_embedding_loss": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::histc": "Tracer CPU CUDA Meta Autograd",
-    "aten::histc.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::histogram.bins_tensor": "Tracer CPU Autograd",
-    "aten::histogram.bins_tensor_out": "ADInplaceOrView Tracer CPU Autograd",
-    "aten::histogram.bin_ct": "Tracer CPU Autograd",
-    "aten::histogram.bin_ct_out": "ADInplaceOrView Tracer CPU Autograd",
-    "aten::histogramdd": "Tracer CompositeImplicitAutograd",
-    "aten::histogramdd.int_bins": "Tracer CompositeImplicitAutograd",
-    "aten::histogramdd.TensorList_bins": "Tracer CompositeImplicitAutograd",
-    "aten::hsplit.int": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::hsplit.array": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::hspmm.out": "Autograd",
-    "aten::hspmm": "Autograd",
-    "aten::hstack": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::hstack.out": "Tracer CompositeImplicitAutograd",
-    "aten::huber_loss": "Tracer AutocastCPU AutocastCUDA FuncTorchBatched CPU CUDA Autograd",
-    "aten::huber_loss_backward.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::huber_loss_backward": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::hypot": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::hypot.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::hypot_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::i0": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::i0.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::i0_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::igamma": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::igamma.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::igamma_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::igammac": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::igammac.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::igammac_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::im2col": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::imag": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::index.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::index.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::index_add": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::index_add.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::index_add_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::index_copy": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::index_copy.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::index_copy_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::index_fill.int_Tensor": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::index_fill.int_Scalar": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::index_fill.int_Scalar_out": "Autograd",
-    "aten::index_fill.int_Tensor_out": "Autograd",
-    "aten::index_fill_.int_Tensor": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::index_fill_.int_Scalar": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::index_put": "Tracer AutocastCUDA FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::index_put.out": "Autograd",
-    "aten::index_put_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::index_reduce": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::index_reduce.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::index_reduce_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::index_select": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::index_select.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::index_select_backward": "Tracer FuncTorchDynamicLayerFrontMode CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::indices": "ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::indices_copy.out": "Autograd",
-    "aten::inner": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::inner.out": "Tracer CompositeImplicitAutograd",
-    "aten::instance_norm": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::int_repr.out": "Autograd",
-    "aten::int_repr": "Autograd",
-    "aten::inverse": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::inverse.out": "Tracer CompositeImplicitAutograd",
-    "aten::is_coalesced": "Tracer Autograd CompositeExplicitAutograd",
-    "aten::is_conj": "Tracer CompositeImplicitAutograd",
-    "aten::is_distributed": "Tracer CompositeImplicitAutograd",
-    "aten::is_neg": "Tracer CompositeImplicitAutograd",
-    "aten::is_nonzero": "Tracer FuncTorchBatched CompositeImplicitAutograd",
-    "aten::is_pinned": "Tracer Autograd CompositeExplicitAutograd",
-    "aten::is_same_size": "Tracer Meta Autograd FuncTorchBatchedDecomposition CompositeExplicitAutograd",
-    "aten::is_set_to": "Tracer CPU CUDA Autograd",
-    "aten::isclose": "Tracer CompositeImplicitAutograd",
-    "aten::isfinite": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::isin.Tensor_Tensor": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::isin.Tensor_Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::isin.Tensor_Scalar": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::isin.Tensor_Scalar_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::isin.Scalar_Tensor": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::isin.Scalar_Tensor_out": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::isinf": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::isnan": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::isneginf": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::isneginf.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::isposinf": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::isposinf.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::isreal": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::istft": "Tracer CompositeImplicitAutograd",
-    "aten::item": "Tracer FuncTorchBatched CompositeImplicitAutograd",
-    "aten::kaiser_window": "BackendSelect Tracer Autograd CompositeExplicitAutograd",
-    "aten::kaiser_window.periodic": "BackendSelect Tracer Autograd CompositeExplicitAutograd",
-    "aten::kaiser_window.beta": "BackendSelect Tracer Autograd CompositeExplicitAutograd",
-    "aten::kaiser_window.out": "Autograd",
-    "aten::kaiser_window.periodic_out": "Autograd",
-    "aten::kaiser_window.beta_out": "Autograd",
-    "aten::kl_div": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd",
-    "aten::kron": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::kron.out": "Tracer CompositeImplicitAutograd",
-    "aten::kthvalue": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::kthvalue.values": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::l1_loss": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::layer_norm": "Tracer AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::lcm": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::lcm.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::lcm_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::ldexp.Tensor": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::ldexp.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::ldexp_": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::le.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::le.Scalar": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::le.Scalar_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::le.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::le_.Scalar": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::le_.Tensor": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::leaky_relu": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::leaky_relu.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::leaky_relu_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::leaky_relu_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::leaky_relu_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::lerp.Scalar": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::lerp.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::lerp.Scalar_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::lerp.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::lerp_.Scalar": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::lerp_.Tensor": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::less.Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::less.Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::less.Scalar_out": "Tracer CompositeImplicitAutograd",
-    "aten::less.Tensor_out": "Tracer CompositeImplicitAutograd",
-    "aten::less_.Scalar": "Tracer CompositeImplicitAutograd",
-    "aten::less_.Tensor": "Tracer CompositeImplicitAutograd",
-    "aten::less_equal.Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::less_equal.Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::less_equal.Scalar_out": "Tracer CompositeImplicitAutograd",
-    "aten::less_equal.Tensor_out": "Tracer CompositeImplicitAutograd",
-    "aten::less_equal_.Scalar": "Tracer CompositeImplicitAutograd",
-    "aten::less_equal_.Tensor": "Tracer CompositeImplicitAutograd",
-    "aten::lgamma": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::lgamma.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::lgamma_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::lift.out": "Autograd",
-    "aten::lift_fresh": "FuncTorchDynamicLayerBackMode Functionalize Tracer Autograd CompositeExplicitAutograd",
-    "aten::lift_fresh_copy.out": "Autograd",
-    "aten::linalg__powsum": "Autograd",
-    "aten::linalg_cholesky": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_cholesky.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_cholesky_ex": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::linalg_cholesky_ex.L": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::linalg_cond": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_cond.p_str": "Tracer AutocastCPU CompositeImplicitAutograd",
-    "aten::linalg_cond.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_cond.p_str_out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_cross": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::linalg_cross.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::linalg_det": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_det.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_diagonal": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_eig": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::linalg_eig.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::linalg_eigh": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_eigh.eigvals": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_eigvals": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_eigvals.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::linalg_eigvalsh": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_eigvalsh.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_householder_product": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::linalg_householder_product.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::linalg_inv": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_inv.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_inv_ex": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::linalg_inv_ex.inverse": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::linalg_ldl_factor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_ldl_factor.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_ldl_factor_ex": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::linalg_ldl_factor_ex.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::linalg_ldl_solve": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::linalg_ldl_solve.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::linalg_lstsq": "Tracer AutocastCPU FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::linalg_lstsq.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::linalg_lu": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::linalg_lu.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::linalg_lu_factor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_lu_factor.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_lu_factor_ex": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::linalg_lu_factor_ex.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::linalg_lu_solve": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::linalg_lu_solve.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::linalg_matmul": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_matmul.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_matrix_exp": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::linalg_matrix_exp.out": "Autograd",
-    "aten::linalg_matrix_norm": "Tracer AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_matrix_norm.str_ord": "Tracer AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_matrix_norm.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_matrix_norm.str_ord_out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_matrix_power": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_matrix_power.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_matrix_rank": "Tracer AutocastCPU CompositeImplicitAutograd",
-    "aten::linalg_matrix_rank.tol_tensor": "Tracer AutocastCPU CompositeImplicitAutograd",
-    "aten::linalg_matrix_rank.atol_rtol_tensor": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_matrix_rank.atol_rtol_float": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_matrix_rank.atol_rtol_tensor_out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_matrix_rank.atol_rtol_float_out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_matrix_rank.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_matrix_rank.out_tol_tensor": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_multi_dot": "Tracer AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_multi_dot.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_norm": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_norm.ord_str": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_norm.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_norm.ord_str_out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_pinv": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_pinv.atol_rtol_float": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_pinv.atol_rtol_tensor": "Tracer FuncTorchBatched Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::linalg_pinv.atol_rtol_tensor_out": "ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::linalg_pinv.atol_rtol_float_out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_pinv.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_pinv.rcond_tensor": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_pinv.out_rcond_tensor": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_qr": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::linalg_qr.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::linalg_slogdet": "Tracer FuncTorchBatched CompositeImplicitAutograd",
-    "aten::linalg_slogdet.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_solve": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_solve.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_solve_ex": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_solve_ex.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_solve_triangular": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::linalg_solve_triangular.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::linalg_svd": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_svd.U": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_svdvals": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_svdvals.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_tensorinv": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_tensorinv.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_tensorsolve": "Tracer AutocastCPU CompositeImplicitAutograd",
-    "aten::linalg_tensorsolve.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_vander": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_vecdot": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linalg_vecdot.out": "Tracer CompositeImplicitAutograd",
-    "aten::linalg_vector_norm": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::linalg_vector_norm.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::linear": "Tracer AutocastCPU AutocastCUDA FuncTorchDynamicLayerFrontMode CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::linear.out": "Functionalize ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::linear_backward.out": "Autograd",
-    "aten::linspace.Tensor_Tensor": "BackendSelect Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::linspace.Tensor_Scalar": "BackendSelect Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::linspace.Scalar_Tensor": "BackendSelect Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::linspace": "BackendSelect Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::linspace.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::linspace.Tensor_Tensor_out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::linspace.Tensor_Scalar_out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::linspace.Scalar_Tensor_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::log": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::log.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::log10": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::log10.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::log10_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::log1p": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::log1p.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::log1p_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::log2": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::log2.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::log2_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::log_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::log_normal.out": "Autograd",
-    "aten::log_normal_": "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode CPU CUDA Meta Autograd",
-    "aten::log_sigmoid": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::log_sigmoid.out": "Tracer CompositeImplicitAutograd",
-    "aten::log_sigmoid_backward": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::log_sigmoid_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::log_sigmoid_forward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::log_sigmoid_forward.output": "ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::log_softmax.int": "Tracer AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::log_softmax.int_out": "ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::logaddexp": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::logaddexp.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::logaddexp2": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::logaddexp2.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::logcumsumexp": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::logcumsumexp.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::logdet": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::logical_and": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::logical_and.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::logical_and_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::logical_not": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::logical_not.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::logical_not_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::logical_or": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::logical_or.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::logical_or_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::logical_xor": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::logical_xor.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::logical_xor_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::logit": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::logit.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::logit_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::logit_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::logit_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::logspace.Tensor_Tensor": "BackendSelect Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::logspace.Tensor_Scalar": "BackendSelect Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::logspace.Scalar_Tensor": "BackendSelect Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::logspace": "BackendSelect Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::logspace.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::logspace.Tensor_Tensor_out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::logspace.Tensor_Scalar_out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::logspace.Scalar_Tensor_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::logsumexp": "Tracer AutocastCUDA FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::logsumexp.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::lstm.input": "Tracer CompositeImplicitAutograd",
-    "aten::lstm.data": "Tracer CompositeImplicitAutograd",
-    "aten::lstm_cell": "Tracer AutocastCUDA CompositeImplicitAutograd",
-    "aten::lt.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::lt.Scalar": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::lt.Scalar_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::lt.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::lt_.Scalar": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::lt_.Tensor": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::lu_solve": "Tracer AutocastCPU CompositeImplicitAutograd",
-    "aten::lu_solve.out": "Tracer CompositeImplicitAutograd",
-    "aten::lu_unpack": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::lu_unpack.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::mH": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::mT": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::margin_ranking_loss": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd",
-    "aten::masked_fill.Scalar": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::masked_fill.Scalar_out": "Autograd",
-    "aten::masked_fill.Tensor": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::masked_fill.Tensor_out": "Autograd",
-    "aten::masked_fill_.Scalar": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::masked_fill_.Tensor": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::masked_scatter": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::masked_scatter.out": "Autograd",
-    "aten::masked_scatter_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::masked_scatter_backward": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::masked_select": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::masked_select.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::masked_select_backward": "Tracer FuncTorchBatched CompositeImplicitAutograd",
-    "aten::matmul": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::matmul.out": "Tracer CompositeImplicitAutograd",
-    "aten::matmul_backward.out": "Autograd",
-    "aten::matmul_backward": "Autograd",
-    "aten::matrix_H": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::matrix_exp": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::matrix_exp_backward": "Tracer CompositeImplicitAutograd",
-    "aten::matrix_power": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::matrix_power.out": "Tracer CompositeImplicitAutograd",
-    "aten::max.other": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::max": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::max.dim": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::max.dim_max": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::max.unary_out": "ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::max.out": "Tracer CompositeImplicitAutograd",
-    "aten::max_pool1d": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::max_pool1d_with_indices": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::max_pool2d": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::max_pool2d_backward.out": "Autograd",
-    "aten::max_pool2d_with_indices": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::max_pool2d_with_indices.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::max_pool2d_with_indices_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::max_pool2d_with_indices_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::max_pool3d": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::max_pool3d_with_indices": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::max_pool3d_with_indices_backward": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::max_unpool2d": "Tracer AutocastCPU CPU CUDA Meta Autograd",
-    "aten::max_unpool3d": "Tracer AutocastCPU CPU CUDA Autograd",
-    "aten::maximum": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::maximum.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::mean": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::mean.dim": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::mean.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::mean.dtype_out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::median": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::median.dim": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::median.dim_values": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::median.out": "Autograd",
-    "aten::meshgrid": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::meshgrid.indexing": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::min.other": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::min": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::min.dim": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::min.dim_min": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::min.unary_out": "ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::min.out": "Tracer CompositeImplicitAutograd",
-    "aten::minimum": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::minimum.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::miopen_batch_norm.out": "Autograd",
-    "aten::miopen_batch_norm_backward.out": "Autograd",
-    "aten::miopen_convolution.out": "Autograd",
-    "aten::miopen_convolution_add_relu": "Autograd",
-    "aten::miopen_convolution_relu": "Autograd",
-    "aten::miopen_convolution_transpose.out": "Autograd",
-    "aten::miopen_ctc_loss.out": "Autograd",
-    "aten::miopen_depthwise_convolution.out": "Autograd",
-    "aten::miopen_rnn.out": "Autograd",
-    "aten::mish": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::mish.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::mish_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::mish_backward": "Tracer CPU CUDA Autograd",
-    "aten::mkldnn_adaptive_avg_pool2d_backward.out": "Autograd",
-    "aten::mkldnn_adaptive_avg_pool2d_backward": "Autograd",
-    "aten::mkldnn_convolution": "Tracer Autograd CompositeExplicitAutograd",
-    "aten::mkldnn_convolution.out": "Autograd",
-    "aten::mkldnn_linear.out": "Autograd",
-    "aten::mkldnn_linear_backward.out": "Autograd",
-    "aten::mkldnn_linear_backward": "Autograd",
-    "aten::mkldnn_linear_backward_input.out": "Autograd",
-    "aten::mkldnn_linear_backward_input": "Autograd",
-    "aten::mkldnn_linear_backward_weights.out": "Autograd",
-    "aten::mkldnn_linear_backward_weights": "Autograd",
-    "aten::mkldnn_max_pool2d.out": "Autograd",
-    "aten::mkldnn_max_pool2d_backward.out": "Autograd",
-    "aten::mkldnn_max_pool2d_backward": "Autograd",
-    "aten::mkldnn_max_pool3d.out": "Autograd",
-    "aten::mkldnn_max_pool3d_backward.out": "Autograd",
-    "aten::mkldnn_max_pool3d_backward": "Autograd",
-    "aten::mkldnn_reorder_conv2d_weight.out": "Autograd",
-    "aten::mkldnn_reorder_conv2d_weight": "Autograd",
-    "aten::mkldnn_reorder_conv3d_weight.out": "Autograd",
-    "aten::mkldnn_reorder_conv3d_weight": "Autograd",
-    "aten::mkldnn_rnn_layer": "Tracer AutocastCPU CPU Autograd",
-    "aten::mkldnn_rnn_layer.out": "Autograd",
-    "aten::mkldnn_rnn_layer_backward": "Tracer CPU Autograd",
-    "aten::mkldnn_rnn_layer_backward.out": "Autograd",
-    "aten::mm": "Tracer AutocastCPU AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::mm.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::mm.dtype_out": "Autograd",
-    "aten::mm.dtype": "Autograd",
-    "aten::mode": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::mode.values": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::moveaxis.intlist": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::moveaxis.int": "Functionalize Tracer CompositeImplicitAutograd",
-    "aten::movedim.int": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::movedim.intlist": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::mps_convolution_backward.out": "Autograd",
-    "aten::mps_convolution_transpose_backward.out": "Autograd",
-    "aten::mps_convolution_transpose_backward": "Autograd",
-    "aten::mse_loss": "Tracer AutocastCPU AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::mse_loss.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::mse_loss_backward": "Tracer CPU CUDA Autograd",
-    "aten::mse_loss_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::msort": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::msort.out": "Tracer CompositeImplicitAutograd",
-    "aten::mul.Tensor": "ZeroTensor Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::mul.Scalar": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::mul.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::mul.Scalar_out": "Autograd",
-    "aten::mul_.Tensor": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::mul_.Scalar": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::multi_margin_loss": "Tracer AutocastCPU AutocastCUDA CPU CUDA Meta Autograd",
-    "aten::multi_margin_loss.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::multi_margin_loss_backward": "Tracer CPU CUDA Autograd",
-    "aten::multi_margin_loss_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::multilabel_margin_loss": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd",
-    "aten::multilabel_margin_loss.out": "Tracer CompositeImplicitAutograd",
-    "aten::multilabel_margin_loss_backward": "Tracer CPU CUDA Autograd",
-    "aten::multilabel_margin_loss_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::multilabel_margin_loss_forward": "Tracer AutocastCPU CPU CUDA Meta Autograd",
-    "aten::multilabel_margin_loss_forward.output": "ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::multinomial": "Tracer FuncTorchVmapMode CPU CUDA Meta Autograd",
-    "aten::multinomial.out": "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode VmapMode CPU CUDA Autograd",
-    "aten::multiply.Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::multiply.Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::multiply.out": "Tracer CompositeImplicitAutograd",
-    "aten::multiply_.Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::multiply_.Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::mv": "Tracer AutocastCUDA FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::mv.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::mvlgamma": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::mvlgamma.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::mvlgamma_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::nan_to_num": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::nan_to_num.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::nan_to_num_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::nanmean": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::nanmean.out": "Tracer CompositeImplicitAutograd",
-    "aten::nanmedian": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::nanmedian.dim": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::nanmedian.dim_values": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::nanmedian.out": "Autograd",
-    "aten::nanquantile": "Tracer AutocastCPU CompositeImplicitAutograd",
-    "aten::nanquantile.scalar": "Tracer AutocastCPU CompositeImplicitAutograd",
-    "aten::nanquantile.out": "Tracer CompositeImplicitAutograd",
-    "aten::nanquantile.scalar_out": "Tracer CompositeImplicitAutograd",
-    "aten::nansum": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::nansum.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::narrow": "Functionalize ADInplaceOrView Tracer Autograd CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::narrow.Tensor": "Functionalize Tracer CompositeImplicitAutograd",
-    "aten::narrow_copy": "Tracer FuncTorchBatched CPU Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::narrow_copy.out": "Functionalize ADInplaceOrView Tracer CPU Autograd",
-    "aten::native_batch_norm": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::native_batch_norm.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::native_batch_norm_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::native_batch_norm_backward.out": "Autograd",
-    "aten::native_channel_shuffle": "Tracer CPU Autograd CompositeImplicitAutograd",
-    "aten::native_dropout": "Tracer FuncTorchVmapMode CPU CUDA Autograd",
-    "aten::native_dropout.out": "Autograd",
-    "aten::native_dropout_backward": "Tracer FuncTorchVmapMode CPU CUDA Autograd",
-    "aten::native_dropout_backward.out": "Autograd",
-    "aten::native_group_norm": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::native_group_norm.out": "Autograd",
-    "aten::native_group_norm_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::native_group_norm_backward.out": "Autograd",
-    "aten::native_layer_norm": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutograd",
-    "aten::native_layer_norm.out": "Autograd",
-    "aten::native_layer_norm_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::native_layer_norm_backward.out": "Autograd",
-    "aten::native_norm.out": "Autograd",
-    "aten::native_norm.ScalarOpt_dim_dtype_out": "Autograd",
-    "aten::native_norm": "Autograd",
-    "aten::native_norm.ScalarOpt_dim_dtype": "Autograd",
-    "aten::ne.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::ne.Scalar": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::ne.Scalar_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::ne.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::ne_.Scalar": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::ne_.Tensor": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::neg": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::neg.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::neg_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::negative": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::negative.out": "Tracer CompositeImplicitAutograd",
-    "aten::negative_": "Tracer CompositeImplicitAutograd",
-    "aten::new_empty": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::new_empty_strided": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::new_full": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::new_ones": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::new_zeros": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::nextafter": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::nextafter.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::nextafter_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::nll_loss": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::nll_loss2d": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::nll_loss2d_backward": "Tracer CPU CUDA Autograd",
-    "aten::nll_loss2d_forward": "Tracer CPU CUDA Autograd",
-    "aten::nll_loss_backward": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::nll_loss_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::nll_loss_forward": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::nll_loss_forward.output": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::nll_loss_nd": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::nonzero": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::nonzero.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::nonzero_numpy": "Tracer CompositeImplicitAutograd",
-    "aten::nonzero_static": "Tracer CPU CUDA Autograd",
-    "aten::nonzero_static.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::norm.Scalar": "Tracer AutocastCUDA FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::norm.ScalarOpt_dim": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::norm.out": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::norm.ScalarOpt_dtype_out": "Autograd",
-    "aten::norm.Scalar_out": "Autograd",
-    "aten::norm_except_dim": "Tracer CompositeImplicitAutograd",
-    "aten::normal.Tensor_float": "Tracer FuncTorchVmapMode CPU CUDA Meta Autograd",
-    "aten::normal.Tensor_float_out": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::normal.float_Tensor_out": "ADInplaceOrView Tracer FuncTorchVmapMode VmapMode CPU CUDA Meta Autograd",
-    "aten::normal.float_Tensor": "Tracer FuncTorchVmapMode CPU CUDA Meta Autograd",
-    "aten::normal.Tensor_Tensor": "Tracer FuncTorchVmapMode CPU CUDA Meta Autograd",
-    "aten::normal.Tensor_Tensor_out": "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode VmapMode CPU CUDA Meta Autograd",
-    "aten::normal.float_float": "BackendSelect Tracer FuncTorchVmapMode Meta Autograd CompositeExplicitAutograd",
-    "aten::normal.float_float_out": "ADInplaceOrView Tracer FuncTorchVmapMode VmapMode Meta Autograd CompositeExplicitAutograd",
-    "aten::normal.out": "Autograd",
-    "aten::normal_": "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode CPU CUDA Meta Autograd",
-    "aten::normal_functional": "Tracer Autograd CompositeExplicitAutograd",
-    "aten::not_equal.Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::not_equal.Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::not_equal.Scalar_out": "Tracer CompositeImplicitAutograd",
-    "aten::not_equal.Tensor_out": "Tracer CompositeImplicitAutograd",
-    "aten::not_equal_.Scalar": "Tracer CompositeImplicitAutograd",
-    "aten::not_equal_.Tensor": "Tracer CompositeImplicitAutograd",
-    "aten::nuclear_norm": "Tracer AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::nuclear_norm.dim": "Tracer AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::nuclear_norm.out": "Tracer CompositeImplicitAutograd",
-    "aten::nuclear_norm.dim_out": "Tracer CompositeImplicitAutograd",
-    "aten::numpy_T": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::one_hot": "Tracer FuncTorchBatched CompositeImplicitAutograd",
-    "aten::ones": "BackendSelect Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::ones.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::ones_like": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::orgqr": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::orgqr.out": "Tracer CompositeImplicitAutograd",
-    "aten::ormqr": "Tracer AutocastCPU CPU CUDA Meta Autograd",
-    "aten::ormqr.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::outer": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::outer.out": "Tracer CompositeImplicitAutograd",
-    "aten::pad": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::pad_sequence": "Tracer CompositeImplicitAutograd",
-    "aten::pairwise_distance": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::pdist": "Tracer AutocastCUDA CompositeImplicitAutograd",
-    "aten::permute": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::permute_copy": "Tracer Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::permute_copy.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::pin_memory": "Functionalize Tracer CompositeImplicitAutograd",
-    "aten::pinverse": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::pixel_shuffle": "Tracer FuncTorchBatched CPU Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::pixel_shuffle.out": "Autograd",
-    "aten::pixel_unshuffle": "Tracer FuncTorchBatched CPU Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::pixel_unshuffle.out": "Autograd",
-    "aten::poisson": "Tracer FuncTorchVmapMode CPU CUDA Meta Autograd",
-    "aten::poisson.out": "Autograd",
-    "aten::poisson_nll_loss": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::polar": "Tracer AutocastCPU FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::polar.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::polygamma": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::polygamma.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::polygamma_": "ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::positive": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::pow.Tensor_Tensor": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::pow.Tensor_Scalar": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::pow.Scalar": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::pow.Tensor_Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::pow.Scalar_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::pow.Tensor_Scalar_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::pow_.Scalar": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::pow_.Tensor": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::prelu": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::prod": "Tracer AutocastCPU AutocastCUDA FuncTorchBatched CPU CUDA Autograd",
-    "aten::prod.dim_int": "Tracer AutocastCPU AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::prod.int_out": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::prod.out": "Autograd",
-    "aten::put": "Tracer Autograd CompositeExplicitAutograd",
-    "aten::put.out": "Autograd",
-    "aten::put_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::q_per_channel_scales.out": "Autograd",
-    "aten::q_per_channel_zero_points.out": "Autograd",
-    "aten::qr": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::qr.Q": "Tracer CompositeImplicitAutograd",
-    "aten::quantile": "Tracer AutocastCPU CompositeImplicitAutograd",
-    "aten::quantile.scalar": "Tracer AutocastCPU CompositeImplicitAutograd",
-    "aten::quantile.out": "Tracer CompositeImplicitAutograd",
-    "aten::quantile.scalar_out": "Tracer CompositeImplicitAutograd",
-    "aten::quantize_per_tensor_dynamic": "Autograd",
-    "aten::quantize_per_tensor_dynamic.out": "Autograd",
-    "aten::quantized_batch_norm.out": "Autograd",
-    "aten::quantized_batch_norm": "Autograd",
-    "aten::quantized_max_pool1d.out": "Autograd",
-    "aten::quantized_max_pool1d": "Autograd",
-    "aten::quantized_max_pool2d.out": "Autograd",
-    "aten::quantized_max_pool2d": "Autograd",
-    "aten::quantized_max_pool3d.out": "Autograd",
-    "aten::quantized_max_pool3d": "Autograd",
-    "aten::rad2deg": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::rad2deg.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::rad2deg_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::rand": "BackendSelect Tracer FuncTorchVmapMode Meta Autograd CompositeExplicitAutograd",
-    "aten::rand.generator": "BackendSelect Tracer FuncTorchVmapMode Autograd CompositeExplicitAutograd",
-    "aten::rand.out": "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode VmapMode Meta Autograd CompositeExplicitAutograd",
-    "aten::rand.generator_out": "Tracer FuncTorchVmapMode VmapMode CompositeImplicitAutograd",
-    "aten::rand_like": "Tracer FuncTorchBatched FuncTorchVmapMode Autograd CompositeExplicitAutograd",
-    "aten::rand_like.generator": "Tracer Autograd CompositeExplicitAutograd",
-    "aten::randint": "BackendSelect Tracer FuncTorchVmapMode Meta Autograd CompositeExplicitAutograd",
-    "aten::randint.generator": "BackendSelect Tracer FuncTorchVmapMode Autograd CompositeExplicitAutograd",
-    "aten::randint.low": "BackendSelect Tracer FuncTorchVmapMode Meta Autograd CompositeExplicitAutograd",
-    "aten::randint.low_generator": "BackendSelect Tracer FuncTorchVmapMode Autograd CompositeExplicitAutograd",
-    "aten::randint.out": "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode VmapMode Meta Autograd CompositeExplicitAutograd",
-    "aten::randint.generator_out": "ADInplaceOrView Tracer FuncTorchVmapMode VmapMode Autograd CompositeExplicitAutograd",
-    "aten::randint.low_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::randint.low_generator_out": "ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::randint_like": "Tracer FuncTorchVmapMode Autograd CompositeExplicitAutograd",
-    "aten::randint_like.Tensor": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::randint_like.low_dtype": "Tracer FuncTorchVmapMode Autograd CompositeExplicitAutograd",
-    "aten::randint_like.generator": "Tracer Autograd CompositeExplicitAutograd",
-    "aten::randint_like.Tensor_generator": "Tracer Autograd CompositeExplicitAutograd",
-    "aten::randint_like.low_generator_dtype": "Tracer Autograd CompositeExplicitAutograd",
-    "aten::randint_like.out": "Autograd",
-    "aten::randint_like.generator_out": "Autograd",
-    "aten::randint_like.Tensor_out": "Autograd",
-    "aten::randint_like.Tensor_generator_out": "Autograd",
-    "aten::randint_like.low_dtype_out": "Autograd",
-    "aten::randint_like.low_generator_dtype_out": "Autograd",
-    "aten::randn": "BackendSelect Tracer FuncTorchVmapMode Meta Autograd CompositeExplicitAutograd",
-    "aten::randn.generator": "BackendSelect Tracer FuncTorchVmapMode Autograd CompositeExplicitAutograd",
-    "aten::randn.out": "Tracer FuncTorchVmapMode VmapMode CompositeImplicitAutograd",
-    "aten::randn.generator_out": "Tracer FuncTorchVmapMode VmapMode CompositeImplicitAutograd",
-    "aten::randn_like": "Tracer FuncTorchBatched FuncTorchVmapMode Autograd CompositeExplicitAutograd",
-    "aten::randn_like.generator": "Tracer Autograd CompositeExplicitAutograd",
-    "aten::random.from_out": "Autograd",
-    "aten::random.to_out": "Autograd",
-    "aten::random.out": "Autograd",
-    "aten::random_.from": "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode CPU CUDA Meta Autograd",
-    "aten::random_.to": "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode CPU CUDA Meta Autograd",
-    "aten::random_": "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode CPU CUDA Meta Autograd",
-    "aten::randperm": "BackendSelect Tracer FuncTorchVmapMode Meta Autograd CompositeExplicitAutograd",
-    "aten::randperm.generator": "BackendSelect Tracer FuncTorchVmapMode Autograd CompositeExplicitAutograd",
-    "aten::randperm.out": "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode VmapMode Autograd CompositeExplicitAutograd",
-    "aten::randperm.generator_out": "ADInplaceOrView Tracer FuncTorchVmapMode VmapMode CPU CUDA Meta Autograd",
-    "aten::range.step": "BackendSelect Tracer Autograd CompositeExplicitAutograd",
-    "aten::range": "BackendSelect Tracer Autograd CompositeExplicitAutograd",
-    "aten::range.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::range.out_": "ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::ravel": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::real": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::reciprocal": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::reciprocal.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::reciprocal_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::record_stream": "Tracer CUDA Autograd",
-    "aten::reflection_pad1d": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::reflection_pad1d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::reflection_pad1d_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::reflection_pad1d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::reflection_pad2d": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::reflection_pad2d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::reflection_pad2d_backward": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::reflection_pad2d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::reflection_pad3d": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::reflection_pad3d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::reflection_pad3d_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::reflection_pad3d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::relu": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::relu.out": "Autograd",
-    "aten::relu6": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::relu6_": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::relu_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::remainder.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::remainder.Scalar": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::remainder.Scalar_Tensor": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::remainder.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::remainder.Scalar_out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::remainder.Scalar_Tensor_out": "Autograd",
-    "aten::remainder_.Tensor": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::remainder_.Scalar": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::renorm": "Tracer AutocastCUDA CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::renorm.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::renorm_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::repeat": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::repeat.out": "Autograd",
-    "aten::repeat_interleave.Tensor": "Tracer CPU CUDA Autograd",
-    "aten::repeat_interleave.self_Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::repeat_interleave.self_int": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::repeat_interleave.Tensor_out": "Autograd",
-    "aten::replication_pad1d": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::replication_pad1d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::replication_pad1d_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::replication_pad1d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::replication_pad2d": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::replication_pad2d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::replication_pad2d_backward": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::replication_pad2d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::replication_pad3d": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::replication_pad3d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::replication_pad3d_backward": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::replication_pad3d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::reshape": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::reshape_as": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::resize": "Tracer Autograd CompositeExplicitAutograd",
-    "aten::resize.out": "Autograd",
-    "aten::resize_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::resize_as": "Autograd",
-    "aten::resize_as.out": "Autograd",
-    "aten::resize_as_": "Functionalize ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::resize_as_sparse": "Autograd",
-    "aten::resize_as_sparse.out": "Autograd",
-    "aten::resize_as_sparse_": "Autograd",
-    "aten::resolve_conj": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::resolve_neg": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::result_type.Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::result_type.Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::result_type.Scalar_Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::result_type.Scalar_Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::rms_norm": "Tracer AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::rnn_relu.input": "Tracer CompositeImplicitAutograd",
-    "aten::rnn_relu.data": "Tracer CompositeImplicitAutograd",
-    "aten::rnn_relu_cell": "Tracer AutocastCUDA CompositeImplicitAutograd",
-    "aten::rnn_tanh.input": "Tracer CompositeImplicitAutograd",
-    "aten::rnn_tanh.data": "Tracer CompositeImplicitAutograd",
-    "aten::rnn_tanh_cell": "Tracer AutocastCUDA CompositeImplicitAutograd",
-    "aten::roll": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::roll.out": "Autograd",
-    "aten::rot90": "Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::rot90.out": "Autograd",
-    "aten::round": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::round.decimals": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::round.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::round.decimals_out": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::round_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::round_.decimals": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::row_indices": "ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::row_indices_copy.out": "Autograd",
-    "aten::row_stack": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::row_stack.out": "Tracer CompositeImplicitAutograd",
-    "aten::rrelu": "Tracer FuncTorchVmapMode CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::rrelu_": "Tracer FuncTorchVmapMode CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::rrelu_with_noise": "Tracer FuncTorchBatched FuncTorchVmapMode CPU CUDA Meta Autograd",
-    "aten::rrelu_with_noise.out": "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode CPU CUDA Autograd",
-    "aten::rrelu_with_noise_": "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode CPU CUDA Autograd",
-    "aten::rrelu_with_noise_backward": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::rrelu_with_noise_backward.out": "Autograd",
-    "aten::rsqrt": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::rsqrt.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::rsqrt_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::rsub.Tensor": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::rsub.Scalar": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::rsub.Tensor_out": "Autograd",
-    "aten::rsub.Scalar_out": "Autograd",
-    "aten::scalar_tensor": "BackendSelect Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::scalar_tensor.out": "Autograd",
-    "aten::scaled_dot_product_attention": "Tracer AutocastCPU AutocastCUDA FuncTorchVmapMode CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::scatter.value": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::scatter.src": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::scatter.reduce": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::scatter.value_reduce": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::scatter.src_out": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::scatter.value_out": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::scatter.reduce_out": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::scatter.value_reduce_out": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::scatter_.src": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::scatter_.value": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::scatter_.reduce": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::scatter_.value_reduce": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::scatter_add": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::scatter_add.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::scatter_add_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::scatter_reduce.two": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::scatter_reduce.two_out": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::scatter_reduce_.two": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::searchsorted.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::searchsorted.Tensor_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::searchsorted.Scalar": "Tracer CPU CUDA Meta Autograd",
-    "aten::searchsorted.Scalar_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::segment_reduce": "Tracer CPU CUDA Autograd",
-    "aten::segment_reduce.out": "Autograd",
-    "aten::select.int": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::select_backward": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::select_backward.out": "Autograd",
-    "aten::select_copy.int": "Tracer Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::select_copy.int_out": "ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::select_scatter": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::select_scatter.out": "Autograd",
-    "aten::selu": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::selu_": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::set.source_Storage": "Autograd",
-    "aten::set.source_Storage_out": "Autograd",
-    "aten::set.source_Storage_storage_offset": "Autograd",
-    "aten::set.source_Storage_storage_offset_out": "Autograd",
-    "aten::set.source_Tensor": "Autograd",
-    "aten::set.source_Tensor_out": "Autograd",
-    "aten::set": "Autograd",
-    "aten::set.out": "Autograd",
-    "aten::set_.source_Storage_storage_offset": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::set_.source_Tensor": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::set_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::set_.source_Storage": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::set_.source_Tensor_storage_offset": "Tracer CompositeImplicitAutograd",
-    "aten::sgn": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::sgn.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::sgn_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::sigmoid": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::sigmoid.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::sigmoid_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::sigmoid_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::sigmoid_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::sign": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::sign.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::sign_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::signbit": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::signbit.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::silu": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::silu.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::silu_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::silu_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeImplicitAutograd CompositeExplicitAutogradNonFunctional",
-    "aten::silu_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::sin": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::sin.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::sin_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::sinc": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::sinc.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::sinc_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::sinh": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::sinh.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::sinh_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::slice.Tensor": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::slice_backward": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::slice_backward.out": "Autograd",
-    "aten::slice_copy.Tensor": "Tracer Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::slice_copy.Tensor_out": "Functionalize ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::slice_scatter": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::slice_scatter.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::slogdet": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::slogdet.out": "Tracer CompositeImplicitAutograd",
-    "aten::slow_conv3d": "Tracer CompositeImplicitAutograd",
-    "aten::slow_conv3d_forward": "Tracer CPU Autograd",
-    "aten::slow_conv_dilated2d": "Tracer CPU CUDA Autograd",
-    "aten::slow_conv_dilated2d.out": "Autograd",
-    "aten::slow_conv_dilated3d": "Tracer CPU CUDA Autograd",
-    "aten::slow_conv_dilated3d.out": "Autograd",
-    "aten::slow_conv_transpose2d": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::slow_conv_transpose2d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::slow_conv_transpose3d": "Tracer CPU CUDA Autograd",
-    "aten::smooth_l1_loss": "Tracer AutocastCPU AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::smooth_l1_loss.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::smooth_l1_loss_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::smooth_l1_loss_backward": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::soft_margin_loss": "Tracer AutocastCPU AutocastCUDA Meta Autograd CompositeExplicitAutograd",
-    "aten::soft_margin_loss.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::soft_margin_loss_backward": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::soft_margin_loss_backward.grad_input": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::softmax.int": "Tracer AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::softmax.int_out": "ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::softplus": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::softplus.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::softplus_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::softplus_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::softshrink": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::softshrink.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::softshrink_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::softshrink_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::sort": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::sort.stable": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::sort.values_stable": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::sort.values": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::sparse_compressed_tensor.comp_plain_value": "Autograd",
-    "aten::sparse_coo_tensor.size": "Autograd",
-    "aten::sparse_coo_tensor.size_out": "Autograd",
-    "aten::sparse_dim": "Tracer Autograd CompositeExplicitAutograd",
-    "aten::sparse_mask.out": "Autograd",
-    "aten::sparse_resize": "Autograd",
-    "aten::sparse_resize.out": "Autograd",
-    "aten::sparse_resize_": "Autograd",
-    "aten::sparse_resize_and_clear": "Autograd",
-    "aten::sparse_resize_and_clear.out": "Autograd",
-    "aten::sparse_resize_and_clear_": "Autograd",
-    "aten::special_airy_ai": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_airy_ai.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_bessel_j0": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_bessel_j0.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_bessel_j1": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_bessel_j1.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_bessel_y0": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_bessel_y0.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_bessel_y1": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_bessel_y1.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_chebyshev_polynomial_t": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_chebyshev_polynomial_t.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_chebyshev_polynomial_t.x_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_chebyshev_polynomial_t.x_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_chebyshev_polynomial_t.n_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_chebyshev_polynomial_t.n_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_chebyshev_polynomial_u": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_chebyshev_polynomial_u.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_chebyshev_polynomial_u.x_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_chebyshev_polynomial_u.x_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_chebyshev_polynomial_u.n_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_chebyshev_polynomial_u.n_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_chebyshev_polynomial_v": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_chebyshev_polynomial_v.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_chebyshev_polynomial_v.x_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_chebyshev_polynomial_v.x_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_chebyshev_polynomial_v.n_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_chebyshev_polynomial_v.n_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_chebyshev_polynomial_w": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_chebyshev_polynomial_w.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_chebyshev_polynomial_w.x_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_chebyshev_polynomial_w.x_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_chebyshev_polynomial_w.n_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_chebyshev_polynomial_w.n_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_digamma": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_digamma.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_entr": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_entr.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_erf": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_erf.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_erfc": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_erfc.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_erfcx": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_erfcx.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_erfinv": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_erfinv.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_exp2": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_exp2.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_expit": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_expit.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_expm1": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_expm1.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_gammainc": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_gammainc.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_gammaincc": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_gammaincc.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_gammaln": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_gammaln.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_hermite_polynomial_h": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_hermite_polynomial_h.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_hermite_polynomial_h.x_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_hermite_polynomial_h.x_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_hermite_polynomial_h.n_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_hermite_polynomial_h.n_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_hermite_polynomial_he": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_hermite_polynomial_he.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_hermite_polynomial_he.x_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_hermite_polynomial_he.x_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_hermite_polynomial_he.n_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_hermite_polynomial_he.n_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_i0": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_i0.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_i0e": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_i0e.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_i1": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_i1.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_i1e": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_i1e.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_laguerre_polynomial_l": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_laguerre_polynomial_l.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_laguerre_polynomial_l.x_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_laguerre_polynomial_l.x_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_laguerre_polynomial_l.n_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_laguerre_polynomial_l.n_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_legendre_polynomial_p": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_legendre_polynomial_p.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_legendre_polynomial_p.x_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_legendre_polynomial_p.x_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_legendre_polynomial_p.n_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_legendre_polynomial_p.n_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_log1p": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_log1p.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_log_ndtr": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_log_ndtr.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_log_softmax": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_logit": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_logit.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_logsumexp": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_logsumexp.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_modified_bessel_i0": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_modified_bessel_i0.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_modified_bessel_i1": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_modified_bessel_i1.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_modified_bessel_k0": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_modified_bessel_k0.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_modified_bessel_k1": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_modified_bessel_k1.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_multigammaln": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_multigammaln.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_ndtr": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_ndtr.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_ndtri": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_ndtri.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_polygamma": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_polygamma.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_psi": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_psi.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_round": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_round.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_scaled_modified_bessel_k0": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_scaled_modified_bessel_k0.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_scaled_modified_bessel_k1": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_scaled_modified_bessel_k1.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_shifted_chebyshev_polynomial_t": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_shifted_chebyshev_polynomial_t.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_shifted_chebyshev_polynomial_t.x_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_shifted_chebyshev_polynomial_t.x_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_shifted_chebyshev_polynomial_t.n_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_shifted_chebyshev_polynomial_t.n_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_shifted_chebyshev_polynomial_u": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_shifted_chebyshev_polynomial_u.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_shifted_chebyshev_polynomial_u.x_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_shifted_chebyshev_polynomial_u.x_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_shifted_chebyshev_polynomial_u.n_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_shifted_chebyshev_polynomial_u.n_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_shifted_chebyshev_polynomial_v": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_shifted_chebyshev_polynomial_v.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_shifted_chebyshev_polynomial_v.x_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_shifted_chebyshev_polynomial_v.x_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_shifted_chebyshev_polynomial_v.n_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_shifted_chebyshev_polynomial_v.n_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_shifted_chebyshev_polynomial_w": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_shifted_chebyshev_polynomial_w.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_shifted_chebyshev_polynomial_w.x_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_shifted_chebyshev_polynomial_w.x_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_shifted_chebyshev_polynomial_w.n_scalar": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_shifted_chebyshev_polynomial_w.n_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_sinc": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_sinc.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_softmax": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_spherical_bessel_j0": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_spherical_bessel_j0.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_xlog1py": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_xlog1py.other_scalar": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::special_xlog1py.self_scalar": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::special_xlog1py.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_xlog1py.self_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_xlog1py.other_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_xlogy": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_xlogy.other_scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_xlogy.self_scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::special_xlogy.out": "Tracer CompositeImplicitAutograd",
-    "aten::special_xlogy.self_scalar_out": "Tracer CompositeImplicitAutograd",
-    "aten::special_xlogy.other_scalar_out": "Tracer CompositeImplicitAutograd",
-    "aten::special_zeta": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::special_zeta.other_scalar": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::special_zeta.self_scalar": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::special_zeta.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::special_zeta.self_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::special_zeta.other_scalar_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::split.Tensor": "ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::split.sizes": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::split_copy.Tensor": "Tracer Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::split_copy.Tensor_out": "Functionalize Tracer Autograd CompositeExplicitAutograd",
-    "aten::split_with_sizes": "ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::split_with_sizes_copy": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::split_with_sizes_copy.out": "Functionalize Tracer CUDA Meta Autograd CompositeExplicitAutograd",
-    "aten::sqrt": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::sqrt.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::sqrt_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::square": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::square.out": "Tracer CompositeImplicitAutograd",
-    "aten::square_": "Tracer CompositeImplicitAutograd",
-    "aten::squeeze": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::squeeze.dim": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::squeeze.dims": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::squeeze_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::squeeze_.dim": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::squeeze_.dims": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::squeeze_copy": "Tracer Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::squeeze_copy.dim": "Tracer Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::squeeze_copy.dims": "Tracer Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::squeeze_copy.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::squeeze_copy.dim_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::squeeze_copy.dims_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::sspaddmm.out": "Autograd",
-    "aten::stack": "Tracer AutocastCPU FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::stack.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::std": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::std.dim": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::std.correction": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::std.correction_out": "ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::std.out": "Tracer CompositeImplicitAutograd",
-    "aten::std_mean": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::std_mean.dim": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::std_mean.correction": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::std_mean.correction_out": "Autograd",
-    "aten::stft": "Tracer AutocastCPU CompositeImplicitAutograd",
-    "aten::stft.center": "Tracer AutocastCPU CompositeImplicitAutograd",
-    "aten::sub.Tensor": "ZeroTensor Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::sub.Scalar": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::sub.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::sub.Scalar_out": "Autograd",
-    "aten::sub_.Tensor": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::sub_.Scalar": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::subtract.Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::subtract.out": "Tracer CompositeImplicitAutograd",
-    "aten::subtract.Scalar": "Tracer CompositeImplicitAutograd",
-    "aten::subtract_.Tensor": "Tracer CompositeImplicitAutograd",
-    "aten::subtract_.Scalar": "Tracer CompositeImplicitAutograd",
-    "aten::sum.dim_IntList": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::sum": "Tracer AutocastCUDA FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::sum.IntList_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::sum.out": "Autograd",
-    "aten::sum_to_size": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::svd": "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::svd.U": "Tracer CompositeImplicitAutograd",
-    "aten::swapaxes": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::swapaxes_": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::swapdims": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::swapdims_": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::t": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::t_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::t_copy": "Tracer Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::t_copy.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::take": "Tracer CPU CUDA Meta Autograd",
-    "aten::take.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::take_along_dim": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::take_along_dim.out": "Tracer CompositeImplicitAutograd",
-    "aten::tan": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::tan.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::tan_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::tanh": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::tanh.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::tanh_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::tanh_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::tanh_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::tensor_split.sections": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::tensor_split.indices": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::tensor_split.tensor_indices_or_sections": "Functionalize Tracer CompositeImplicitAutograd",
-    "aten::tensordot": "Tracer AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::tensordot.out": "Tracer CompositeImplicitAutograd",
-    "aten::thnn_conv2d": "Tracer CompositeImplicitAutograd",
-    "aten::threshold": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::threshold.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::threshold_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::threshold_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::threshold_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::tile": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::to.device": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::to.dtype": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::to.other": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::to.dtype_layout": "BackendSelect Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::to_dense": "Tracer CompositeImplicitAutograd",
-    "aten::to_mkldnn.out": "Autograd",
-    "aten::to_padded_tensor.out": "Autograd",
-    "aten::topk": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::topk.values": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::trace": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::trace.out": "Autograd",
-    "aten::trace_backward": "Tracer FuncTorchDynamicLayerFrontMode CompositeImplicitAutograd",
-    "aten::transpose.int": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::transpose_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::transpose_copy.int": "Tracer Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::transpose_copy.int_out": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::trapezoid.x": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::trapezoid.dx": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::trapz.x": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::trapz.dx": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::triangular_solve": "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::triangular_solve.X": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::tril": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::tril.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::tril_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::tril_indices": "BackendSelect Tracer CPU CUDA Meta Autograd",
-    "aten::tril_indices.out": "Autograd",
-    "aten::triplet_margin_loss": "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd",
-    "aten::triu": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::triu.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::triu_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::triu_indices": "BackendSelect Tracer CPU CUDA Meta Autograd",
-    "aten::triu_indices.out": "Autograd",
-    "aten::true_divide.Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::true_divide.Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::true_divide.out": "Tracer CompositeImplicitAutograd",
-    "aten::true_divide_.Tensor": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::true_divide_.Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::trunc": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::trunc.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::trunc_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::type_as": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::unbind.int": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::unbind_copy.int": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::unbind_copy.int_out": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::unflatten.int": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::unfold": "ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::unfold_backward": "Tracer CPU CUDA Autograd",
-    "aten::unfold_backward.out": "Autograd",
-    "aten::unfold_copy": "Tracer Meta Autograd FuncTorchBatchedDecomposition CompositeExplicitAutogradNonFunctional",
-    "aten::unfold_copy.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::uniform": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::uniform.out": "Autograd",
-    "aten::uniform_": "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode CPU CUDA Meta Autograd",
-    "aten::unique_consecutive": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::unique_consecutive.out": "Autograd",
-    "aten::unique_dim": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::unique_dim.out": "Autograd",
-    "aten::unique_dim_consecutive": "Tracer FuncTorchBatched CPU CUDA Autograd",
-    "aten::unique_dim_consecutive.out": "Autograd",
-    "aten::unsafe_chunk": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::unsafe_split.Tensor": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::unsafe_split_with_sizes": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::unsqueeze": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::unsqueeze_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::unsqueeze_copy": "Tracer Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::unsqueeze_copy.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::upsample_bicubic2d": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::upsample_bicubic2d.vec": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::upsample_bicubic2d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::upsample_bicubic2d_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::upsample_bicubic2d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::upsample_bilinear2d": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::upsample_bilinear2d.vec": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::upsample_bilinear2d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::upsample_bilinear2d_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::upsample_bilinear2d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::upsample_linear1d": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::upsample_linear1d.vec": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::upsample_linear1d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::upsample_linear1d_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::upsample_linear1d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::upsample_nearest1d": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::upsample_nearest1d.vec": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::upsample_nearest1d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::upsample_nearest1d_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::upsample_nearest1d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::upsample_nearest2d": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::upsample_nearest2d.vec": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::upsample_nearest2d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::upsample_nearest2d_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::upsample_nearest2d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::upsample_nearest3d": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::upsample_nearest3d.vec": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::upsample_nearest3d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::upsample_nearest3d_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::upsample_nearest3d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::upsample_trilinear3d": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::upsample_trilinear3d.vec": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::upsample_trilinear3d.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::upsample_trilinear3d_backward": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::upsample_trilinear3d_backward.grad_input": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::value_selecting_reduction_backward": "Tracer Autograd CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::values": "ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::values_copy.out": "Autograd",
-    "aten::vander": "Tracer CompositeImplicitAutograd",
-    "aten::var": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::var.dim": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::var.correction": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::var.correction_out": "ADInplaceOrView Tracer CPU CUDA Autograd",
-    "aten::var.out": "Tracer CompositeImplicitAutograd",
-    "aten::var_mean": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::var_mean.dim": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::var_mean.correction": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::var_mean.correction_out": "Autograd",
-    "aten::vdot": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Autograd",
-    "aten::vdot.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::view": "Functionalize ZeroTensor ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::view.dtype": "ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd",
-    "aten::view_as": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::view_as_complex": "Functionalize ADInplaceOrView Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::view_as_complex_copy": "Tracer Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::view_as_complex_copy.out": "Functionalize ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::view_as_real": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::view_as_real_copy": "Tracer Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::view_as_real_copy.out": "Functionalize ADInplaceOrView Tracer Autograd CompositeExplicitAutograd",
-    "aten::view_copy": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::view_copy.dtype": "Tracer Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::view_copy.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::view_copy.dtype_out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::vsplit.int": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::vsplit.array": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::vstack": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::vstack.out": "Tracer CompositeImplicitAutograd",
-    "aten::where.self": "Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::where.ScalarOther": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::where.ScalarSelf": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::where.Scalar": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::where": "Tracer FuncTorchBatched CompositeImplicitAutograd",
-    "aten::where.self_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::xlogy.Tensor": "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::xlogy.Scalar_Other": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::xlogy.Scalar_Self": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "aten::xlogy.OutTensor": "ADInplaceOrView Tracer CPU CUDA Meta Autograd",
-    "aten::xlogy.OutScalar_Self": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::xlogy.OutScalar_Other": "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::xlogy_.Tensor": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::xlogy_.Scalar_Other": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::zero": "Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::zero.out": "Autograd",
-    "aten::zero_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd",
-    "aten::zeros": "BackendSelect Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::zeros.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
-    "aten::zeros_like": "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
-    "profiler::_record_function_enter_new": "CompositeExplicitAutograd",
-    "profiler::_record_function_exit._RecordFunction": "CompositeExplicitAutograd",
+    "ADInplaceOrView Autograd CompositeExplicitAutograd": """
+        _fw_primal _make_dual
+    """,
+    "ADInplaceOrView Tracer Autograd CompositeExplicitAutograd": """
+        ccol_indices col_indices crow_indices indices linalg_pinv.atol_rtol_tensor_out log_softmax.int_out
+        polygamma_ randint.low_generator_out range.out_ row_indices select_copy.int_out softmax.int_out values
+    """,
+    "ADInplaceOrView Tracer CPU Autograd": """
+        histogram.bins_tensor_out histogram.bin_ct_out
+    """,
+    "ADInplaceOrView Tracer CPU CUDA Autograd": """
+        _native_batch_norm_legit.no_stats_out arange.start_out geqrf.a log_sigmoid_forward.output max.unary_out
+        min.unary_out multilabel_margin_loss_forward.output std.correction_out var.correction_out
+    """,
+    "ADInplaceOrView Tracer CPU CUDA Meta Autograd": """
+        _linalg_det.result _linalg_eigh.eigenvalues _linalg_slogdet.sign _linalg_solve_ex.result _linalg_svd.U
+        all.dims_out all.all_out any.dims_out any.all_out eye.m_out fractional_max_pool2d.output
+        fractional_max_pool3d.output isin.Scalar_Tensor_out kthvalue.values linalg_cholesky_ex.L
+        linalg_inv_ex.inverse max.dim_max median.dim_values min.dim_min nanmedian.dim_values nll_loss_forward.output
+        norm.out normal.Tensor_float_out prod.int_out round.decimals_out scatter.src_out scatter.value_out
+        scatter.reduce_out scatter.value_reduce_out scatter_reduce.two_out sort.values_stable topk.values
+        triangular_solve.X xlogy.OutTensor
+    """,
+    "ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd": """
+        diagonal split.Tensor split_with_sizes view.dtype
+    """,
+    "ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Autograd": """
+        __ilshift__.Tensor __ilshift__.Scalar __irshift__.Tensor __irshift__.Scalar
+    """,
+    "ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd": """
+        unfold
+    """,
+    "ADInplaceOrView Tracer FuncTorchVmapMode VmapMode Autograd CompositeExplicitAutograd": """
+        randint.generator_out
+    """,
+    "ADInplaceOrView Tracer FuncTorchVmapMode VmapMode CPU CUDA Meta Autograd": """
+        normal.float_Tensor_out randperm.generator_out
+    """,
+    "ADInplaceOrView Tracer FuncTorchVmapMode VmapMode Meta Autograd CompositeExplicitAutograd": """
+        normal.float_float_out
+    """,
+    "ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd": """
+        linspace.Scalar_Tensor_out logspace.Scalar_Tensor_out mode.values randint.low_out sort.values
+        special_chebyshev_polynomial_t.x_scalar_out special_chebyshev_polynomial_t.n_scalar_out
+        special_chebyshev_polynomial_u.x_scalar_out special_chebyshev_polynomial_u.n_scalar_out
+        special_chebyshev_polynomial_v.x_scalar_out special_chebyshev_polynomial_v.n_scalar_out
+        special_chebyshev_polynomial_w.x_scalar_out special_chebyshev_polynomial_w.n_scalar_out
+        special_hermite_polynomial_h.x_scalar_out special_hermite_polynomial_h.n_scalar_out
+        special_hermite_polynomial_he.x_scalar_out special_hermite_polynomial_he.n_scalar_out
+        special_laguerre_polynomial_l.x_scalar_out special_laguerre_polynomial_l.n_scalar_out
+        special_legendre_polynomial_p.x_scalar_out special_legendre_polynomial_p.n_scalar_out
+        special_shifted_chebyshev_polynomial_t.x_scalar_out special_shifted_chebyshev_polynomial_t.n_scalar_out
+        special_shifted_chebyshev_polynomial_u.x_scalar_out special_shifted_chebyshev_polynomial_u.n_scalar_out
+        special_shifted_chebyshev_polynomial_v.x_scalar_out special_shifted_chebyshev_polynomial_v.n_scalar_out
+        special_shifted_chebyshev_polynomial_w.x_scalar_out special_shifted_chebyshev_polynomial_w.n_scalar_out
+        special_xlog1py.self_scalar_out special_xlog1py.other_scalar_out special_zeta.self_scalar_out
+        special_zeta.other_scalar_out squeeze_copy.dim_out squeeze_copy.dims_out transpose_copy.int_out
+        xlogy.OutScalar_Self xlogy.OutScalar_Other
+    """,
+    "Autograd": """
+        __lshift__.Scalar_out __lshift__.Tensor_out __rshift__.Scalar_out __rshift__.Tensor_out
+        _adaptive_avg_pool2d.out _adaptive_avg_pool2d_backward.out _adaptive_avg_pool3d.out
+        _adaptive_avg_pool3d_backward.out _add_relu.Tensor _add_relu.out _add_relu.Scalar _add_relu.Scalar_out
+        _add_relu_.Tensor _add_relu_.Scalar _aminmax _aminmax.dim _aminmax.out _aminmax.dim_out
+        _amp_foreach_non_finite_check_and_unscale _amp_update_scale _amp_update_scale.out _batch_norm_no_update.out
+        _cdist_backward.out _cdist_forward.out _cholesky_solve_helper.out _coalesce.out _coalesced _coalesced.out
+        _coalesced_ _compute_linear_combination _compute_linear_combination.out _conj_physical.out
+        _convert_indices_from_coo_to_csr _convert_indices_from_coo_to_csr.out _convert_indices_from_csr_to_coo
+        _convert_indices_from_csr_to_coo.out _convert_weight_to_int4pack _convert_weight_to_int4pack_for_cpu
+        _convolution.out _copy_from.out _copy_from _copy_from_and_resize.out _copy_from_and_resize _cslt_compress
+        _cslt_sparse_mm _ctc_loss.out _ctc_loss.Tensor_out _ctc_loss_backward.out _cudnn_attention_backward
+        _cudnn_ctc_loss.out _cudnn_init_dropout_state _cudnn_init_dropout_state.out _cudnn_rnn.out
+        _cudnn_rnn_flatten_weight.out _dirichlet_grad.out _dyn_quant_matmul_4bit _dyn_quant_pack_4bit_weight
+        _efficient_attention_backward _efficientzerotensor.out _embedding_bag.out _embedding_bag_dense_backward.out
+        _embedding_bag_forward_only.out _embedding_bag_per_sample_weights_backward.out _empty_affine_quantized
+        _empty_affine_quantized.out _empty_per_channel_affine_quantized _empty_per_channel_affine_quantized.out
+        _euclidean_dist.out _fake_quantize_learnable_per_channel_affine.out
+        _fake_quantize_learnable_per_channel_affine_backward _fake_quantize_learnable_per_tensor_affine.out
+        _fake_quantize_learnable_per_tensor_affine_backward
+        _fake_quantize_per_tensor_affine_cachemask_tensor_qparams.out _fill_mem_eff_dropout_mask_
+        _flash_attention_backward _flash_attention_forward.quantized _flash_attention_forward_no_dropout_inplace
+        _foobar _foobar.out _foreach_addcdiv.Tensor _foreach_addcmul.Tensor _foreach_copy _foreach_powsum.Scalar
+        _foreach_zero _functional_assert_async.msg _functional_assert_scalar _functional_sym_constrain_range
+        _functional_sym_constrain_range_for_size _fused_adagrad _fused_adagrad.tensor_lr _fused_adam
+        _fused_adam.tensor_lr _fused_adamw _fused_adamw.tensor_lr _fused_dropout.out
+        _fused_moving_avg_obs_fq_helper.out _fused_rms_norm_backward _fused_sgd _fused_sgd.tensor_lr _fw_primal_copy
+        _fw_primal_copy.out _grid_sampler_2d_cpu_fallback.out _histogramdd_from_bin_cts.out
+        _histogramdd_from_bin_tensors.out _index_put_impl.out _indices_copy.out _int_mm _int_mm.out
+        _jagged_to_padded_dense_forward _lstm_mps.out _make_dep_token _make_dual_copy _make_dual_copy.out
+        _make_per_channel_quantized_tensor _make_per_channel_quantized_tensor.out _make_per_tensor_quantized_tensor
+        _make_per_tensor_quantized_tensor.out _masked_scale.out _masked_scale _masked_softmax.out
+        _masked_softmax_backward.out _mixed_dtypes_linear _mkldnn_reshape.out _mkldnn_transpose.out
+        _mkldnn_transpose _mkldnn_transpose_ _mps_convolution.out _mps_convolution_transpose.out
+        _native_batch_norm_legit_no_training.out _native_multi_head_attention.out
+        _nested_compute_contiguous_strides_offsets _nested_from_padded.out
+        _nested_from_padded_and_nested_example.out _nested_from_padded_and_nested_example _nested_get_jagged_dummy
+        _nested_get_lengths _nested_get_max_seqlen _nested_get_min_seqlen _nested_get_offsets
+        _nested_get_values_copy.out _nested_select_backward _nested_sum_backward _nested_tensor_from_mask.out
+        _nested_tensor_from_tensor_list.out _nested_tensor_softmax_with_shape _nested_view_from_buffer_copy.out
+        _nested_view_from_jagged_copy.out _new_zeros_with_same_feature_meta.out _nnpack_spatial_convolution.out
+        _pack_padded_sequence.out _padded_dense_to_jagged_forward _pdist_backward.out _pdist_forward.out
+        _philox_key_fold_in _philox_key_split _philox_normal _philox_normal.out _philox_normal_ _philox_uniform
+        _philox_uniform.out _philox_uniform_ _pin_memory.out _resize_output _resize_output.out _resize_output_
+        _sample_dirichlet.out _scaled_dot_product_attention_math_for_mps
+        _scaled_dot_product_cudnn_attention_backward _scaled_dot_product_efficient_attention_backward
+        _scaled_dot_product_flash_attention.quantized _scaled_dot_product_flash_attention_backward
+        _scaled_dot_product_fused_attention_overrideable_backward _scaled_grouped_mm _scaled_grouped_mm_v2
+        _scaled_mm _scaled_mm.out _scaled_mm_v2 _scaled_mm_v2.out _segment_reduce_backward.out
+        _slow_conv2d_backward.grad_input _slow_conv2d_backward.output_mask_out _sparse_addmm.out
+        _sparse_broadcast_to _sparse_broadcast_to_copy _sparse_broadcast_to_copy.out
+        _sparse_compressed_tensor_with_dims _sparse_coo_tensor_with_dims _sparse_coo_tensor_with_dims.out
+        _sparse_coo_tensor_with_dims_and_tensors.out _sparse_csr_prod.dim_dtype_out _sparse_csr_prod.dim_dtype
+        _sparse_csr_sum.dim_dtype_out _sparse_csr_sum.dim_dtype _sparse_log_softmax.out
+        _sparse_log_softmax_backward_data.out _sparse_log_softmax_backward_data _sparse_mask_projection.out
+        _sparse_mask_projection _sparse_mm_reduce_impl_backward _sparse_semi_structured_addmm
+        _sparse_semi_structured_apply _sparse_semi_structured_apply_dense _sparse_semi_structured_linear
+        _sparse_semi_structured_mm _sparse_semi_structured_tile _sparse_softmax.out
+        _sparse_softmax_backward_data.out _sparse_softmax_backward_data _sparse_sparse_matmul.out
+        _sparse_sum.dim_out _sparse_sum_backward.out _sparse_sum_backward _spdiags _spdiags.out _spsolve _stack
+        _stack.out _standard_gamma.out _standard_gamma_grad.out _test_autograd_multiple_dispatch.fullcoverage_out
+        _test_autograd_multiple_dispatch_view_copy.out _test_functorch_fallback _test_functorch_fallback.out
+        _test_optional_filled_intlist _test_optional_filled_intlist.out _test_optional_floatlist
+        _test_optional_floatlist.out _test_optional_intlist _test_optional_intlist.out _test_parallel_materialize
+        _test_warn_in_autograd.out _thnn_fused_gru_cell.out _thnn_fused_gru_cell_backward.out
+        _thnn_fused_lstm_cell.out _thnn_fused_lstm_cell_backward_impl.out _to_copy.out _to_dense.out
+        _to_sparse.sparse_dim_out _to_sparse.out _to_sparse_bsc.out _to_sparse_bsr.out _to_sparse_csc.out
+        _to_sparse_csr.out _to_sparse_semi_structured _transform_bias_rescale_qkv.out
+        _transformer_encoder_layer_fwd.out _trilinear.out _triton_multi_head_attention.out
+        _triton_multi_head_attention _triton_scaled_dot_attention.out _triton_scaled_dot_attention _unique.out
+        _unique2.out _unsafe_view.out _values_copy.out _weight_int4pack_mm _weight_int4pack_mm_for_cpu
+        _weight_int4pack_mm_with_scales_and_zeros _weight_int8pack_mm _weight_norm_interface.out
+        _weight_norm_interface_backward.out adaptive_avg_pool2d.out adaptive_avg_pool3d.out
+        adaptive_avg_pool3d_backward.grad_input add.Scalar_out addmm.dtype_out addmm.dtype affine_grid_generator.out
+        as_strided_scatter.out baddbmm.dtype_out baddbmm.dtype bartlett_window.out bartlett_window.periodic_out
+        batch_norm_backward_elemt.out batch_norm_backward_elemt batch_norm_backward_reduce.out
+        batch_norm_backward_reduce batch_norm_elemt.out batch_norm_elemt batch_norm_gather_stats.out
+        batch_norm_gather_stats batch_norm_gather_stats_with_counts.out batch_norm_gather_stats_with_counts
+        batch_norm_stats.out batch_norm_stats batch_norm_update_stats batch_norm_update_stats.out
+        bernoulli.Tensor_out bernoulli.float_out binary_cross_entropy_with_logits.out bincount.out binomial.out
+        bitwise_and.Scalar_Tensor_out bitwise_left_shift.Scalar_Tensor_out bitwise_or.Scalar_Tensor_out
+        bitwise_right_shift.Scalar_Tensor_out bitwise_xor.Scalar_Tensor_out blackman_window.out
+        blackman_window.periodic_out block_diag.out bmm.dtype_out bmm.dtype cauchy.out ccol_indices_copy.out
+        celu.out channel_shuffle.out clone.out col_indices_copy.out constant_pad_nd.out conv_depthwise3d.out
+        conv_tbc.out convolution.out convolution_backward.out convolution_backward_overrideable.out
+        convolution_overrideable.out copy.out copy_sparse_to_sparse copy_sparse_to_sparse.out copy_sparse_to_sparse_
+        count_nonzero.dim_IntList_out count_nonzero.out crow_indices_copy.out cudnn_affine_grid_generator.out
+        cudnn_affine_grid_generator_backward.out cudnn_affine_grid_generator_backward cudnn_batch_norm_backward.out
+        cudnn_convolution_add_relu.out cudnn_convolution_add_relu cudnn_convolution_relu.out cudnn_convolution_relu
+        cudnn_convolution_transpose.out cudnn_grid_sampler.out cudnn_grid_sampler_backward.out dequantize.self_out
+        dequantize.tensors diagonal_backward.out diagonal_scatter.out dist.out div.Scalar_out div.Scalar_mode_out
+        embedding.out embedding_dense_backward.out embedding_renorm.out empty_permuted.out empty_quantized
+        empty_quantized.out empty_strided.out exponential.out fake_quantize_per_channel_affine_cachemask.out
+        fake_quantize_per_tensor_affine_cachemask.out fill.Scalar_out fill.Tensor_out flip.out
+        floor_divide.Scalar_out from_file from_file.out geometric.out glu_backward_jvp.out glu_jvp.out
+        grid_sampler_2d.out grid_sampler_2d_backward.out grid_sampler_3d.out grid_sampler_3d_backward.out
+        hamming_window.out hamming_window.periodic_out hamming_window.periodic_alpha_out
+        hamming_window.periodic_alpha_beta_out hann_window.out hann_window.periodic_out hardswish_backward.out
+        hspmm.out hspmm index_fill.int_Scalar_out index_fill.int_Tensor_out index_put.out indices_copy.out
+        int_repr.out int_repr kaiser_window.out kaiser_window.periodic_out kaiser_window.beta_out lift.out
+        lift_fresh_copy.out linalg__powsum linalg_matrix_exp.out linear_backward.out log_normal.out
+        masked_fill.Scalar_out masked_fill.Tensor_out masked_scatter.out matmul_backward.out matmul_backward
+        max_pool2d_backward.out median.out miopen_batch_norm.out miopen_batch_norm_backward.out
+        miopen_convolution.out miopen_convolution_add_relu miopen_convolution_relu miopen_convolution_transpose.out
+        miopen_ctc_loss.out miopen_depthwise_convolution.out miopen_rnn.out mkldnn_adaptive_avg_pool2d_backward.out
+        mkldnn_adaptive_avg_pool2d_backward mkldnn_convolution.out mkldnn_linear.out mkldnn_linear_backward.out
+        mkldnn_linear_backward mkldnn_linear_backward_input.out mkldnn_linear_backward_input
+        mkldnn_linear_backward_weights.out mkldnn_linear_backward_weights mkldnn_max_pool2d.out
+        mkldnn_max_pool2d_backward.out mkldnn_max_pool2d_backward mkldnn_max_pool3d.out
+        mkldnn_max_pool3d_backward.out mkldnn_max_pool3d_backward mkldnn_reorder_conv2d_weight.out
+        mkldnn_reorder_conv2d_weight mkldnn_reorder_conv3d_weight.out mkldnn_reorder_conv3d_weight
+        mkldnn_rnn_layer.out mkldnn_rnn_layer_backward.out mm.dtype_out mm.dtype mps_convolution_backward.out
+        mps_convolution_transpose_backward.out mps_convolution_transpose_backward mul.Scalar_out nanmedian.out
+        native_batch_norm_backward.out native_dropout.out native_dropout_backward.out native_group_norm.out
+        native_group_norm_backward.out native_layer_norm.out native_layer_norm_backward.out native_norm.out
+        native_norm.ScalarOpt_dim_dtype_out native_norm native_norm.ScalarOpt_dim_dtype norm.ScalarOpt_dtype_out
+        norm.Scalar_out normal.out pixel_shuffle.out pixel_unshuffle.out poisson.out prod.out put.out
+        q_per_channel_scales.out q_per_channel_zero_points.out quantize_per_tensor_dynamic
+        quantize_per_tensor_dynamic.out quantized_batch_norm.out quantized_batch_norm quantized_max_pool1d.out
+        quantized_max_pool1d quantized_max_pool2d.out quantized_max_pool2d quantized_max_pool3d.out
+        quantized_max_pool3d randint_like.out randint_like.generator_out randint_like.Tensor_out
+        randint_like.Tensor_generator_out randint_like.low_dtype_out randint_like.low_generator_dtype_out
+        random.from_out random.to_out random.out relu.out remainder.Scalar_Tensor_out repeat.out
+        repeat_interleave.Tensor_out resize.out resize_as resize_as.out resize_as_sparse resize_as_sparse.out
+        resize_as_sparse_ roll.out rot90.out row_indices_copy.out rrelu_with_noise_backward.out rsub.Tensor_out
+        rsub.Scalar_out scalar_tensor.out segment_reduce.out select_backward.out select_scatter.out
+        set.source_Storage set.source_Storage_out set.source_Storage_storage_offset
+        set.source_Storage_storage_offset_out set.source_Tensor set.source_Tensor_out set set.out slice_backward.out
+        slow_conv_dilated2d.out slow_conv_dilated3d.out sparse_compressed_tensor.comp_plain_value
+        sparse_coo_tensor.size sparse_coo_tensor.size_out sparse_mask.out sparse_resize sparse_resize.out
+        sparse_resize_ sparse_resize_and_clear sparse_resize_and_clear.out sparse_resize_and_clear_ sspaddmm.out
+        std_mean.correction_out sub.Scalar_out sum.out to_mkldnn.out to_padded_tensor.out trace.out tril_indices.out
+        triu_indices.out unfold_backward.out uniform.out unique_consecutive.out unique_dim.out
+        unique_dim_consecutive.out values_copy.out var_mean.correction_out zero.out
+    """,
+    "BackendSelect Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
+        to.dtype_layout
+    """,
+    "BackendSelect Functionalize Tracer FuncTorchBatched Autograd CompositeExplicitAutograd": """
+        _to_copy
+    """,
+    "BackendSelect Tracer Autograd CompositeExplicitAutograd": """
+        bartlett_window bartlett_window.periodic blackman_window blackman_window.periodic empty_permuted fft_fftfreq
+        fft_rfftfreq hamming_window hamming_window.periodic hamming_window.periodic_alpha
+        hamming_window.periodic_alpha_beta kaiser_window kaiser_window.periodic kaiser_window.beta range.step range
+    """,
+    "BackendSelect Tracer CPU CUDA Meta Autograd": """
+        _efficientzerotensor empty.memory_format empty_strided tril_indices triu_indices
+    """,
+    "BackendSelect Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd": """
+        linspace.Tensor_Tensor linspace.Tensor_Scalar linspace.Scalar_Tensor logspace.Tensor_Tensor
+        logspace.Tensor_Scalar logspace.Scalar_Tensor
+    """,
+    "BackendSelect Tracer FuncTorchVmapMode Autograd CompositeExplicitAutograd": """
+        rand.generator randint.generator randint.low_generator randn.generator randperm.generator
+    """,
+    "BackendSelect Tracer FuncTorchVmapMode Meta Autograd CompositeExplicitAutograd": """
+        normal.float_float rand randint randint.low randn randperm
+    """,
+    "BackendSelect Tracer Meta Autograd CompositeExplicitAutograd": """
+        arange arange.start arange.start_step eye eye.m full hann_window hann_window.periodic linspace logspace ones
+        scalar_tensor zeros
+    """,
+    "CompositeExplicitAutograd": """
+        profiler::_record_function_enter_new profiler::_record_function_exit._RecordFunction
+    """,
+    "FuncTorchDynamicLayerBackMode Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd": """
+        alias
+    """,
+    "FuncTorchDynamicLayerBackMode Functionalize Tracer Autograd CompositeExplicitAutograd": """
+        lift_fresh
+    """,
+    "Functionalize ADInplaceOrView Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd": """
+        view_as_complex
+    """,
+    "Functionalize ADInplaceOrView Tracer Autograd CompositeExplicitAutograd": """
+        _conj_copy.out _neg_view _neg_view_copy.out _reshape_alias_copy.out addr_ detach_copy.out fft_fftfreq.out
+        fft_rfftfreq.out linear.out resize_as_ slice_copy.Tensor_out view_as_complex_copy.out view_as_real_copy.out
+    """,
+    "Functionalize ADInplaceOrView Tracer Autograd CompositeExplicitAutogradNonFunctional": """
+        as_strided_
+    """,
+    "Functionalize ADInplaceOrView Tracer Autograd CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
+        narrow
+    """,
+    "Functionalize ADInplaceOrView Tracer CPU Autograd": """
+        narrow_copy.out
+    """,
+    "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd": """
+        _amp_update_scale_ _batch_norm_with_update.out _fft_c2c.out _fft_c2r.out _fft_r2c.out _logcumsumexp.out
+        _native_batch_norm_legit.out addbmm.out addbmm_ angle.out binary_cross_entropy.out
+        binary_cross_entropy_backward.grad_input bucketize.Tensor_out cholesky.out cholesky_inverse.out
+        conj_physical.out embedding_renorm_ floor_divide.out floor_divide_.Tensor
+        fractional_max_pool3d_backward.grad_input frexp.Tensor_out glu_backward.grad_input hardtanh.out
+        hardtanh_backward.grad_input histc.out huber_loss_backward.out index_select.out linalg_eig.out
+        linalg_eigvals.out linalg_householder_product.out linalg_lstsq.out linalg_solve_triangular.out
+        log_sigmoid_backward.grad_input logical_and.out logical_not.out logical_or.out logical_xor.out logit.out
+        masked_select.out mse_loss_backward.grad_input multi_margin_loss.out multi_margin_loss_backward.grad_input
+        multilabel_margin_loss_backward.grad_input mvlgamma.out nansum.out native_batch_norm.out nonzero.out
+        nonzero_static.out ormqr.out reflection_pad2d.out reflection_pad2d_backward.grad_input
+        replication_pad2d_backward.grad_input replication_pad3d_backward.grad_input searchsorted.Tensor_out
+        searchsorted.Scalar_out smooth_l1_loss_backward.grad_input take.out
+    """,
+    "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd": """
+        _addmm_activation.out _log_softmax.out _log_softmax_backward_data.out _softmax.out
+        _softmax_backward_data.out _upsample_bicubic2d_aa.out _upsample_bicubic2d_aa_backward.grad_input
+        _upsample_bilinear2d_aa.out _upsample_bilinear2d_aa_backward.grad_input _upsample_nearest_exact1d.out
+        _upsample_nearest_exact1d_backward.grad_input _upsample_nearest_exact2d.out
+        _upsample_nearest_exact2d_backward.grad_input _upsample_nearest_exact3d.out
+        _upsample_nearest_exact3d_backward.grad_input abs.out acos.out acosh.out adaptive_max_pool2d.out
+        adaptive_max_pool2d_backward.grad_input adaptive_max_pool3d.out adaptive_max_pool3d_backward.grad_input
+        add.out addcdiv.out addcmul.out addmm.out addmv.out addr.out all.out amax.out amin.out aminmax.out any.out
+        argmax.out argmin.out asin.out asinh.out atan.out atan2.out atanh.out avg_pool2d.out
+        avg_pool2d_backward.grad_input avg_pool3d.out avg_pool3d_backward.grad_input baddbmm.out
+        bitwise_and.Tensor_out bitwise_left_shift.Tensor_out bitwise_not.out bitwise_or.Tensor_out
+        bitwise_right_shift.Tensor_out bitwise_xor.Tensor_out bmm.out cat.out ceil.out clamp.out clamp.Tensor_out
+        clamp_max.out clamp_max.Tensor_out clamp_min.out clamp_min.Tensor_out complex.out copysign.out cos.out
+        cosh.out cumprod.out cumsum.out digamma.out div.out div.out_mode elu.out elu_backward.grad_input
+        eq.Scalar_out eq.Tensor_out erf.out erfc.out erfinv.out exp.out exp2.out expm1.out eye.out floor.out
+        fmax.out fmin.out fmod.Tensor_out frac.out fractional_max_pool2d_backward.grad_input gather.out gcd.out
+        ge.Scalar_out ge.Tensor_out gelu.out gelu_backward.grad_input glu.out gt.Scalar_out gt.Tensor_out
+        hardshrink.out hardshrink_backward.grad_input hardsigmoid.out hardsigmoid_backward.grad_input heaviside.out
+        hypot.out i0.out igamma.out igammac.out index.Tensor_out index_add.out index_copy.out index_reduce.out
+        isin.Tensor_Tensor_out isin.Tensor_Scalar_out isneginf.out isposinf.out lcm.out le.Scalar_out le.Tensor_out
+        leaky_relu.out leaky_relu_backward.grad_input lerp.Scalar_out lerp.Tensor_out lgamma.out linalg_cross.out
+        linalg_ldl_factor_ex.out linalg_ldl_solve.out linalg_lu.out linalg_lu_factor_ex.out linalg_lu_solve.out
+        linalg_qr.out linalg_vector_norm.out linspace.out log.out log10.out log1p.out log2.out logaddexp.out
+        logaddexp2.out logit_backward.grad_input logspace.out lt.Scalar_out lt.Tensor_out lu_unpack.out
+        masked_fill_.Tensor masked_scatter_ max_pool2d_with_indices.out max_pool2d_with_indices_backward.grad_input
+        maximum.out mean.out minimum.out mish.out mm.out mse_loss.out mul.out nan_to_num.out ne.Scalar_out
+        ne.Tensor_out neg.out nextafter.out nll_loss_backward.grad_input polar.out polygamma.out
+        pow.Tensor_Tensor_out pow.Scalar_out pow.Tensor_Scalar_out put_ range.out reciprocal.out
+        reflection_pad1d.out reflection_pad1d_backward.grad_input reflection_pad3d.out
+        reflection_pad3d_backward.grad_input remainder.Tensor_out renorm.out replication_pad1d.out
+        replication_pad1d_backward.grad_input replication_pad2d.out replication_pad3d.out round.out rsqrt.out
+        scatter_add.out set_.source_Storage_storage_offset set_.source_Tensor set_ set_.source_Storage sgn.out
+        sigmoid.out sigmoid_backward.grad_input sign.out signbit.out silu.out silu_backward.grad_input sin.out
+        sinc.out sinh.out slow_conv_transpose2d.out smooth_l1_loss.out softplus.out softplus_backward.grad_input
+        softshrink.out softshrink_backward.grad_input special_airy_ai.out special_bessel_j0.out
+        special_bessel_j1.out special_bessel_y0.out special_bessel_y1.out special_chebyshev_polynomial_t.out
+        special_chebyshev_polynomial_u.out special_chebyshev_polynomial_v.out special_chebyshev_polynomial_w.out
+        special_entr.out special_erfcx.out special_hermite_polynomial_h.out special_hermite_polynomial_he.out
+        special_i0e.out special_i1.out special_i1e.out special_laguerre_polynomial_l.out
+        special_legendre_polynomial_p.out special_log_ndtr.out special_modified_bessel_i0.out
+        special_modified_bessel_i1.out special_modified_bessel_k0.out special_modified_bessel_k1.out
+        special_ndtri.out special_scaled_modified_bessel_k0.out special_scaled_modified_bessel_k1.out
+        special_shifted_chebyshev_polynomial_t.out special_shifted_chebyshev_polynomial_u.out
+        special_shifted_chebyshev_polynomial_v.out special_shifted_chebyshev_polynomial_w.out
+        special_spherical_bessel_j0.out special_xlog1py.out special_zeta.out sqrt.out sub.out sum.IntList_out
+        tan.out tanh.out tanh_backward.grad_input threshold.out threshold_backward.grad_input tril.out triu.out
+        trunc.out upsample_bicubic2d.out upsample_bicubic2d_backward.grad_input upsample_bilinear2d.out
+        upsample_bilinear2d_backward.grad_input upsample_linear1d.out upsample_linear1d_backward.grad_input
+        upsample_nearest1d.out upsample_nearest1d_backward.grad_input upsample_nearest2d.out
+        upsample_nearest2d_backward.grad_input upsample_nearest3d.out upsample_nearest3d_backward.grad_input
+        upsample_trilinear3d.out upsample_trilinear3d_backward.grad_input where.self_out
+    """,
+    "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional": """
+        addcdiv_ addcmul_ addmm_ addmv_ baddbmm_ clamp_ clamp_.Tensor cumprod_ cumsum_ eq_.Scalar eq_.Tensor
+        fmod_.Tensor ge_.Scalar ge_.Tensor gelu_ gt_.Scalar gt_.Tensor heaviside_ hypot_ igamma_ igammac_
+        index_copy_ index_reduce_ le_.Scalar le_.Tensor lerp_.Scalar lerp_.Tensor lt_.Scalar lt_.Tensor ne_.Scalar
+        ne_.Tensor nextafter_ pow_.Tensor remainder_.Tensor renorm_ scatter_.src scatter_.value scatter_.reduce
+        scatter_.value_reduce tril_ triu_ xlogy_.Tensor
+    """,
+    "Functionalize ADInplaceOrView Tracer CUDA Meta Autograd CompositeExplicitAutograd": """
+        _chunk_cat.out
+    """,
+    "Functionalize ADInplaceOrView Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
+        chunk
+    """,
+    "Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd": """
+        _conj copy_ detach expand permute select.int slice.Tensor squeeze squeeze.dim squeeze.dims squeeze_
+        squeeze_.dim squeeze_.dims t transpose.int unbind.int unsqueeze
+    """,
+    "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Autograd": """
+        hardswish_ hardtanh_ logit_
+    """,
+    "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd": """
+        _index_put_impl_ fill_.Scalar fill_.Tensor index_fill_.int_Tensor index_fill_.int_Scalar masked_fill_.Scalar
+        relu_ resize_ view_as_real zero_
+    """,
+    "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional": """
+        acos_ acosh_ add_.Tensor asin_ asinh_ atan2_ atan_ atanh_ bitwise_and_.Tensor bitwise_left_shift_.Tensor
+        bitwise_not_ bitwise_or_.Tensor bitwise_right_shift_.Tensor bitwise_xor_.Tensor ceil_ clamp_max_
+        clamp_max_.Tensor clamp_min_ clamp_min_.Tensor copysign_.Tensor cos_ cosh_ digamma_ div_.Tensor
+        div_.Tensor_mode elu_ erf_ erfc_ erfinv_ exp2_ exp_ expm1_ floor_ frac_ gcd_ hardsigmoid_ i0_ index_add_
+        lcm_ leaky_relu_ lgamma_ log10_ log1p_ log2_ log_ mish_ mul_.Tensor neg_ pow_.Scalar reciprocal_ round_
+        round_.decimals rsqrt_ scatter_add_ scatter_reduce_.two sgn_ sigmoid_ sign_ silu_ sin_ sinc_ sinh_ sqrt_
+        sub_.Tensor tan_ tanh_ threshold_ trunc_
+    """,
+    "Functionalize ADInplaceOrView Tracer FuncTorchBatched FuncTorchVmapMode CPU CUDA Meta Autograd": """
+        bernoulli_.float
+    """,
+    "Functionalize ADInplaceOrView Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd": """
+        abs_ add_.Scalar bitwise_and_.Scalar bitwise_left_shift_.Tensor_Scalar bitwise_or_.Scalar
+        bitwise_right_shift_.Tensor_Scalar bitwise_xor_.Scalar celu_ copysign_.Scalar deg2rad_ div_.Scalar
+        index_put_ logical_and_ logical_not_ logical_or_ logical_xor_ mul_.Scalar mvlgamma_ nan_to_num_ rad2deg_
+        sub_.Scalar t_ transpose_ unsqueeze_
+    """,
+    "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode CPU CUDA Autograd": """
+        rrelu_with_noise.out rrelu_with_noise_
+    """,
+    "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode CPU CUDA Meta Autograd": """
+        bernoulli_.Tensor cauchy_ exponential_ geometric_ log_normal_ normal_ random_.from random_.to random_
+        uniform_
+    """,
+    "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode VmapMode Autograd CompositeExplicitAutograd": """
+        randperm.out
+    """,
+    "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode VmapMode CPU CUDA Autograd": """
+        bernoulli.out multinomial.out
+    """,
+    "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode VmapMode CPU CUDA Meta Autograd": """
+        normal.Tensor_Tensor_out
+    """,
+    "Functionalize ADInplaceOrView Tracer FuncTorchVmapMode VmapMode Meta Autograd CompositeExplicitAutograd": """
+        rand.out randint.out
+    """,
+    "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd": """
+        alias_copy.out arange.out as_strided_copy.out bitwise_and.Scalar_out bitwise_left_shift.Tensor_Scalar_out
+        bitwise_or.Scalar_out bitwise_right_shift.Tensor_Scalar_out bitwise_xor.Scalar_out cholesky_solve.out
+        conj_physical_ copysign.Scalar_out cummax.out cummin.out deg2rad.out diag_embed.out diagonal_copy.out
+        div_.Scalar_mode dot.out expand_copy.out floor_divide_.Scalar fmod.Scalar_out fmod_.Scalar full.out
+        ldexp.out ldexp_ linspace.Tensor_Tensor_out linspace.Tensor_Scalar_out logcumsumexp.out
+        logspace.Tensor_Tensor_out logspace.Tensor_Scalar_out mean.dtype_out mv.out ones.out permute_copy.out
+        rad2deg.out remainder.Scalar_out remainder_.Scalar slice_scatter.out soft_margin_loss.out
+        soft_margin_loss_backward.grad_input squeeze_copy.out stack.out t_copy.out unfold_copy.out
+        unsqueeze_copy.out vdot.out view_copy.out view_copy.dtype_out xlogy_.Scalar_Other zeros.out
+    """,
+    "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutogradNonFunctional": """
+        logsumexp.out
+    """,
+    "Functionalize Tracer Autograd CompositeExplicitAutograd": """
+        detach_ split_copy.Tensor_out
+    """,
+    "Functionalize Tracer CPU CUDA Autograd": """
+        _amp_foreach_non_finite_check_and_unscale_ _fused_adagrad_ _fused_adagrad_.tensor_lr _fused_adam_
+        _fused_adam_.tensor_lr _fused_adamw_ _fused_adamw_.tensor_lr _fused_sgd_ _fused_sgd_.tensor_lr
+    """,
+    "Functionalize Tracer CUDA Autograd CompositeExplicitAutograd": """
+        _foreach_abs_ _foreach_add_.Scalar _foreach_add_.List _foreach_add_.ScalarList _foreach_add_.Tensor
+        _foreach_addcdiv_.Scalar _foreach_addcdiv_.ScalarList _foreach_addcmul_.Scalar _foreach_clamp_max_.Scalar
+        _foreach_clamp_max_.List _foreach_clamp_min_.Scalar _foreach_clamp_min_.List _foreach_copy_
+        _foreach_div_.Scalar _foreach_div_.List _foreach_div_.ScalarList _foreach_div_.Tensor _foreach_lerp_.Scalar
+        _foreach_maximum_.Scalar _foreach_maximum_.List _foreach_minimum_.List _foreach_mul_.Scalar
+        _foreach_mul_.List _foreach_mul_.ScalarList _foreach_mul_.Tensor _foreach_neg_ _foreach_pow_.Scalar
+        _foreach_reciprocal_ _foreach_sign_ _foreach_sqrt_ _foreach_sub_.Scalar _foreach_sub_.List _foreach_zero_
+    """,
+    "Functionalize Tracer CUDA Meta Autograd CompositeExplicitAutograd": """
+        split_with_sizes_copy.out
+    """,
+    "Functionalize Tracer CompositeImplicitAutograd": """
+        _unpack_dual coalesce conj moveaxis.int narrow.Tensor pin_memory tensor_split.tensor_indices_or_sections
+    """,
+    "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
+        adjoint broadcast_to contiguous dsplit.int dsplit.array expand_as flatten.using_ints hsplit.int hsplit.array
+        imag linalg_diagonal mH mT matrix_H moveaxis.intlist movedim.int movedim.intlist numpy_T positive ravel real
+        reshape reshape_as resolve_conj resolve_neg split.sizes swapaxes swapdims tensor_split.sections
+        tensor_split.indices to.device to.dtype to.other unflatten.int view_as vsplit.int vsplit.array
+    """,
+    "Functionalize Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd": """
+        _unsafe_view
+    """,
+    "Functionalize ZeroTensor ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd": """
+        _reshape_alias as_strided view
+    """,
+    "Tracer AutocastCPU": """
+        _grid_sampler_2d_cpu_fallback fake_quantize_per_tensor_affine
+    """,
+    "Tracer AutocastCPU AutocastCUDA": """
+        _convolution.deprecated
+    """,
+    "Tracer AutocastCPU AutocastCUDA Autograd CompositeExplicitAutograd": """
+        conv_tbc
+    """,
+    "Tracer AutocastCPU AutocastCUDA CPU CUDA Meta Autograd": """
+        multi_margin_loss
+    """,
+    "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd": """
+        kl_div margin_ranking_loss multilabel_margin_loss triplet_margin_loss
+    """,
+    "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
+        cdist conv1d conv2d conv3d conv_transpose1d conv_transpose2d.input conv_transpose3d.input
+        cosine_embedding_loss grid_sampler hinge_embedding_loss l1_loss linalg_vecdot matmul nll_loss nll_loss2d
+        poisson_nll_loss prelu
+    """,
+    "Tracer AutocastCPU AutocastCUDA FuncTorchBatched CPU CUDA Autograd": """
+        addbmm huber_loss prod
+    """,
+    "Tracer AutocastCPU AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd": """
+        binary_cross_entropy
+    """,
+    "Tracer AutocastCPU AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional": """
+        addmm baddbmm bmm mm mse_loss prod.dim_int smooth_l1_loss
+    """,
+    "Tracer AutocastCPU AutocastCUDA FuncTorchDynamicLayerFrontMode CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
+        linear
+    """,
+    "Tracer AutocastCPU AutocastCUDA FuncTorchDynamicLayerFrontMode Meta Autograd CompositeExplicitAutograd": """
+        binary_cross_entropy_with_logits
+    """,
+    "Tracer AutocastCPU AutocastCUDA FuncTorchVmapMode CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
+        scaled_dot_product_attention
+    """,
+    "Tracer AutocastCPU AutocastCUDA Meta Autograd CompositeExplicitAutograd": """
+        soft_margin_loss
+    """,
+    "Tracer AutocastCPU CPU Autograd": """
+        mkldnn_rnn_layer
+    """,
+    "Tracer AutocastCPU CPU CUDA Autograd": """
+        _native_multi_head_attention max_unpool3d
+    """,
+    "Tracer AutocastCPU CPU CUDA Meta Autograd": """
+        max_unpool2d multilabel_margin_loss_forward ormqr
+    """,
+    "Tracer AutocastCPU CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional": """
+        _addmm_activation fractional_max_pool2d fractional_max_pool3d
+    """,
+    "Tracer AutocastCPU CompositeImplicitAutograd": """
+        ctc_loss.IntList ctc_loss.Tensor linalg_cond.p_str linalg_matrix_rank linalg_matrix_rank.tol_tensor
+        linalg_tensorsolve lu_solve nanquantile nanquantile.scalar quantile quantile.scalar stft stft.center
+    """,
+    "Tracer AutocastCPU CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
+        _lu_with_info adaptive_avg_pool3d conv1d.padding conv2d.padding conv3d.padding cross_entropy_loss fft_fft
+        fft_fft2 fft_fftn fft_hfft fft_ifft fft_ifft2 fft_ifftn fft_ihfft fft_irfft fft_irfft2 fft_irfftn fft_rfft
+        fft_rfft2 fft_rfftn inverse linalg_cholesky linalg_cond linalg_eigh linalg_eigvals linalg_eigvalsh
+        linalg_inv linalg_matrix_rank.atol_rtol_tensor linalg_matrix_rank.atol_rtol_float linalg_solve linalg_svd
+        linalg_svdvals linalg_tensorinv max_pool3d orgqr pinverse qr svd
+    """,
+    "Tracer AutocastCPU FuncTorchBatched Autograd CompositeExplicitAutograd": """
+        linalg_lstsq
+    """,
+    "Tracer AutocastCPU FuncTorchBatched CPU CUDA Autograd": """
+        cholesky geqrf
+    """,
+    "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd": """
+        cholesky_inverse grid_sampler_2d grid_sampler_3d linalg_eig linalg_householder_product reflection_pad2d
+        trace
+    """,
+    "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional": """
+        adaptive_max_pool3d avg_pool3d cat index_copy linalg_cholesky_ex linalg_inv_ex linalg_qr reflection_pad1d
+        replication_pad1d replication_pad2d replication_pad3d triangular_solve
+    """,
+    "Tracer AutocastCPU FuncTorchBatched Meta Autograd CompositeExplicitAutograd": """
+        cholesky_solve polar stack
+    """,
+    "Tracer AutocastCUDA": """
+        _scaled_dot_product_flash_attention
+    """,
+    "Tracer AutocastCUDA CPU CUDA Meta Autograd": """
+        addr
+    """,
+    "Tracer AutocastCUDA CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional": """
+        _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d renorm
+    """,
+    "Tracer AutocastCUDA CUDA Autograd": """
+        _thnn_fused_gru_cell _thnn_fused_lstm_cell cudnn_convolution cudnn_convolution_transpose
+    """,
+    "Tracer AutocastCUDA CompositeImplicitAutograd": """
+        bilinear chain_matmul gru_cell lstm_cell pdist rnn_relu_cell rnn_tanh_cell
+    """,
+    "Tracer AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
+        cosine_similarity cross einsum frobenius_norm.dim group_norm layer_norm linalg_matrix_norm
+        linalg_matrix_norm.str_ord linalg_multi_dot log_softmax.int nuclear_norm nuclear_norm.dim rms_norm
+        softmax.int tensordot
+    """,
+    "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Autograd": """
+        dot vdot
+    """,
+    "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutograd": """
+        native_layer_norm
+    """,
+    "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional": """
+        _upsample_bicubic2d_aa _upsample_bilinear2d_aa acos addcdiv addcmul addmv asin atan2 cosh cumprod cumsum
+        erfinv exp expm1 linalg_vector_norm log log10 log1p log2 norm.ScalarOpt_dim pow.Tensor_Tensor
+        pow.Tensor_Scalar pow.Scalar reciprocal rsqrt scatter_add sinh softplus sum.dim_IntList tan
+        upsample_bicubic2d upsample_bilinear2d upsample_linear1d upsample_nearest1d upsample_nearest2d
+        upsample_nearest3d upsample_trilinear3d
+    """,
+    "Tracer AutocastCUDA FuncTorchBatched Meta Autograd CompositeExplicitAutograd": """
+        _convolution convolution dist index_put logsumexp mv norm.Scalar sum
+    """,
+    "Tracer Autograd CompositeExplicitAutograd": """
+        _conj_physical _pack_padded_sequence _pin_memory dense_dim is_coalesced is_pinned mkldnn_convolution
+        normal_functional put rand_like.generator randint_like.generator randint_like.Tensor_generator
+        randint_like.low_generator_dtype randn_like.generator resize sparse_dim
+    """,
+    "Tracer Autograd CompositeExplicitAutogradNonFunctional": """
+        _conj_copy _neg_view_copy _reshape_alias_copy _trilinear detach_copy select_copy.int slice_copy.Tensor
+        split_copy.Tensor view_as_complex_copy view_as_real_copy
+    """,
+    "Tracer Autograd CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
+        value_selecting_reduction_backward
+    """,
+    "Tracer CPU Autograd": """
+        _histogramdd_bin_edges _histogramdd_from_bin_cts _histogramdd_from_bin_tensors
+        _scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_flash_attention_for_cpu_backward
+        histogram.bins_tensor histogram.bin_ct mkldnn_rnn_layer_backward slow_conv3d_forward
+    """,
+    "Tracer CPU Autograd CompositeImplicitAutograd": """
+        native_channel_shuffle
+    """,
+    "Tracer CPU CUDA Autograd": """
+        _assert_async _assert_async.msg _batch_norm_with_update _ctc_loss.Tensor _ctc_loss_backward
+        _ctc_loss_backward.Tensor _cummax_helper _cummin_helper _dirichlet_grad _embedding_bag_backward
+        _embedding_bag_dense_backward _embedding_bag_per_sample_weights_backward _linalg_eigvals _logcumsumexp
+        _masked_softmax _masked_softmax_backward _nested_tensor_from_mask_left_aligned _pdist_backward
+        _segment_reduce_backward _slow_conv2d_backward.output_mask _slow_conv2d_forward _standard_gamma_grad
+        _transform_bias_rescale_qkv _transformer_encoder_layer_fwd _unique _weight_norm_interface
+        _weight_norm_interface_backward batch_norm_backward bincount equal fractional_max_pool3d_backward
+        glu_backward_jvp glu_jvp is_set_to mish_backward mse_loss_backward multi_margin_loss_backward
+        multilabel_margin_loss_backward nll_loss2d_backward nll_loss2d_forward nonzero_static
+        repeat_interleave.Tensor segment_reduce slow_conv_dilated2d slow_conv_dilated3d slow_conv_transpose3d
+        unfold_backward
+    """,
+    "Tracer CPU CUDA Meta Autograd": """
+        _cholesky_solve_helper _ctc_loss _embedding_bag _embedding_bag_forward_only _pdist_forward histc
+        searchsorted.Scalar take
+    """,
+    "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional": """
+        _upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward _upsample_nearest_exact3d_backward
+        fractional_max_pool2d_backward index_reduce isin.Tensor_Tensor isin.Tensor_Scalar isin.Scalar_Tensor
+        linalg_ldl_solve linalg_lu nll_loss_backward nll_loss_forward slow_conv_transpose2d special_airy_ai
+        special_chebyshev_polynomial_t special_chebyshev_polynomial_u special_chebyshev_polynomial_v
+        special_chebyshev_polynomial_w special_hermite_polynomial_h special_hermite_polynomial_he
+        special_laguerre_polynomial_l special_legendre_polynomial_p special_log_ndtr
+        special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u
+        special_shifted_chebyshev_polynomial_v special_shifted_chebyshev_polynomial_w
+    """,
+    "Tracer CUDA Autograd": """
+        _conv_depthwise2d _thnn_fused_gru_cell_backward _thnn_fused_lstm_cell_backward_impl conv_depthwise3d
+        record_stream
+    """,
+    "Tracer CUDA Autograd CompositeExplicitAutograd": """
+        _foreach_abs _foreach_add.Scalar _foreach_add.List _foreach_addcmul.Scalar _foreach_clamp_max.Scalar
+        _foreach_clamp_max.List _foreach_clamp_min.Scalar _foreach_clamp_min.List _foreach_mul.Scalar
+        _foreach_mul.List _foreach_mul.ScalarList _foreach_neg _foreach_pow.ScalarAndTensor _foreach_reciprocal
+        _foreach_sign _foreach_sqrt _foreach_sub.Scalar _foreach_sub.List
+    """,
+    "Tracer CUDA Meta Autograd CompositeExplicitAutograd": """
+        _chunk_cat _foreach_norm.Scalar
+    """,
+    "Tracer CompositeImplicitAutograd": """
+        _is_zerotensor _nnpack_available _pack_padded_sequence_backward _pad_enum _pad_packed_sequence
+        _thnn_differentiable_gru_cell_backward _thnn_differentiable_lstm_cell_backward
+        _thnn_fused_lstm_cell_backward _upsample_nearest_exact1d.vec _upsample_nearest_exact2d.vec
+        _upsample_nearest_exact3d.vec _weight_norm _weight_norm_differentiable_backward absolute.out
+        affine_grid_generator_backward arccos.out arccosh.out arcsin.out arcsinh.out arctan.out arctan2.out
+        arctanh.out argsort.stable_out argwhere chain_matmul.out clip.out clip.Tensor_out clip_ clip_.Tensor
+        column_stack column_stack.out concat.out concatenate.out conv_tbc_backward cross.out cudnn_is_acceptable
+        cummaxmin_backward diag.out diagflat diff.out divide.out divide.out_mode divide_.Scalar dstack.out
+        embedding_bag embedding_bag.padding_idx empty.out fft_fft.out fft_fft2.out fft_fftn.out fft_hfft.out
+        fft_hfft2.out fft_hfftn.out fft_ifft.out fft_ifft2.out fft_ifftn.out fft_ihfft.out fft_ihfft2 fft_ihfft2.out
+        fft_ihfftn fft_ihfftn.out fft_irfft.out fft_irfft2.out fft_irfftn.out fft_rfft.out fft_rfft2.out
+        fft_rfftn.out fill_diagonal_ fix.out fix_ float_power.Tensor_Tensor_out float_power.Scalar_out
+        float_power.Tensor_Scalar_out float_power_.Tensor float_power_.Scalar frobenius_norm.out greater.Scalar_out
+        greater.Tensor_out greater_.Scalar greater_.Tensor greater_equal.Scalar_out greater_equal.Tensor_out
+        greater_equal_.Scalar greater_equal_.Tensor gru.input gru.data histogramdd histogramdd.int_bins
+        histogramdd.TensorList_bins hstack.out inner.out inverse.out is_conj is_distributed is_neg isclose istft
+        kron.out less.Scalar_out less.Tensor_out less_.Scalar less_.Tensor less_equal.Scalar_out
+        less_equal.Tensor_out less_equal_.Scalar less_equal_.Tensor linalg_cholesky.out linalg_cond.out
+        linalg_cond.p_str_out linalg_det.out linalg_eigh.eigvals linalg_eigvalsh.out linalg_inv.out
+        linalg_ldl_factor.out linalg_lu_factor.out linalg_matmul.out linalg_matrix_norm.out
+        linalg_matrix_norm.str_ord_out linalg_matrix_power.out linalg_matrix_rank.atol_rtol_tensor_out
+        linalg_matrix_rank.atol_rtol_float_out linalg_matrix_rank.out linalg_matrix_rank.out_tol_tensor
+        linalg_multi_dot.out linalg_norm.out linalg_norm.ord_str_out linalg_pinv.atol_rtol_float_out linalg_pinv.out
+        linalg_pinv.rcond_tensor linalg_pinv.out_rcond_tensor linalg_slogdet.out linalg_solve.out
+        linalg_solve_ex.out linalg_svd.U linalg_svdvals.out linalg_tensorinv.out linalg_tensorsolve.out
+        linalg_vecdot.out log_sigmoid.out lstm.input lstm.data lu_solve.out matmul.out matrix_exp_backward
+        matrix_power.out max.out min.out msort.out multilabel_margin_loss.out multiply.out nanmean.out
+        nanquantile.out nanquantile.scalar_out negative.out negative_ nonzero_numpy norm_except_dim
+        not_equal.Scalar_out not_equal.Tensor_out not_equal_.Scalar not_equal_.Tensor nuclear_norm.out
+        nuclear_norm.dim_out orgqr.out outer.out pad_sequence qr.Q quantile.out quantile.scalar_out rnn_relu.input
+        rnn_relu.data rnn_tanh.input rnn_tanh.data row_stack.out set_.source_Tensor_storage_offset slogdet.out
+        slow_conv3d special_digamma.out special_erf.out special_erfc.out special_erfinv.out special_exp2.out
+        special_expit.out special_expm1.out special_gammainc.out special_gammaincc.out special_gammaln.out
+        special_i0.out special_log1p.out special_logit.out special_logsumexp.out special_multigammaln.out
+        special_ndtr.out special_polygamma.out special_psi.out special_round.out special_sinc.out special_xlogy.out
+        special_xlogy.self_scalar_out special_xlogy.other_scalar_out square.out square_ std.out subtract.out
+        subtract.Scalar subtract_.Tensor subtract_.Scalar svd.U take_along_dim.out tensordot.out thnn_conv2d
+        to_dense true_divide.out vander var.out vstack.out
+    """,
+    "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
+        __and__.Scalar __and__.Tensor __iand__.Tensor __iand__.Scalar __ior__.Tensor __ior__.Scalar __ixor__.Tensor
+        __ixor__.Scalar __or__.Tensor __or__.Scalar __xor__.Tensor __xor__.Scalar _batch_norm_impl_index
+        _convolution_double_backward _convolution_mode _fused_rms_norm _has_compatible_shallow_copy_type
+        _pad_circular _upsample_bicubic2d_aa.vec _upsample_bilinear2d_aa.vec absolute absolute_ adaptive_avg_pool1d
+        adaptive_avg_pool2d adaptive_max_pool1d arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_
+        arctan arctan2 arctan2_ arctan_ arctanh arctanh_ argsort argsort.stable atleast_1d atleast_1d.Sequence
+        atleast_2d atleast_2d.Sequence atleast_3d atleast_3d.Sequence avg_pool1d batch_norm broadcast_tensors
+        cartesian_prod clip clip.Tensor combinations concat concatenate conj_physical corrcoef cov cumprod_backward
+        cumulative_trapezoid.x cumulative_trapezoid.dx det diag diff divide.Tensor divide.Scalar divide.Tensor_mode
+        divide.Scalar_mode divide_.Tensor divide_.Tensor_mode divide_.Scalar_mode dstack embedding_backward
+        fft_fftshift fft_hfft2 fft_hfftn fft_ifftshift fix fliplr flipud float_power.Tensor_Tensor
+        float_power.Tensor_Scalar float_power.Scalar gather_backward ger gradient.scalarint gradient.scalararray
+        gradient.array gradient.scalarrayint gradient.scalarrayarray gradient.tensorarrayint gradient.tensorarray
+        greater.Tensor greater.Scalar greater_equal.Tensor greater_equal.Scalar hstack inner instance_norm isfinite
+        isreal kron less.Tensor less.Scalar less_equal.Tensor less_equal.Scalar linalg_det linalg_ldl_factor
+        linalg_lu_factor linalg_matmul linalg_matrix_power linalg_norm linalg_norm.ord_str linalg_pinv
+        linalg_pinv.atol_rtol_float linalg_solve_ex linalg_vander log_sigmoid logdet matrix_exp matrix_power
+        max.other max_pool1d max_pool1d_with_indices max_pool2d meshgrid meshgrid.indexing min.other msort
+        multiply.Tensor multiply.Scalar multiply_.Tensor multiply_.Scalar nanmean negative nll_loss_nd
+        not_equal.Tensor not_equal.Scalar outer pad pairwise_distance relu6 relu6_ repeat_interleave.self_Tensor
+        repeat_interleave.self_int result_type.Tensor result_type.Scalar result_type.Scalar_Tensor
+        result_type.Scalar_Scalar row_stack selu selu_ slogdet special_digamma special_erf special_erfc
+        special_erfinv special_exp2 special_expit special_expm1 special_gammainc special_gammaincc special_gammaln
+        special_i0 special_log1p special_log_softmax special_logit special_logsumexp special_multigammaln
+        special_ndtr special_polygamma special_psi special_round special_sinc special_softmax special_xlogy
+        special_xlogy.other_scalar special_xlogy.self_scalar square std std.dim std_mean std_mean.dim
+        subtract.Tensor sum_to_size swapaxes_ swapdims_ take_along_dim tile trapezoid.x trapezoid.dx trapz.x
+        trapz.dx true_divide.Tensor true_divide.Scalar true_divide_.Tensor true_divide_.Scalar type_as unsafe_chunk
+        upsample_bicubic2d.vec upsample_bilinear2d.vec upsample_linear1d.vec upsample_nearest1d.vec
+        upsample_nearest2d.vec upsample_nearest3d.vec upsample_trilinear3d.vec var var.dim var_mean var_mean.dim
+        vstack where.ScalarOther where.ScalarSelf where.Scalar
+    """,
+    "Tracer FuncTorchBatched Autograd CompositeExplicitAutograd": """
+        _has_same_storage_numel _is_all_true _is_any_true _linalg_check_errors _new_zeros_with_same_feature_meta
+        allclose clone constant_pad_nd full_like rot90
+    """,
+    "Tracer FuncTorchBatched Autograd CompositeExplicitAutogradNonFunctional": """
+        as_strided_scatter linalg_pinv.atol_rtol_tensor
+    """,
+    "Tracer FuncTorchBatched CPU CUDA Autograd": """
+        __lshift__.Tensor __lshift__.Scalar __rshift__.Tensor __rshift__.Scalar _adaptive_avg_pool2d_backward
+        _adaptive_avg_pool3d_backward _cdist_backward _local_scalar_dense _native_batch_norm_legit
+        _native_batch_norm_legit.no_stats _prelu_kernel _prelu_kernel_backward _unique2
+        binary_cross_entropy_backward floor_divide glu_backward grid_sampler_2d_backward grid_sampler_3d_backward
+        hardswish hardswish_backward hardtanh hardtanh_backward log_sigmoid_backward logit masked_select max
+        max_pool3d_with_indices max_pool3d_with_indices_backward min nansum reflection_pad2d_backward
+        remainder.Scalar_Tensor replication_pad2d_backward replication_pad3d_backward rsub.Tensor unique_consecutive
+        unique_dim unique_dim_consecutive
+    """,
+    "Tracer FuncTorchBatched CPU CUDA Meta Autograd": """
+        _adaptive_avg_pool2d _adaptive_avg_pool3d _cdist_forward _fft_c2c _fft_c2r _fft_r2c angle bucketize.Tensor
+        bucketize.Scalar channel_shuffle col2im count_nonzero.dim_IntList embedding_dense_backward flip im2col
+        index_select isnan linalg_matrix_exp linalg_solve_triangular log_sigmoid_forward median mode nanmedian
+        native_batch_norm native_batch_norm_backward native_group_norm native_group_norm_backward
+        native_layer_norm_backward nonzero relu roll searchsorted.Tensor std.correction std_mean.correction
+        var.correction var_mean.correction where.self
+    """,
+    "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional": """
+        _linalg_det _linalg_eigh _linalg_slogdet _linalg_solve_ex _linalg_svd _log_softmax
+        _log_softmax_backward_data _softmax _softmax_backward_data _upsample_bicubic2d_aa_backward
+        _upsample_bilinear2d_aa_backward acosh adaptive_max_pool2d adaptive_max_pool2d_backward
+        adaptive_max_pool3d_backward all all.dim all.dims amax amin aminmax any any.dim any.dims argmax argmin asinh
+        atan atanh avg_pool2d avg_pool2d_backward avg_pool3d_backward bitwise_and.Tensor bitwise_left_shift.Tensor
+        bitwise_not bitwise_or.Tensor bitwise_right_shift.Tensor bitwise_xor.Tensor ceil clamp clamp.Tensor
+        clamp_max clamp_max.Tensor clamp_min clamp_min.Tensor copysign.Tensor cos digamma div.Tensor_mode elu
+        elu_backward eq.Tensor eq.Scalar erf erfc exp2 floor fmax fmin fmod.Tensor frac gather gcd ge.Tensor
+        ge.Scalar gelu gelu_backward glu gt.Tensor gt.Scalar hardshrink hardshrink_backward hardsigmoid
+        hardsigmoid_backward heaviside hypot i0 igamma igammac index.Tensor index_add isneginf isposinf lcm
+        le.Tensor le.Scalar leaky_relu leaky_relu_backward lerp.Scalar lerp.Tensor lgamma linalg_cross
+        linalg_ldl_factor_ex linalg_lu_factor_ex linalg_lu_solve logaddexp logaddexp2 logit_backward lt.Tensor
+        lt.Scalar lu_unpack max.dim max_pool2d_with_indices max_pool2d_with_indices_backward maximum mean.dim
+        min.dim minimum mish ne.Tensor ne.Scalar neg nextafter polygamma reflection_pad1d_backward reflection_pad3d
+        reflection_pad3d_backward remainder.Tensor replication_pad1d_backward round round.decimals scatter.value
+        scatter.src scatter.reduce scatter.value_reduce scatter_reduce.two sgn sigmoid sigmoid_backward sign signbit
+        silu sin sinc softplus_backward softshrink softshrink_backward sort.stable special_bessel_j0
+        special_bessel_j1 special_bessel_y0 special_bessel_y1 special_entr special_erfcx special_i0e special_i1
+        special_i1e special_modified_bessel_i0 special_modified_bessel_i1 special_modified_bessel_k0
+        special_modified_bessel_k1 special_ndtri special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1
+        special_spherical_bessel_j0 special_xlog1py special_zeta sqrt tanh tanh_backward threshold
+        threshold_backward topk tril triu trunc upsample_bicubic2d_backward upsample_bilinear2d_backward
+        upsample_linear1d_backward upsample_nearest1d_backward upsample_nearest2d_backward
+        upsample_nearest3d_backward upsample_trilinear3d_backward xlogy.Tensor
+    """,
+    "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeImplicitAutograd CompositeExplicitAutogradNonFunctional": """
+        silu_backward
+    """,
+    "Tracer FuncTorchBatched CPU Meta Autograd CompositeExplicitAutogradNonFunctional": """
+        narrow_copy pixel_shuffle pixel_unshuffle
+    """,
+    "Tracer FuncTorchBatched CUDA Meta Autograd CompositeExplicitAutograd": """
+        convolution_backward
+    """,
+    "Tracer FuncTorchBatched CompositeImplicitAutograd": """
+        is_nonzero item linalg_slogdet masked_select_backward one_hot where
+    """,
+    "Tracer FuncTorchBatched FuncTorchVmapMode Autograd CompositeExplicitAutograd": """
+        rand_like randn_like
+    """,
+    "Tracer FuncTorchBatched FuncTorchVmapMode CPU CUDA Meta Autograd": """
+        rrelu_with_noise
+    """,
+    "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd": """
+        _euclidean_dist _safe_softmax _unsafe_index.Tensor _unsafe_index_put _unsafe_masked_index
+        _unsafe_masked_index_put_accumulate abs add.Scalar bitwise_and.Scalar bitwise_and.Scalar_Tensor
+        bitwise_left_shift.Tensor_Scalar bitwise_left_shift.Scalar_Tensor bitwise_or.Scalar bitwise_or.Scalar_Tensor
+        bitwise_right_shift.Tensor_Scalar bitwise_right_shift.Scalar_Tensor bitwise_xor.Scalar
+        bitwise_xor.Scalar_Tensor block_diag celu complex copysign.Scalar count_nonzero cummax cummin deg2rad
+        diagonal_backward div.Scalar div.Scalar_mode embedding empty_like floor_divide.Scalar fmod.Scalar
+        frexp.Tensor index_fill.int_Tensor index_fill.int_Scalar isinf kthvalue ldexp.Tensor logcumsumexp
+        logical_and logical_not logical_or logical_xor masked_fill.Scalar mean median.dim mul.Scalar mvlgamma
+        nan_to_num nanmedian.dim new_empty new_full new_ones new_zeros ones_like rad2deg remainder.Scalar repeat
+        rsub.Scalar slice_backward sort special_xlog1py.other_scalar special_xlog1py.self_scalar
+        special_zeta.other_scalar special_zeta.self_scalar sub.Scalar unsafe_split.Tensor xlogy.Scalar_Other
+        xlogy.Scalar_Self zeros_like
+    """,
+    "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutogradNonFunctional": """
+        diag_embed diagonal_scatter expand_copy new_empty_strided select_backward select_scatter slice_scatter
+        split_with_sizes_copy unbind_copy.int view_copy
+    """,
+    "Tracer FuncTorchDynamicLayerFrontMode CompositeImplicitAutograd": """
+        alpha_dropout feature_alpha_dropout feature_dropout trace_backward
+    """,
+    "Tracer FuncTorchDynamicLayerFrontMode CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
+        index_select_backward
+    """,
+    "Tracer FuncTorchVmapMode Autograd CompositeExplicitAutograd": """
+        randint_like randint_like.low_dtype
+    """,
+    "Tracer FuncTorchVmapMode CPU CUDA Autograd": """
+        _sample_dirichlet binomial native_dropout native_dropout_backward
+    """,
+    "Tracer FuncTorchVmapMode CPU CUDA Meta Autograd": """
+        _standard_gamma multinomial normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor poisson
+    """,
+    "Tracer FuncTorchVmapMode CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
+        _scaled_dot_product_attention_math rrelu rrelu_
+    """,
+    "Tracer FuncTorchVmapMode FuncTorchDynamicLayerFrontMode CompositeImplicitAutograd": """
+        alpha_dropout_ dropout_ feature_alpha_dropout_ feature_dropout_
+    """,
+    "Tracer FuncTorchVmapMode FuncTorchDynamicLayerFrontMode CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
+        dropout
+    """,
+    "Tracer FuncTorchVmapMode Meta Autograd CompositeExplicitAutograd": """
+        bernoulli
+    """,
+    "Tracer FuncTorchVmapMode Meta Autograd CompositeExplicitAutogradNonFunctional": """
+        bernoulli.p
+    """,
+    "Tracer FuncTorchVmapMode VmapMode CompositeImplicitAutograd": """
+        rand.generator_out randn.out randn.generator_out
+    """,
+    "Tracer Meta Autograd CompositeExplicitAutograd": """
+        _batch_norm_no_update _native_batch_norm_legit_no_training affine_grid_generator fill.Scalar fill.Tensor
+        huber_loss_backward masked_fill.Tensor masked_scatter masked_scatter_backward randint_like.Tensor
+        rrelu_with_noise_backward smooth_l1_loss_backward soft_margin_loss_backward
+        special_chebyshev_polynomial_t.x_scalar special_chebyshev_polynomial_t.n_scalar
+        special_chebyshev_polynomial_u.x_scalar special_chebyshev_polynomial_u.n_scalar
+        special_chebyshev_polynomial_v.x_scalar special_chebyshev_polynomial_v.n_scalar
+        special_chebyshev_polynomial_w.x_scalar special_chebyshev_polynomial_w.n_scalar
+        special_hermite_polynomial_h.x_scalar special_hermite_polynomial_h.n_scalar
+        special_hermite_polynomial_he.x_scalar special_hermite_polynomial_he.n_scalar
+        special_laguerre_polynomial_l.x_scalar special_laguerre_polynomial_l.n_scalar
+        special_legendre_polynomial_p.x_scalar special_legendre_polynomial_p.n_scalar
+        special_shifted_chebyshev_polynomial_t.x_scalar special_shifted_chebyshev_polynomial_t.n_scalar
+        special_shifted_chebyshev_polynomial_u.x_scalar special_shifted_chebyshev_polynomial_u.n_scalar
+        special_shifted_chebyshev_polynomial_v.x_scalar special_shifted_chebyshev_polynomial_v.n_scalar
+        special_shifted_chebyshev_polynomial_w.x_scalar special_shifted_chebyshev_polynomial_w.n_scalar
+        unbind_copy.int_out uniform unsafe_split_with_sizes zero
+    """,
+    "Tracer Meta Autograd CompositeExplicitAutogradNonFunctional": """
+        copy permute_copy squeeze_copy squeeze_copy.dim squeeze_copy.dims t_copy transpose_copy.int unsqueeze_copy
+        view_copy.dtype
+    """,
+    "Tracer Meta Autograd FuncTorchBatchedDecomposition CompositeExplicitAutograd": """
+        is_same_size
+    """,
+    "Tracer Meta Autograd FuncTorchBatchedDecomposition CompositeExplicitAutogradNonFunctional": """
+        alias_copy as_strided_copy diagonal_copy unfold_copy
+    """,
+    "ZeroTensor Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional": """
+        add.Tensor div.Tensor mul.Tensor sub.Tensor
+    """,
 }
+"""Keys to the operators, without ``aten::``, that have kernels of ours under these keys and no others."""

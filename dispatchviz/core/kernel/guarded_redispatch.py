@@ -2,8 +2,8 @@
 
 It is ``with guard(): op.redispatch(ks, *args)`` without an object for the guard and with half the Python calls, since
 every operation passes through it up to three times. As with ``recorded_kernels.py``, the functions are written out in
-``generated/guarded_calls.py``, with as many parameters as operators have; ``operator_entry.py`` makes them as sets are
-met, and drops them when a recorder begins or ceases to listen.
+``generated/guarded_calls.py``, with as many parameters as the operator has, up to eight; ``operator_entry.py`` makes
+them as sets are met, and drops them when a recorder begins or ceases to listen.
 
 Rule 1: an exception may come from anywhere (Ctrl+C): what is put back at the end is written within ``try``, and put
 back before anything is called. The interpreter looks for signals where functions begin, after calls and in loops only.
@@ -31,7 +31,7 @@ def redispatch_within(cell: Cell, ks: int, guard: type[ExcludeFixed]) -> Guarded
 
 
 def _redispatch_within_of_any(cell: Cell, ks: int, guard: type[ExcludeFixed]) -> Guarded:
-    """For a number of arguments that no operator of PyTorch's has."""
+    """For more than eight arguments."""
     function, keys = cell.function, guard.keys
 
     def redispatch_within(*args: Any) -> Any:

@@ -1,10 +1,10 @@
 """Kernels while a recorder is active: the call is recorded, the kernel runs, its result is recorded.
 
 The dispatcher runs these in a cell's stead while a recording goes on. Every event of a trace pays for what happens
-here, so the functions are written out in ``generated/recorded_calls.py``: with as many parameters as the operator has
-(``*args`` would cost more than the notes), with the recorder's values as constants, and calls whose only tensors are
-one or two plain parameters, most calls, name those outright. Here is the choice among them, and the same for numbers
-of arguments that no operator of PyTorch's has, and for recordings with hashes or numbers of results.
+here, so the functions are written out in ``generated/recorded_calls.py``: with as many parameters as the operator has,
+up to eight (``*args`` would cost more than the notes), with the recorder's values as constants, and calls whose only
+tensors are one or two plain parameters, most calls, name those outright. This module chooses among them, and has the
+same for more arguments, and for recordings with hashes or numbers of results.
 ``operator_entry.py`` drops them when a recorder begins or ceases to listen.
 """
 

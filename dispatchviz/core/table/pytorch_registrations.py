@@ -225,9 +225,16 @@ def pytorch_registry(build: str | None = None) -> Registry:
 
 def implemented(name: str) -> frozenset[DispatchKey]:
     """Keys and aliases under which dispatchviz has a function of its own for an operator."""
+    return _implemented().get(name.removeprefix("aten::"), frozenset())
+
+
+@cache
+def _implemented() -> dict[str, frozenset[DispatchKey]]:
+    """Each operator, without ``aten::``, to its keys."""
     from dispatchviz.core.generated.implemented import KERNELS  # which is read off what this module registers
 
-    return frozenset(DispatchKey[key] for key in KERNELS.get(name, "").split())
+    sets = [(frozenset(DispatchKey[key] for key in keys.split()), names) for keys, names in KERNELS.items()]
+    return {name: keys for keys, names in sets for name in names.split()}
 
 
 def implemented_fallbacks() -> frozenset[DispatchKey]:
@@ -237,8 +244,9 @@ def implemented_fallbacks() -> frozenset[DispatchKey]:
     return frozenset(DispatchKey[key] for key in FALLBACKS.split())
 
 
+@cache
 def boxed_kernels() -> frozenset[str]:
-    """PyTorch's names of the boxed kernels that dispatchviz implements."""
+    """PyTorch's names of the boxed kernels that dispatchviz implements: ``amin (BatchRulesReduceOps.cpp)``"""
     from dispatchviz.core.generated.implemented import BOXED_KERNELS
 
-    return BOXED_KERNELS
+    return frozenset(f"{name} {file}".rstrip() for file, names in BOXED_KERNELS.items() for name in names.split())

@@ -9,8 +9,7 @@ from dispatchviz.core.table.precedence import AMBIGUOUS, FALLBACK, KERNEL, MATH
 from dispatchviz.core.table.pytorch_registrations import is_structured
 from dispatchviz.explain.cells.autograd_cell import autograd
 from dispatchviz.explain.cells.cell_path import CallPath, call_path
-from dispatchviz.explain.cells.key_groups import grouped_keys_text
-from dispatchviz.explain.keys.key_text import is_autograd, is_backend, purpose, runtime_name, shown
+from dispatchviz.explain.keys.key_text import grouped_keys_text, is_autograd, is_backend, purpose, runtime_name, shown
 from dispatchviz.explain.keys.tensor_keys import backend_of, tensor_set
 from dispatchviz.explain.sentences.sentence_claims import (
     BackendKeys,

@@ -25,7 +25,7 @@ from dispatchviz.core.table.precedence import (
     NESTED,
 )
 from dispatchviz.explain.cells.pytorch_tables import served
-from dispatchviz.explain.keys.alias_keys import ALIAS_TEXTS
+from dispatchviz.explain.keys.key_order import ALIAS_TEXTS
 from dispatchviz.explain.sentences.sentence_claims import AliasKeys, CellHolds
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.foundation.english import counted, listed

@@ -9,10 +9,9 @@ from dispatchviz.core.table.dump import stale_keys
 from dispatchviz.core.table.operator_entry import Cell
 from dispatchviz.core.table.precedence import AMBIGUOUS, AUTOGRAD, FALLBACK, KERNEL, MATH, MISSING
 from dispatchviz.explain.cells.cell_path import call_path
-from dispatchviz.explain.cells.key_groups import grouped_keys_text
 from dispatchviz.explain.cells.pytorch_tables import YOURS, cell_of
 from dispatchviz.explain.cells.tried_registrations import IMPL, WITHOUT, Tried, kernel_of
-from dispatchviz.explain.keys.key_text import is_autograd, is_backend
+from dispatchviz.explain.keys.key_text import grouped_keys_text, is_autograd, is_backend
 from dispatchviz.explain.keys.tensor_keys import backend_of
 from dispatchviz.explain.sentences.sentence_claims import CellAfter, StaleAfter
 from dispatchviz.explain.sentences.statement import Statement

@@ -13,7 +13,7 @@ from dispatchviz.core.record.trace_file import Filling, Header
 from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 from dispatchviz.core.table.precedence import AMBIGUOUS, FALLBACK
 from dispatchviz.core.table.pytorch_registrations import implemented, implemented_fallbacks
-from dispatchviz.explain.cells.key_groups import grouped_keys_text
+from dispatchviz.explain.keys.key_text import grouped_keys_text
 from dispatchviz.explain.keys.own_numbers import own_keys
 
 HERE, PYTORCH, SKIPPED, RAISES, MISSING = "here", "pytorch", "skipped", "raises", "missing"

@@ -67,7 +67,8 @@ _NEXT_DEFINITION = re.compile(r"^[^\s)\"']", re.MULTILINE)
 @cache
 def table(file: str) -> dict[str, str]:
     """The kernels of a generated table: operator, without ``aten::``, to the name of the function."""
-    return dict(re.findall(r'^    "([\w.]+)": \(?\s*(\w+)\s*\)?,$', text_of(file), re.MULTILINE))
+    found = definition(file, "KERNELS")
+    return dict(re.findall(r'"([\w.]+)": \(?\s*(\w+)', found.text)) if found else {}
 
 
 def definitions(file: str, text: str) -> Iterator[Piece]:

@@ -27,7 +27,7 @@ from dispatchviz.explain.graph.graph_node import (
 )
 from dispatchviz.explain.graph.node_outline import NodeOutline, Outlines
 from dispatchviz.explain.graph.node_structures import NodeStructure
-from dispatchviz.explain.sentences.requested_gradients import requested_inputs
+from dispatchviz.explain.sentences.engine_claims import requested_inputs
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 
 K = TypeVar("K")

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.graph.node_events import NodeEvents
-from dispatchviz.explain.graph.nodes_by_age import NodesByAge
+from dispatchviz.explain.graph.node_events import NodeEvents, NodesByAge
 
 Targets = Callable[[int], Iterable[int]]
 """The Nodes that the edges of a Node lead to."""

@@ -1,4 +1,4 @@
-"""What comes from one module, as one item of a folded graph: the outermost modules, and what is within opened ones.
+"""The Nodes of one module as one item of a folded graph: the outermost modules, and what opened ones contain.
 
 Which module a Node comes from is decided in ``node_groups.py``, for these boxes as for the frames around Nodes. Nodes
 of a module that do not stand in a row become several items. Of a repeat all turns have to agree. A module that is all
@@ -7,13 +7,12 @@ there is, in the graph or in a turn, is taken as opened: one box would say nothi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from dispatchviz.explain.graph.graph_fold import Item, Repeat, Section, everywhere, start, stop, with_body
 from dispatchviz.explain.graph.node_groups import Group, Path
-from dispatchviz.explain.graph.turn_names import in_all_turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +68,20 @@ class FoldedModules:
 
     def _path(self, at: int) -> Path:
         return self._paths.get(at, ())
+
+
+ANOTHER = "*"
+"""In the name of a leaf: in each turn another part of the path."""
+
+OTHERS = " …"
+"""After the name of a leaf that is another one in each turn."""
+
+
+def in_all_turns(names: Sequence[str]) -> str:
+    """One name for the leaves of all turns: ``layers.*.up.bias``; ``x …`` of names that have no part in common."""
+    parts = [name.split(".") for name in names]
+    if len(set(names)) == 1:
+        return names[0]
+    if len({len(split) for split in parts}) > 1 or not any(len(set(part)) == 1 for part in zip(*parts, strict=True)):
+        return f"{names[0]}{OTHERS}"
+    return ".".join(part[0] if len(set(part)) == 1 else ANOTHER for part in zip(*parts, strict=True))

@@ -18,9 +18,8 @@ from weakref import WeakKeyDictionary
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backwards import Backward, Backwards
-from dispatchviz.explain.graph.node_events import NodeEvents
+from dispatchviz.explain.graph.node_events import NodeEvents, NodesByAge
 from dispatchviz.explain.graph.node_structures import NodeStructures
-from dispatchviz.explain.graph.nodes_by_age import NodesByAge
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.trace_index import Index, index

@@ -1,4 +1,4 @@
-"""What a picture says of a Node besides its state: the forward call that made it, its hooks, its view, its memory.
+"""Words for a Node in pictures and lanes: its state, its forward call, hooks, view, memory.
 
 ``graph_node.py`` has what the engine's state depends on; this is looked up when a box is drawn.
 """
@@ -10,13 +10,15 @@ from dataclasses import dataclass
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.graph.graph_node import GraphNode
+from dispatchviz.explain.graph.backward_graph import BackwardGraph
+from dispatchviz.explain.graph.graph_node import GraphNode, GraphTensor, State
 from dispatchviz.explain.graph.node.node_hooks import hooks_of
 from dispatchviz.explain.graph.saved_memory import memories
 from dispatchviz.explain.things.crossing import maker_of
 from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around, source_line
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import nth, plain_dtype, shaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +117,19 @@ def saved_bytes(trace: Trace, nodes: Iterable[GraphNode]) -> tuple[int, int, boo
         (freed if node.released else kept).update(found)
     shown = kept or freed
     return sum(shown.values()), len(shown), bool(freed) and not kept
+
+
+def state_text(graph: BackwardGraph, node: GraphNode) -> str:
+    """``2nd: done``, ``waits for 2``; empty while no backward has started on the graph."""
+    order = f"{nth(node.order)}: " if node.order else ""
+    if node.state is State.WAITING:
+        return f"waits for {node.left}" if node.left else "has all it waits for"
+    if node.state is State.CREATED and graph.graph_task is None:
+        return ""
+    return f"{order}{node.state.value}"
+
+
+def described(tensor: GraphTensor) -> str:
+    """``[2, 2] float32 cuda:0``."""
+    shape = "" if tensor.shape is None else shaped(tensor.shape)
+    return " ".join(part for part in (shape, plain_dtype(tensor.dtype), tensor.device) if part)

@@ -1,15 +1,17 @@
-"""The events of each Node of a trace, found by its columns: only those that a question is about are decoded."""
+"""The events of each Node of a trace, and Nodes by age: found by columns, and decoded only where a question needs
+them."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from itertools import islice
+from typing import Self, TypeVar
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.graph.nodes_by_age import NodesByAge
 
 E = TypeVar("E", bound=ev.Event)
 
@@ -230,3 +232,34 @@ class NodeEvents:
     def _codes(self, kinds: Iterable[type[ev.Event]]) -> frozenset[int]:
         codes = map(self.columns.code, kinds)
         return frozenset(code for code in codes if code in self.columns.of_kind)
+
+
+@dataclass(frozen=True, slots=True)
+class NodesByAge:
+    """A stretch of a list of Nodes."""
+
+    nodes: Sequence[int]
+    places: Mapping[int, int]
+    """Where each is in the whole list."""
+    low: int
+    high: int
+
+    @classmethod
+    def of(cls, nodes: Sequence[int]) -> Self:
+        """A whole list."""
+        return cls(nodes, {node: place for place, node in enumerate(nodes)}, 0, len(nodes))
+
+    def __len__(self) -> int:
+        return max(self.high - self.low, 0)
+
+    def __iter__(self) -> Iterator[int]:
+        return islice(self.nodes, self.low, max(self.high, self.low))
+
+    def between(self, low: int, high: int) -> NodesByAge:
+        """Those from one place to before another."""
+        return NodesByAge(self.nodes, self.places, self.low + low, min(self.low + high, self.high))
+
+    def place(self, node: int | None) -> int | None:
+        """Where a Node is; None if it is not among them."""
+        place = None if node is None else self.places.get(node)
+        return place - self.low if place is not None and self.low <= place < self.high else None

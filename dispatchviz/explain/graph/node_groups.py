@@ -21,7 +21,7 @@ from dispatchviz.core.record.trace_file.columns import NONE, Place
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
 from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.trace_index.display_names import tensor_name
-from dispatchviz.explain.trace_index.source_lines import source_lines
+from dispatchviz.explain.trace_index.enclosing_steps import source_lines
 
 Cluster = Literal["module", "function", "line", "none"]
 """What the frames of a picture are."""

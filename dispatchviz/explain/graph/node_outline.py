@@ -1,4 +1,5 @@
-"""A Node without its tensors: enough to order and to fold a graph of many thousand.
+"""A Node without its tensors: enough to order and fold a graph of many thousand, and to compare it with an earlier
+step.
 
 How far the engine is with it is told by the kinds of its steps alone; no event of the engine is decoded.
 """
@@ -11,7 +12,8 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.graph.graph_history import Awaits, GraphHistory, Mark
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.graph_history import Awaits, GraphHistory, Mark, history
 from dispatchviz.explain.graph.graph_node import State, after_error
 from dispatchviz.explain.trace_index.display_names import plain_node
 
@@ -115,3 +117,18 @@ class Outlines:
         found: list[Happened] = [(step, kinds[step]) for step in reversed(self._known.events.latest(node, at))]
         found = [each for each in found if each[1] in self._states]
         return sorted([*found, *marks], key=itemgetter(0)) if marks else found
+
+
+class GraphChanges:
+    """Compares with one step."""
+
+    def __init__(self, trace: Trace, since: int) -> None:
+        self._known, self.since = history(trace), since
+        self._outlines = Outlines(self._known)
+
+    def text(self, node: int, now: State) -> str:
+        """``new``, ``was waiting``; empty if a Node was there in the same state."""
+        if self._known.events.first(node) > self.since:
+            return "new"
+        before = self._outlines.outline(node, self.since).state
+        return "" if before is now else f"was {before.value}"

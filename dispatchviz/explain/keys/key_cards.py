@@ -9,9 +9,8 @@ from dispatchviz.core.keys.key_set import AUTOGRAD_KEY, BACKENDS_OF_AUTOGRAD, me
 from dispatchviz.core.keys.keys import ALIAS_MEMBERS, ALIASES, CELL, RUNTIME_KEYS, DispatchKey, parse_dispatch_key
 from dispatchviz.core.table.pytorch_registrations import operators_with
 from dispatchviz.core.table.registry import Registry
-from dispatchviz.explain.cells.key_groups import grouped_keys_text
-from dispatchviz.explain.keys.alias_keys import ALIAS_TEXTS
-from dispatchviz.explain.keys.key_text import is_autograd, is_backend, purpose, shown
+from dispatchviz.explain.keys.key_order import ALIAS_TEXTS
+from dispatchviz.explain.keys.key_text import grouped_keys_text, is_autograd, is_backend, purpose, shown
 from dispatchviz.explain.keys.tensor_keys import backend_of, tensor_set
 from dispatchviz.explain.sentences.sentence_claims import (
     AliasKeys,

@@ -1,4 +1,4 @@
-"""All dispatch keys in their order: functionalities by priority, backends, aliases."""
+"""All dispatch keys in their order: functionalities by priority, backends, aliases with the keys that they cover."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from dispatchviz.core.keys.keys import (
     BackendComponent,
     DispatchKey,
 )
-from dispatchviz.explain.keys.alias_keys import ALIAS_TEXTS
 from dispatchviz.explain.keys.key_text import backend_name, purpose
 
 
@@ -50,3 +49,24 @@ def backend_rows() -> list[tuple[int, str]]:
 def alias_rows() -> list[tuple[str, int, str]]:
     """Name, number of keys and meaning of every alias."""
     return [(alias.name, len(ALIAS_MEMBERS[alias]), ALIAS_TEXTS[alias]) for alias in ALIASES]
+
+
+K = DispatchKey
+
+ALIAS_TEXTS = {
+    K.Autograd: "the autograd keys of all backends",
+    K.CompositeImplicitAutograd: (
+        "every backend, in every layout, and their autograd keys: the kernel has no derivative of its own, since the "
+        "operators that it calls have theirs"
+    ),
+    K.CompositeExplicitAutograd: (
+        "every backend, nested tensors aside, but no autograd key: the derivative is registered separately, to Autograd"
+    ),
+    K.CompositeExplicitAutogradNonFunctional: (
+        "what CompositeExplicitAutograd covers except the Sparse keys (COO), XLA and Lazy: such a kernel relies on "
+        "views or on writing to memory, as most do that allocate the output and call the operator's out= form"
+    ),
+    K.CompositeImplicitAutogradNestedTensor: "the NestedTensor keys and AutogradNestedTensor",
+    K.FuncTorchBatchedDecomposition: "FuncTorchBatched alone",
+}
+"""Alias keys, and what they cover."""

@@ -7,10 +7,10 @@ of its own is called by its runtime key (``AutogradCUDA``) when the set names on
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from dispatchviz.core.keys.key_set import autocast_dispatch_keyset, autograd_dispatch_keyset, members, raw
-from dispatchviz.core.keys.keys import BackendComponent, DispatchKey, runtime_key
+from dispatchviz.core.keys.keys import CUSTOMIZABLE, NUM_BACKENDS, BackendComponent, DispatchKey, runtime_key
 from dispatchviz.foundation.english import hexed, listed
 
 BACKENDS = 0xFFFF
@@ -141,3 +141,35 @@ def _backend_names() -> frozenset[str]:
     keys = (DispatchKey.Dense, DispatchKey.Quantized, DispatchKey.Sparse, DispatchKey.SparseCsr)
     per_backend = {key.name for key in members(raw(*keys, DispatchKey.NestedTensor) | BACKENDS)}
     return frozenset(per_backend | {"FPGA", "Vulkan", "Metal", "MkldnnCPU"})
+
+
+K = DispatchKey
+
+TITLES = {K.Dense: "dense backend", K.AutogradFunctionality: "Autograd"}
+"""What the keys of a functionality are called, where that is not its own name."""
+
+FEW = 4
+"""Up to so many keys of one functionality are named one by one."""
+
+
+def grouped_keys_text(keys: Collection[DispatchKey]) -> str:
+    """The keys, grouped by functionality, in cell order."""
+    return listed(list(grouped(keys)))
+
+
+def grouped(keys: Collection[DispatchKey]) -> Iterator[str]:
+    """A text for each functionality."""
+    by_functionality: dict[DispatchKey, list[DispatchKey]] = {}
+    for key in sorted(keys, key=lambda key: (key.functionality, key)):
+        by_functionality.setdefault(key.functionality, []).append(key)
+    for functionality, group in by_functionality.items():
+        yield _group(functionality, group)
+
+
+def _group(functionality: DispatchKey, group: list[DispatchKey]) -> str:
+    if functionality not in CUSTOMIZABLE or len(group) <= FEW:
+        return ", ".join(map(str, group))
+    title = TITLES.get(functionality, functionality.name)
+    if len(group) == NUM_BACKENDS:
+        return f"the {NUM_BACKENDS} {title} keys"
+    return f"{len(group)} of the {NUM_BACKENDS} {title} keys"

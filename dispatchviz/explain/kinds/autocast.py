@@ -5,8 +5,7 @@ from __future__ import annotations
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.keys.key_text import keys_text
-from dispatchviz.explain.kinds.kind import Kind, Rule
-from dispatchviz.explain.kinds.known import SWITCHES, unseen
+from dispatchviz.explain.kinds.kind import SWITCHES, Kind, Rule, unseen
 from dispatchviz.explain.sentences.sentence_claims import Dtype, RequiresGrad
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import tensor_name

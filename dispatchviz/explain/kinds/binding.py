@@ -5,8 +5,7 @@ from __future__ import annotations
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_text import call_text
-from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
-from dispatchviz.explain.kinds.known import unseen
+from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule, unseen
 from dispatchviz.explain.locations.pytorch_locations import (
     binding_file,
 )

@@ -13,8 +13,7 @@ from dispatchviz.explain.calls.redispatch_masks import mask_of
 from dispatchviz.explain.calls.stack_text import stack_values
 from dispatchviz.explain.keys.key_text import functionalities, is_autograd, is_backend, keys_text
 from dispatchviz.explain.keys.own_numbers import own_cell, own_hex, own_shown
-from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
-from dispatchviz.explain.kinds.known import Known, unseen
+from dispatchviz.explain.kinds.kind import WIDTH, Kind, Known, Rule, unseen
 from dispatchviz.explain.locations.native_files import kernel_file
 from dispatchviz.explain.locations.pytorch_locations import (
     ENTRY,

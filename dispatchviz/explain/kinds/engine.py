@@ -11,12 +11,10 @@ from dispatchviz.core.autograd.engine.thread_pool import MAX_DEPTH
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import backward_around, history
-from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
-from dispatchviz.explain.kinds.known import QUEUE, RELEASED, Known, unseen
+from dispatchviz.explain.kinds.kind import QUEUE, RELEASED, WIDTH, Kind, Known, Rule, unseen
 from dispatchviz.explain.locations.pytorch_locations import ENGINE, NODE
 from dispatchviz.explain.sentences import exec_info_sentences
-from dispatchviz.explain.sentences.engine_claims import edge_text, pass_number, runs
-from dispatchviz.explain.sentences.requested_gradients import requested_inputs
+from dispatchviz.explain.sentences.engine_claims import edge_text, pass_number, requested_inputs, runs
 from dispatchviz.explain.sentences.sentence_claims import Claim, OutputDefined, SavedTensorsFreed
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.errors.broken_rules import broken_rule
-from dispatchviz.explain.errors.endless_calls import called_again
+from dispatchviz.explain.errors.error_causes import called_again
 from dispatchviz.explain.errors.inplace_errors import changed_by
-from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
-from dispatchviz.explain.kinds.known import Known, unseen
+from dispatchviz.explain.kinds.kind import WIDTH, Kind, Known, Rule, unseen
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.enclosing_steps import around, caller
 from dispatchviz.foundation.english import shortened

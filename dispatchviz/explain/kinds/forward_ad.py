@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
-from dispatchviz.explain.kinds.known import unseen
+from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule, unseen
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around

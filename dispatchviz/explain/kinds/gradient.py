@@ -5,11 +5,9 @@ from __future__ import annotations
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import history
-from dispatchviz.explain.kinds.kind import Kind, Rule
-from dispatchviz.explain.kinds.known import Known, unseen
+from dispatchviz.explain.kinds.kind import Kind, Known, Rule, unseen
 from dispatchviz.explain.locations.pytorch_locations import ENGINE
-from dispatchviz.explain.sentences.engine_claims import pass_number
-from dispatchviz.explain.sentences.requested_gradients import tensor_behind
+from dispatchviz.explain.sentences.engine_claims import pass_number, tensor_behind
 from dispatchviz.explain.sentences.sentence_claims import GradCaptured, GradWritten
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name

@@ -7,8 +7,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_reasons import guard_reason
 from dispatchviz.explain.keys.key_text import BACKENDS, is_autograd, keys_text
-from dispatchviz.explain.kinds.kind import Kind, Rule
-from dispatchviz.explain.kinds.known import SWITCHES, Known, unseen
+from dispatchviz.explain.kinds.kind import SWITCHES, Kind, Known, Rule, unseen
 from dispatchviz.explain.locations.pytorch_locations import (
     LAYERS,
 )

@@ -6,13 +6,12 @@ check finds a class without a record (``all_kinds.py``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.kinds.known import Known
 from dispatchviz.explain.sentences.statement import Statements
 
 if TYPE_CHECKING:
@@ -110,3 +109,31 @@ class Kinds(Generic[E]):
     def have(self, event: ev.Event) -> TypeIs[E]:
         """Whether there is a record of an event's kind."""
         return type(event) in self.records
+
+
+How = Literal["observed", "derived", "unseen"]
+
+
+class Known(NamedTuple):
+    """How a kind of event is known."""
+
+    how: How
+    by: str
+    """Observed: where it is seen. Derived: what from. Unseen: what is not seen."""
+    fields: Mapping[str, tuple[How, str]] = {}
+    """Fields that are known another way than the event, and what from."""
+
+    def __str__(self) -> str:
+        """``observed: by whom; mask derived: from what``"""
+        fields = [f"{name} {how}: {by}" for name, (how, by) in self.fields.items()]
+        return "; ".join((f"{self.how}: {self.by}", *fields))
+
+
+def unseen(by: str) -> Known:
+    """A kind that a recording of an installed PyTorch cannot have."""
+    return Known("unseen", by)
+
+
+QUEUE = "counts and ready queues are inside the engine"
+SWITCHES = "the switches of the thread are not watched; its key sets are, at each call"
+RELEASED = "a Node drops what it saved, and is freed, without a word"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.error import raised
-from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
-from dispatchviz.explain.kinds.known import Known
+from dispatchviz.explain.kinds.kind import WIDTH, Kind, Known, Rule
 from dispatchviz.explain.sentences.sentence_claims import CallsWithin
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import described, tensor_name

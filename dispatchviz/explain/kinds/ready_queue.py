@@ -10,8 +10,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backwards import Backward
 from dispatchviz.explain.graph.graph_history import backward_around
 from dispatchviz.explain.graph.queued_nodes import Queue, QueuedNode, queue_at, queue_device
-from dispatchviz.explain.kinds.kind import Kind, Rule
-from dispatchviz.explain.kinds.known import QUEUE, Known, unseen
+from dispatchviz.explain.kinds.kind import QUEUE, Kind, Known, Rule, unseen
 from dispatchviz.explain.locations.pytorch_locations import (
     ENGINE,
     apply_function,

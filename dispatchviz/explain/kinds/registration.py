@@ -5,8 +5,7 @@ from __future__ import annotations
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.keys.own_numbers import own_keys
-from dispatchviz.explain.kinds.kind import Kind, Rule
-from dispatchviz.explain.kinds.known import Known, unseen
+from dispatchviz.explain.kinds.kind import Kind, Known, Rule, unseen
 from dispatchviz.explain.locations.pytorch_locations import (
     DISPATCHER,
     ENTRY,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.kinds.kind import Kind, Rule
-from dispatchviz.explain.kinds.known import unseen
+from dispatchviz.explain.kinds.kind import Kind, Rule, unseen
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import tensor_name
 

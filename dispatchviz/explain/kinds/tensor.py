@@ -9,8 +9,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.errors import inplace_errors
 from dispatchviz.explain.keys.key_text import key_names
 from dispatchviz.explain.keys.own_numbers import own_shown
-from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
-from dispatchviz.explain.kinds.known import Known, unseen
+from dispatchviz.explain.kinds.kind import WIDTH, Kind, Known, Rule, unseen
 from dispatchviz.explain.locations.pytorch_locations import (
     VARIABLE,
     VARIABLE_TYPE,

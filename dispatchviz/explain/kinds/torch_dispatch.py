@@ -7,8 +7,7 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.cells.pytorch_tables import cell_of, pytorch
-from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule
-from dispatchviz.explain.kinds.known import Known
+from dispatchviz.explain.kinds.kind import WIDTH, Kind, Known, Rule
 from dispatchviz.explain.sentences.sentence_claims import CellHolds
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import tensor_names

@@ -8,16 +8,16 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-_FILE = Path(__file__).parent / "native_calls.txt"
+_CALLS_FILE = Path(__file__).parent / "native_calls.txt"
 
 
 @cache
-def _known() -> dict[str, tuple[str, ...]]:
-    lines = _FILE.read_text(encoding="utf-8").splitlines()
+def _calls() -> dict[str, tuple[str, ...]]:
+    lines = _CALLS_FILE.read_text(encoding="utf-8").splitlines()
     return {name: tuple(called.split()) for name, _, called in (line.partition(": ") for line in lines)}
 
 
 def native_calls(function: str) -> tuple[str, ...]:
     """``build_borrowing_binary_op`` of ``structured_add_Tensor::meta``, ``add_stub`` of
     ``structured_ufunc_add_CPU::impl``; none if it calls none, or has no code for the CPU."""
-    return _known().get(function, ())
+    return _calls().get(function, ())

@@ -17,8 +17,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.locations import event_lines
 from dispatchviz.explain.locations.source_functions import Found, called_function, function_at, lines_of_file
-from dispatchviz.explain.trace_index.enclosing_steps import user_stack
-from dispatchviz.explain.trace_index.source_lines import source_lines
+from dispatchviz.explain.trace_index.enclosing_steps import source_lines, user_stack
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.call_facts import Fact, call_facts
 from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name
-from dispatchviz.explain.trace_index.events_of_kind import between, events_between
+from dispatchviz.explain.trace_index.lookups import between, events_between
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import plain_dtype, shaped
 

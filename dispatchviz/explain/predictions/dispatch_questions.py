@@ -12,8 +12,7 @@ from dispatchviz.explain.calls.key_set_card import KeySetCard, key_set_card
 from dispatchviz.explain.calls.key_set_lanes import ARGUMENTS, EXCLUDED, INCLUDED, UNITED, Lane, lanes
 from dispatchviz.explain.keys.key_text import is_autograd, is_backend
 from dispatchviz.explain.kinds.dispatch import key_set
-from dispatchviz.explain.predictions.outer_calls import is_outer
-from dispatchviz.explain.predictions.prediction import MOST, Kind, Prediction, prediction
+from dispatchviz.explain.predictions.prediction import MOST, Kind, Prediction, is_outer, prediction
 from dispatchviz.explain.sentences.kernel_sentences import named, subject
 from dispatchviz.explain.sentences.statement import text_of
 from dispatchviz.explain.trace_index.enclosing_steps import kernel_before, within

@@ -10,8 +10,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.codegen.definitions import definition
 from dispatchviz.explain.keys.key_text import is_autograd
 from dispatchviz.explain.kinds.all_kinds import statements
-from dispatchviz.explain.predictions.outer_calls import is_outer
-from dispatchviz.explain.predictions.prediction import Kind, Prediction, prediction
+from dispatchviz.explain.predictions.prediction import Kind, Prediction, is_outer, prediction
 from dispatchviz.explain.trace_index.display_names import plain_node
 from dispatchviz.explain.trace_index.enclosing_steps import around
 

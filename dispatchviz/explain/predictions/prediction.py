@@ -1,4 +1,5 @@
-"""A question about a step that has not been shown: what may be answered, why each answer is right or wrong."""
+"""A question about a step that has not been shown: its possible answers, why each is right or wrong, which calls it
+is about."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.english import shortened
 
 LONGEST = 72
@@ -84,3 +87,24 @@ def prediction(
         return None
     told = tuple(shortened(each, LONGEST_KNOWN) for each in known)
     return Prediction(kind, question, told, made, answer, reveals, (kind, *topic), is_outer)
+
+
+ENGINE = (ev.DependenciesCounted, ev.DependencyMet, ev.NodeStarted, ev.GradientAccumulated)
+
+INNER = (ev.NodeStarted, ev.TorchDispatchEntered, ev.TensorFormatted)
+"""What happens within these nobody has called."""
+
+
+def is_outer(trace: Trace, step: int) -> bool:
+    """Whether a step is the engine's own, or all calls around it are of one operator: a call and its redispatches."""
+    columns = trace.columns
+    if columns.kinds[step] in map(columns.code, ENGINE):
+        return True
+    dispatched, inner, operator = columns.code(ev.Dispatched), set(map(columns.code, INNER)), None
+    for around in (step, *columns.ancestors(step)):
+        kind = columns.kinds[around]
+        if kind == dispatched:
+            operator = columns.operators[around] if operator is None else operator
+        if kind in inner or (kind == dispatched and columns.operators[around] != operator):
+            return False
+    return True

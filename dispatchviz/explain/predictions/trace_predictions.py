@@ -14,8 +14,7 @@ from dispatchviz.explain.predictions.dispatch_questions import which_kernel, whi
 from dispatchviz.explain.predictions.engine_questions import is_ready, what_count, which_node
 from dispatchviz.explain.predictions.gradient_question import how_accumulated
 from dispatchviz.explain.predictions.node_question import is_node_made
-from dispatchviz.explain.predictions.outer_calls import is_outer
-from dispatchviz.explain.predictions.prediction import Prediction
+from dispatchviz.explain.predictions.prediction import Prediction, is_outer
 
 REVEALING: tuple[type[ev.Event], ...] = (
     ev.Dispatched,

@@ -9,8 +9,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backwards import Backward
 from dispatchviz.explain.graph.graph_history import backward_around, history
-from dispatchviz.explain.sentences.engine_claims import pass_number, runs
-from dispatchviz.explain.sentences.requested_gradients import requested_input, requested_inputs
+from dispatchviz.explain.sentences.engine_claims import pass_number, requested_input, requested_inputs, runs
 from dispatchviz.explain.sentences.sentence_claims import Claim, EdgesCounted, GradCaptured, TopologicalBelow
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title

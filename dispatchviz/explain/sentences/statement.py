@@ -1,4 +1,4 @@
-"""A sentence as a value: its kind, its text, and the facts about PyTorch that it states.
+"""A sentence as a value: its kind, its text, the facts about PyTorch that it states; and how many steps a trace has.
 
 ``why`` modules return statements; what is shown is their words. A kind is a short name written where the sentence is
 written, and nowhere twice, so that all kinds can be listed without running anything. The facts are ``claims``: the
@@ -44,3 +44,31 @@ Statements = Statement | tuple[Statement, ...]
 def text_of(said: Iterable[Statement]) -> str:
     """The sentences as one text."""
     return " ".join(statement.text for statement in said if statement.text)
+
+
+PLACE = "step {step} of {count}"
+LAST = " (last)"
+"""Behind the place of the last step: its number is one less than the number of steps."""
+
+PART = "SOME of COUNT steps"
+"""As a page fills it in."""
+
+
+def place_of(step: int, count: int) -> str:
+    """``step 2 of 326``, ``step 325 of 326 (last)``."""
+    return PLACE.format(step=step, count=f"{count:,}") + (LAST if step == count - 1 else "")
+
+
+def number_of_steps(count: int) -> str:
+    """``326 steps``."""
+    return f"{count:,} step{'' if count == 1 else 's'}"
+
+
+def part_of(some: int, count: int) -> str:
+    """``3 of 326 steps``, of a filter."""
+    return f"{some:,} of {number_of_steps(count)}"
+
+
+def numbers_of_steps(count: int) -> str:
+    """``0 to 325``: the numbers that can be typed."""
+    return f"0 to {count - 1}" if count else "none"

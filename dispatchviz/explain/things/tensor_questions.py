@@ -1,4 +1,4 @@
-"""What is asked of a tensor: who made it, saved it, changed it, uses it, is on its memory, and where it ends.
+"""The questions of a tensor: who made it, saved it, changed it, uses it, shares its memory; and those of any thing.
 
 Answers are about the whole recording, names in them as of the step at which is asked. All but its uses (``uses.py``)
 is found by the trace's columns. What no event tells is not told: when memory was freed, who holds a tensor.
@@ -15,9 +15,10 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.things.answer import MOST, Answer, Question, nearest
 from dispatchviz.explain.things.calls_around import by, maker, plain, without_call
+from dispatchviz.explain.things.node_questions import node_questions
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
-from dispatchviz.explain.things.uses import Uses
-from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
+from dispatchviz.explain.things.uses import Uses, uses
+from dispatchviz.explain.trace_index.display_names import described, node_title, tensor_name
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.tensor_card import storage_of
 from dispatchviz.explain.trace_index.trace_index import index
@@ -240,3 +241,24 @@ def _freed(trace: Trace, tensor: int, at: int) -> Iterator[Answer]:
 
 def _step(answer: Answer) -> int:
     return -1 if answer.seq is None else answer.seq
+
+
+def questions(trace: Trace, thing: TensorThing | NodeThing, at: int) -> list[Question]:
+    """All of them, with names as of a step."""
+    if isinstance(thing, NodeThing):
+        return node_questions(trace, thing.number, at)
+    return tensor_questions(trace, thing.number, at, uses(trace))
+
+
+def title(trace: Trace, thing: TensorThing | NodeThing, at: int) -> str:
+    """``z (t4)``, ``MulBackward0``."""
+    named = node_title if isinstance(thing, NodeThing) else tensor_name
+    return named(trace, thing.number, at)
+
+
+def description(trace: Trace, thing: TensorThing | NodeThing, at: int) -> str:
+    """``[2, 2] float32 on cuda:0``; empty of a Node. Of a tensor that is still to come as it will be made."""
+    if isinstance(thing, NodeThing):
+        return ""
+    made = index(trace).tensors.get(thing.number)
+    return described(trace, thing.number, max(at, made.seq if made else at))

@@ -10,7 +10,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.keys.key_text import is_backend
 from dispatchviz.explain.trace_index.enclosing_steps import within
-from dispatchviz.explain.trace_index.events_of_kind import between
+from dispatchviz.explain.trace_index.lookups import between
 
 COMPOSITE: tuple[ev.CellReason, ...] = ("math kernel", "nested kernel", "batched kernel")
 """Why a cell holds a composite kernel: one that calls other operators, which bring their own derivatives."""

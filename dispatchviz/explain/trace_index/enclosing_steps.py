@@ -1,16 +1,16 @@
-"""What encloses a step: the dispatch around it, the kernel around it, the caller, the active guard.
+"""The surroundings of a step: dispatch, kernel, caller, active guard, and the lines of the program's source.
 
 All of it is found by walking outwards or a few steps forward, never by a pass over the trace.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TypeVar
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.trace_index.source_lines import source_lines
 
 E = TypeVar("E", bound=ev.Event)
 
@@ -105,3 +105,15 @@ def source_text(trace: Trace, line: ev.SourceLine) -> str:
     """The text of a line without its indentation; empty if the trace does not have it."""
     lines = source_lines(trace, line.file)
     return lines[line.line - 1].strip() if 0 < line.line <= len(lines) else ""
+
+
+def source_lines(trace: Trace, file: str) -> tuple[str, ...]:
+    """The lines of a file; none if the trace does not have it."""
+    return _lines(trace.header.sources.get(file, ""))
+
+
+@functools.lru_cache(maxsize=64)
+def _lines(text: str) -> tuple[str, ...]:
+    """Cut once: a log asks at each line."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return tuple(lines if lines[-1] else lines[:-1])

@@ -1,4 +1,4 @@
-"""Answers about a trace that are found when they are asked for, and the latest of them kept.
+"""Look-ups in the columns of a trace: what has a value from which step on, events of a kind, the nearest step.
 
 A ``Lookup`` is a mapping whose values are looked up; ``Entries`` are the steps from which on something has a value,
 each value read when it is asked; ``StepsByKind`` are the steps about one tensor, Node or name, by kind of event.
@@ -7,12 +7,16 @@ each value read when it is asked; ``StepsByKind`` are the steps about one tensor
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import compress
 from typing import Any, Literal, TypeVar, overload
+from weakref import WeakKeyDictionary
 
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.events import Event
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.columns import Columns, Groups
 
 K = TypeVar("K")
@@ -155,3 +159,63 @@ class StepsByKind:
         codes = set(map(self._code, kinds))
         table = self._wanted[kinds] = bytes(code in codes for code in range(256))
         return table
+
+
+E = TypeVar("E", bound=ev.Event)
+
+
+def between(trace: Trace, kind: type[ev.Event], begin: int, end: int) -> Sequence[int]:
+    """The steps of a kind from one step to another."""
+    steps = trace.steps_of(kind)
+    return steps[bisect_left(steps, begin) : bisect_right(steps, end)]
+
+
+def events_between(trace: Trace, kind: type[E], begin: int, end: int) -> Iterator[E]:
+    """The events of a kind from one step to another; those of damaged blocks are left out."""
+    return (event for event in map(trace.__getitem__, between(trace, kind, begin, end)) if isinstance(event, kind))
+
+
+def last_event(trace: Trace, at: int, kind: type[E]) -> E | None:
+    """The last event of a kind up to a step; None if there was none yet."""
+    return next(latest_first(trace, at, kind), None)
+
+
+def latest_first(trace: Trace, at: int, kind: type[E]) -> Iterator[E]:
+    """The events of a kind up to a step, backwards from there."""
+    steps = trace.steps_of(kind)
+    for place in range(bisect_right(steps, at) - 1, -1, -1):
+        event = trace[steps[place]]
+        if isinstance(event, kind):  # it is not where the file is damaged
+            yield event
+
+
+def uses_cuda(trace: Trace) -> bool:
+    """Whether a program names it, or a tensor of it is made."""
+    return any("cuda" in source for source in trace.header.sources.values()) or _has_tensor(trace)
+
+
+def _has_tensor(trace: Trace) -> bool:
+    """Looked up once for as many steps: every picture of a trace asks."""
+    steps, found = _known.get(trace, (-1, False))
+    if steps != len(trace):
+        made = (trace[step] for step in trace.steps_of(ev.TensorCreated))
+        found = any(isinstance(event, ev.TensorCreated) and event.device.startswith("cuda") for event in made)
+        _known[trace] = len(trace), found
+    return found
+
+
+_known: WeakKeyDictionary[Trace, tuple[int, bool]] = WeakKeyDictionary()
+"""Of a trace: as of how many steps, and the answer."""
+
+
+def neighbour(steps: Sequence[int], at: int, forward: bool = True) -> int | None:
+    """The next of sorted steps on one side of a step; None if there is none."""
+    index = bisect_right(steps, at) if forward else bisect_left(steps, at) - 1
+    return steps[index] if 0 <= index < len(steps) else None
+
+
+def next_of_kinds(trace: Trace, kinds: Iterable[type[Event]], at: int, forward: bool = True) -> int | None:
+    """The nearest step of any of some kinds."""
+    found = [neighbour(trace.steps_of(kind), at, forward) for kind in kinds]
+    known = [step for step in found if step is not None]
+    return (min if forward else max)(known) if known else None

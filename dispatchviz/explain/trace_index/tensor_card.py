@@ -1,4 +1,5 @@
-"""One tensor as of a step: shape, keys, version, memory, who saved it; what the trace does not tell is left out."""
+"""One tensor as of a step: shape, strides, keys, version, memory, who saved it; what the trace does not say is left
+out."""
 
 from __future__ import annotations
 
@@ -13,7 +14,6 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
-from dispatchviz.explain.trace_index.tensor_geometry import key_set_of
 from dispatchviz.explain.trace_index.tensor_numbers import numbers_of
 from dispatchviz.explain.trace_index.trace_index import Index, index
 
@@ -217,3 +217,23 @@ def _released(trace: Trace, saved: int, at: int) -> bool:
     released, of_node = columns.code(ev.VariablesReleased), columns.of_node.get(columns.nodes[saved], ())
     since = of_node[bisect_right(of_node, saved) : bisect_right(of_node, at)]
     return any(columns.kinds[step] == released for step in since)
+
+
+def key_set_of(trace: Trace, tensor: int, at: int) -> int | None:
+    """As a 64-bit number; None if the trace does not know the tensor at that step."""
+    made = index(trace).tensors.get(tensor)
+    if made is None or made.seq > at:
+        return None
+    event = _last(trace, index(trace).steps_about(tensor, ev.KeySetChanged), at)
+    return event.after if isinstance(event, ev.KeySetChanged) else made.key_set
+
+
+def strides_of(trace: Trace, tensor: int, at: int) -> tuple[int, ...] | None:
+    """In elements; None if the trace does not know the tensor at that step."""
+    event = _last(trace, index(trace).steps_about(tensor, ev.TensorCreated, ev.GeometryChanged), at)
+    return event.stride if isinstance(event, ev.TensorCreated | ev.GeometryChanged) else None
+
+
+def _last(trace: Trace, steps: Sequence[int], at: int) -> ev.AnyEvent | None:
+    place = bisect_right(steps, at)
+    return trace[steps[place - 1]] if place else None

@@ -17,7 +17,7 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.keys.key_text import BACKENDS
-from dispatchviz.explain.trace_index.events_of_kind import last_event, latest_first
+from dispatchviz.explain.trace_index.lookups import last_event, latest_first
 from dispatchviz.explain.trace_index.trace_index import index, latest
 
 STASH_ONE, STASH_ALL = "StashTorchDispatchModeGuard", "StashTorchDispatchStackGuard"

@@ -1,4 +1,4 @@
-"""What is known about the tensors and Nodes of a trace: looked up in its columns when it is asked, never by a pass.
+"""The tensors and Nodes of a trace, looked up in its columns when they are needed, and the paths of its parameters.
 
 Every list is in order of happening, so a question "as of step n" is a bisection, and of a stored trace no event is
 decoded but the one that answers. Not here: the words (``display_names.py``), the neighbourhood of one step
@@ -8,7 +8,8 @@ decoded but the one that answers. Not here: the words (``display_names.py``), th
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary, ref
@@ -16,7 +17,6 @@ from weakref import WeakKeyDictionary, ref
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.trace_index.lookups import NOTHING, Entries, Lookup, Nothing, StepsByKind
-from dispatchviz.explain.trace_index.parameter_paths import common_variable, short_path
 
 T = TypeVar("T")
 E = TypeVar("E", bound=ev.Event)
@@ -289,3 +289,32 @@ def latest_entry(entries: Sequence[tuple[int, T]], at: int) -> tuple[int, T] | N
     after: Any = (at + 1,)  # comes before all entries of the next step, whatever they hold: nothing else is compared
     position = bisect_left(entries, after)
     return entries[position - 1] if position else None
+
+
+def common_variable(names: Iterable[str]) -> str:
+    """The variable with which all paths of a trace begin; empty if there are several, or none.
+
+    One whose module is part of another does not count: ``block``, when ``net.blocks.0`` has the same parameters.
+    """
+    paths = defaultdict(list)
+    for name in names:
+        variable, _, path = name.partition(".")
+        if "." in path and "[" not in variable:
+            paths[variable].append(path)
+    within = defaultdict(set)
+    for variable, found in paths.items():
+        for ending in (ending for path in found for ending in _endings(path)):
+            within[ending].add(variable)
+    outermost = [one for one, found in paths.items() if any(not within[path] - {one} for path in found)]
+    return outermost[0] if len(outermost) == 1 else ""
+
+
+def short_path(name: str, variable: str) -> str:
+    """A path without the variable that all begin with, if it says enough."""
+    path = name.removeprefix(f"{variable}.") if variable else name
+    return path if "." in path and not path[0].isdigit() else name
+
+
+def _endings(path: str) -> Iterable[str]:
+    parts = path.split(".")
+    return (".".join(parts[first:]) for first in range(1, len(parts)))

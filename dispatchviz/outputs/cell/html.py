@@ -1,4 +1,4 @@
-"""HTML for the output of a cell.
+"""HTML for the output of a cell, and a key set as such.
 
 A notebook that is opened by somebody else is not trusted: its frames, scripts and SVG are taken out, and many a style.
 So a picture is an ``img`` with its data, which every front end leaves in, and all else is text in plain elements; a
@@ -11,6 +11,9 @@ import base64
 import html
 from collections.abc import Iterable
 
+from dispatchviz.core.keys.key_set import DispatchKeySet
+from dispatchviz.explain.keys.key_text import functionalities, key_names, purpose, runtime_name, shown
+from dispatchviz.foundation.english import hexed
 from dispatchviz.foundation.shown_text import shown_lines
 
 FRAME = "border:1px solid #8888;border-radius:4px;width:100%;height:{height}px"
@@ -53,3 +56,30 @@ def player_frame(page: str, height: int = 640, title: str = "dispatchviz") -> st
     style = FRAME.format(height=height)
     what = f'title="{text(title)}" sandbox="{SANDBOX}" style="{style}"'
     return f'<iframe {what} srcdoc="{html.escape(page)}"></iframe>'
+
+
+def key_set_html(keys: DispatchKeySet) -> str:
+    """A table; the first row is the key that picks the kernel."""
+    raw = keys.raw_repr()
+    names = set(key_names(raw))
+    found = [(runtime_name(key, raw), purpose(key)) for key in functionalities(raw)]
+    rows = "".join(_row("td", name, told) for name, told in found if name in names)
+    if not rows:
+        return f"<p>{text(shown(raw))}</p>"
+    return (
+        f"<table><caption>{text(hexed(raw))}: the first key picks the kernel</caption>"
+        f"<thead>{_row('th', 'key', 'what it is for')}</thead><tbody>{rows}</tbody></table>"
+    )
+
+
+LEFT = 'style="text-align:left"'
+"""Front ends put the texts of a table at the right, as if they were numbers."""
+
+
+def _row(element: str, *cells: str) -> str:
+    return f"<tr>{''.join(f'<{element} {LEFT}>{text(cell)}</{element}>' for cell in cells)}</tr>"
+
+
+def key_set_markdown(keys: DispatchKeySet) -> str:
+    """The names alone."""
+    return shown(keys.raw_repr())

@@ -8,7 +8,7 @@ from itertools import islice
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import why_here
-from dispatchviz.explain.sentences.step_counts import number_of_steps
+from dispatchviz.explain.sentences.statement import number_of_steps
 from dispatchviz.explain.trace_index.recorded_engine import engine_text
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.shown_text import shown

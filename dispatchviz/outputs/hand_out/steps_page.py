@@ -15,9 +15,9 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.columns import NONE
 from dispatchviz.explain.kinds.all_kinds import label, sign, why_here
-from dispatchviz.explain.sentences.step_counts import numbers_of_steps
+from dispatchviz.explain.sentences.statement import numbers_of_steps
+from dispatchviz.explain.trace_index.enclosing_steps import source_lines
 from dispatchviz.explain.trace_index.recorded_engine import engine_text
-from dispatchviz.explain.trace_index.source_lines import source_lines
 from dispatchviz.foundation.shown_text import shown
 from dispatchviz.outputs.hand_out.marks import cell, code, fenced, plain
 from dispatchviz.outputs.log.log_filter import LogFilter, chosen_steps

@@ -11,7 +11,7 @@ from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.terminal_output import print_lines
 from dispatchviz.outputs.chosen_steps import Steps
 from dispatchviz.outputs.format import Format, Request
-from dispatchviz.outputs.trace.format import TRACES, print_jsonl, save_trace
+from dispatchviz.outputs.trace_files import TRACES, print_jsonl, save_trace
 from dispatchviz.outputs.without_folders import without_folders
 from dispatchviz.outputs.written_files import STANDARD_OUTPUT, check_place, write_text
 

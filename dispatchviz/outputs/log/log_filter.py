@@ -19,8 +19,8 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.columns import NONE
 from dispatchviz.explain.cells.operators.operator_names import every_operator
 from dispatchviz.explain.outline.levels import LEVELS
+from dispatchviz.explain.trace_index.enclosing_steps import source_lines
 from dispatchviz.explain.trace_index.folded_steps import shown_ranges
-from dispatchviz.explain.trace_index.source_lines import source_lines
 from dispatchviz.foundation.errors import DispatchvizError
 
 Mask = NDArray[np.bool_]

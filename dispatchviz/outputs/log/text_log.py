@@ -11,6 +11,7 @@ The texts come from ``explain``; here is only which of them are printed, and whe
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Hashable, Iterable, Iterator
 from typing import NamedTuple
 
@@ -24,7 +25,6 @@ from dispatchviz.explain.trace_index.folded_steps import unfolded_events
 from dispatchviz.explain.trace_index.other_threads import has_threads, line_elsewhere
 from dispatchviz.explain.trace_index.recorded_engine import engine_text
 from dispatchviz.foundation.shown_text import ShownLines, shown_lines
-from dispatchviz.outputs.log.line_breaks import broken
 from dispatchviz.outputs.log.log_filter import ALL_STEPS, EVERYTHING, LogFilter, chosen_steps
 
 WIDTH = 110
@@ -248,3 +248,28 @@ class _Reasons:
             return False
         chosen = within(self._trace, self._open[level - 1].event.seq, ev.KernelSelected)
         return call.how.startswith("re") or (chosen is not None and chosen.reason == "math kernel")
+
+
+def broken(sentence: str, begin: str, width: int) -> Iterator[str]:
+    """The lines of a sentence, each with the same beginning; long beginnings leave room for 50 characters."""
+    room = max(width - len(begin), 50)
+    start, end = 0, len(sentence)
+    if _is_odd(sentence):
+        end = -1
+    while end - start > room:
+        blank = sentence.rfind(" ", start, start + room + 1)
+        word = sentence[blank + 1 :].partition(" ")[0]
+        if blank < 0 or "-" in word or len(word) > room:
+            end = -1  # the word itself may be broken
+        else:
+            yield begin + sentence[start:blank]
+            start = blank + 1
+    if end >= 0:
+        yield begin + sentence[start:]
+    else:
+        yield from textwrap.wrap(sentence[start:], len(begin) + room, initial_indent=begin, subsequent_indent=begin)
+
+
+def _is_odd(sentence: str) -> bool:
+    """Whether there are blanks that are not kept as they are."""
+    return not sentence or "  " in sentence or "\n" in sentence or sentence[0] == " " or sentence[-1] == " "

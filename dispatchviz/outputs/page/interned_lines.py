@@ -9,7 +9,7 @@ from typing import Any
 
 from dispatchviz.outputs.page.tracks import differences
 from dispatchviz.outputs.page.written_numbers import as_recent, written
-from dispatchviz.views.text.long_text import cut_row
+from dispatchviz.views.text.line_fitting import cut_row
 from dispatchviz.views.text.styled_line import Line, Span
 
 HERE, CUT, SHADED = 1, 2, 4

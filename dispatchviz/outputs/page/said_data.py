@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dispatchviz.explain.sentences.step_counts import LAST, PART, PLACE
+from dispatchviz.explain.sentences.statement import LAST, PART, PLACE
 from dispatchviz.lessons.guide import Guide
-from dispatchviz.views.autoplay_tempo import ROW_SECONDS, TEMPOS, paused, playing
 from dispatchviz.views.keymap import key_of
 from dispatchviz.views.lesson_rows import page_end
 from dispatchviz.views.panes.calls_pane import TITLES
@@ -13,6 +12,8 @@ from dispatchviz.views.replies import (
     ALL_STEPS,
     NO_BREAKPOINTS,
     NO_JUMP,
+    ROW_SECONDS,
+    TEMPOS,
     UNMARKED,
     breakpoint_set,
     breakpoints_key,
@@ -22,6 +23,8 @@ from dispatchviz.views.replies import (
     no_breakpoints,
     no_longer_stops,
     no_marks,
+    paused,
+    playing,
     stack_shown,
 )
 

@@ -12,12 +12,10 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.table.pytorch_registrations import pytorch_operators
 from dispatchviz.explain.cells.registration.program_registrations import operator_here, program_registrations
-from dispatchviz.explain.errors.traceback_text import traceback_at
 from dispatchviz.explain.things.answer import MOST
 from dispatchviz.explain.things.crossing import crossing
-from dispatchviz.explain.things.questions import description, questions, title
 from dispatchviz.explain.things.step_things import things_of
-from dispatchviz.explain.things.tensor_questions import used_by
+from dispatchviz.explain.things.tensor_questions import description, questions, title, used_by
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.things.uses import uses
 from dispatchviz.explain.trace_index import statements
@@ -28,7 +26,7 @@ from dispatchviz.outputs.page.pane_tracks import WIDTH
 from dispatchviz.outputs.page.tracks import Track
 from dispatchviz.views.details.registration_rows import history_rows, refusal
 from dispatchviz.views.details.thing_rows import question_rows
-from dispatchviz.views.details.traceback_rows import traceback_rows
+from dispatchviz.views.details.traceback_rows import traceback_at, traceback_rows
 from dispatchviz.views.replies import NO_THING, no_traceback
 from dispatchviz.views.text.styled_line import Line, line
 

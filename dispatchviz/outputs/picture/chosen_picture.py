@@ -13,7 +13,7 @@ from dispatchviz.explain.cells.pytorch_tables import pytorch
 from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory, registration_history
 from dispatchviz.explain.codegen.operator_at_step import operator_at
 from dispatchviz.explain.codegen.structured_classes import family_of
-from dispatchviz.explain.sentences.step_counts import numbers_of_steps
+from dispatchviz.explain.sentences.statement import numbers_of_steps
 from dispatchviz.explain.trace_index.recorded_engine import build_of
 from dispatchviz.outputs.picture.drawn_picture import DrawnPicture
 from dispatchviz.outputs.picture.graph_picture import Picture, backward_graph, picture

@@ -14,18 +14,27 @@ from graphviz import nohtml
 from graphviz.quoting import attr_list
 
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
-from dispatchviz.explain.graph.graph_changes import GraphChanges
 from dispatchviz.explain.graph.graph_node import GraphEdge, GraphNode, SavedTensor, State
-from dispatchviz.explain.graph.node_details import Made, hooks, made_at, made_during, made_in, saved_bytes, view_text
+from dispatchviz.explain.graph.node_details import (
+    Made,
+    described,
+    hooks,
+    made_at,
+    made_during,
+    made_in,
+    saved_bytes,
+    state_text,
+    view_text,
+)
 from dispatchviz.explain.graph.node_groups import Group, groups
+from dispatchviz.explain.graph.node_outline import GraphChanges
 from dispatchviz.explain.graph.saved_memory import memories, plain_bytes
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import source_line
-from dispatchviz.explain.trace_index.used_cuda import uses_cuda
+from dispatchviz.explain.trace_index.lookups import uses_cuda
 from dispatchviz.foundation.english import listed, shaped, shortened
 from dispatchviz.foundation.shown_text import shown
 from dispatchviz.outputs.picture.picture_options import USUAL, Options
-from dispatchviz.views.panes.node_words import described, state_text
 
 MOST_USES = 6
 """A Node that more edges lead to gets a small stand-in per further use: with all edges in one point, laying out a graph

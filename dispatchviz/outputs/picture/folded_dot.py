@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
+from dispatchviz.explain.graph.folded_modules import ANOTHER, OTHERS
 from dispatchviz.explain.graph.graph_fold import Fold
-from dispatchviz.explain.graph.turn_names import ANOTHER, OTHERS
 from dispatchviz.outputs.picture.dot import (
     CHANGED,
     LOOKS,

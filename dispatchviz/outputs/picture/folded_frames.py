@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
+from dispatchviz.explain.graph.folded_modules import in_all_turns
 from dispatchviz.explain.graph.folding import fold_order
 from dispatchviz.explain.graph.graph_fold import Fold, everywhere, repeats, sections
 from dispatchviz.explain.graph.node_groups import Group, Path, common_path, groups
-from dispatchviz.explain.graph.turn_names import in_all_turns
 from dispatchviz.outputs.picture.dot import Frame
 from dispatchviz.outputs.picture.folded_picture import Box, FoldedPicture
 from dispatchviz.outputs.picture.picture_options import Options

@@ -12,16 +12,15 @@ from textwrap import wrap
 
 from dispatchviz.core.record.trace_file.columns import Place
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
+from dispatchviz.explain.graph.folded_modules import in_all_turns
 from dispatchviz.explain.graph.folding import fold_order
-from dispatchviz.explain.graph.graph_changes import GraphChanges
 from dispatchviz.explain.graph.graph_fold import Fold, Link, Repeat, Section, everywhere
 from dispatchviz.explain.graph.graph_node import NO_NUMBER, GraphNode, State
+from dispatchviz.explain.graph.node_details import described, state_text
 from dispatchviz.explain.graph.node_groups import UserPlaces, common_path, leaf_name, module_of, shared_path
-from dispatchviz.explain.graph.node_outline import NodeOutline
-from dispatchviz.explain.graph.turn_names import in_all_turns
+from dispatchviz.explain.graph.node_outline import GraphChanges, NodeOutline
 from dispatchviz.foundation.english import shaped, shortened
 from dispatchviz.outputs.picture.dot import LONGEST, edge_text, extras, gradients
-from dispatchviz.views.panes.node_words import described, state_text
 
 MOST_LINES = 14
 """Of a box."""

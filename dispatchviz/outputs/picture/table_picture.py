@@ -12,7 +12,7 @@ from graphviz import nohtml
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.precedence import FALLBACK
 from dispatchviz.explain.cells.computed_table import HERE, MISSING, PYTORCH, RAISES, SKIPPED, Fold, Row, folded
-from dispatchviz.explain.cells.key_groups import grouped
+from dispatchviz.explain.keys.key_text import grouped
 from dispatchviz.foundation.english import counted, shortened
 from dispatchviz.outputs.picture.dot import Pen
 from dispatchviz.outputs.picture.drawn_picture import DrawnPicture

@@ -17,9 +17,9 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_stack import Frame
 from dispatchviz.explain.calls.folded_frames import GROUPS, OUTSIDE, folded
 from dispatchviz.explain.kinds.all_kinds import label, rule, sign, why_here
-from dispatchviz.explain.sentences.step_counts import place_of
-from dispatchviz.explain.things.questions import description, questions, title
+from dispatchviz.explain.sentences.statement import place_of
 from dispatchviz.explain.things.step_things import things_of
+from dispatchviz.explain.things.tensor_questions import description, questions, title
 from dispatchviz.explain.things.uses import uses
 from dispatchviz.explain.trace_index.recorded_engine import engine_text
 from dispatchviz.foundation.errors import DispatchvizError
@@ -31,8 +31,7 @@ from dispatchviz.views.panes.calls_pane import listed_rows, whole_rows
 from dispatchviz.views.panes.pane_list import PANES, rows_of
 from dispatchviz.views.session import Session
 from dispatchviz.views.text.console import STYLES, painted, shows_colours
-from dispatchviz.views.text.line_fitting import wrap
-from dispatchviz.views.text.long_text import cut_row
+from dispatchviz.views.text.line_fitting import cut_row, wrap
 from dispatchviz.views.text.styled_line import Line, Span, line
 
 WHY, STACK, THINGS, REGISTRATION, LOG = "why", "stack", "things", "registration", "log"

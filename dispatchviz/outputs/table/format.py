@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.outputs.format import Format, Request
-from dispatchviz.outputs.trace.format import TRACES
+from dispatchviz.outputs.trace_files import TRACES
 from dispatchviz.outputs.without_folders import without_folders
 from dispatchviz.outputs.written_files import STANDARD_OUTPUT, check_place, reading, stream_to, taken, write_bytes
 

@@ -1,10 +1,11 @@
-"""Sequences of two keys: what the second may be; going to the next or the previous Node, redispatch, guard ..."""
+"""Sequences of two keys, which lead to the next or the previous Node, redispatch or guard; and crossing to the other
+pass."""
 
 from __future__ import annotations
 
 import re
 
-from dispatchviz.tui.commands.move_notes import jumped
+from dispatchviz.tui.commands.move_notes import jumped, returns
 from dispatchviz.tui.terminal.keymaps import meanings
 from dispatchviz.views.cursor.targets import TARGETS
 from dispatchviz.views.keymap import NEXT, PREVIOUS, in_force, key_of, shown_key
@@ -64,3 +65,13 @@ def _choices(prefix: str) -> list[tuple[str, str]]:
 
 BRIEF = re.compile("[,:;]")
 """Where the first words of a help end."""
+
+
+def cross(session: Session) -> Update:
+    """To the other side; where there is none, a note says why."""
+    from dispatchviz.explain.things.crossing import crossing  # not for the first paint
+
+    cursor, found = session.cursor, crossing(session.trace, session.cursor.at)
+    if found.seq is None:
+        return Update(cursor, line((f" {found.said}", "hint")))
+    return Update(cursor.goto(found.seq), line((f" {found.said}", "hint"), *returns().spans))

@@ -1,16 +1,41 @@
-"""Moves of the cursor, and the note that each leaves; to the hits of a search leads ``searching.py``."""
+"""Moves of the cursor, with the note that each leaves, also through the sub-steps of a key-set card."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from dispatchviz.explain.calls.key_set_stages import stages_at
 from dispatchviz.explain.outline.levels import LEVELS
 from dispatchviz.tui.commands.guiding import along
 from dispatchviz.tui.commands.move_notes import jumped, no_stop, went_nowhere
 from dispatchviz.tui.commands.predicting import question_on_the_way
+from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.cursor_state import next_stop
-from dispatchviz.views.cursor.key_set_walk import walk, walk_back
 from dispatchviz.views.layout.pane_layout import KEYS
 from dispatchviz.views.session import Session, Update
 from dispatchviz.views.text.styled_line import line
+
+
+def walk(cursor: Cursor) -> Cursor:
+    """On by a sub-step, of a call that has been looked at by a step."""
+    stages = stages_at(cursor.trace, cursor.at)
+    follow = [stage for stage in stages if cursor.stage is None or stage > cursor.stage]
+    return _at_stage(cursor, follow[0]) if follow else cursor.into()
+
+
+def walk_back(cursor: Cursor) -> Cursor:
+    """Back by one."""
+    if cursor.stage is None:
+        before = cursor.into_back()
+        stages = stages_at(before.trace, before.at) if before.at != cursor.at else ()
+        return _at_stage(before, stages[-1]) if stages else before
+    earlier = [stage for stage in stages_at(cursor.trace, cursor.at) if stage < cursor.stage]
+    return _at_stage(cursor, earlier[-1] if earlier else None)
+
+
+def _at_stage(cursor: Cursor, stage: int | None) -> Cursor:
+    return replace(cursor, stage=stage, follows=False)
+
 
 RESUMES = {"resume": True, "resume_back": False}
 """The moves that go to a stop, and whether they go forward."""

@@ -1,4 +1,4 @@
-"""The clock of a trace that plays by itself: it goes to the next row until a question, the end or a key stops it."""
+"""Playing a trace by itself: a clock goes from row to row until a question, the end or a key stops it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 from textual.timer import Timer
 
-from dispatchviz.tui.commands import autoplay
-from dispatchviz.views.autoplay_tempo import paused, playing
+from dispatchviz.tui.commands.moves import move
+from dispatchviz.views.keymap import key_of
+from dispatchviz.views.replies import FASTER, ROW_SECONDS, SLOWER, TEMPOS, paused, playing
 from dispatchviz.views.session import Session, Update
+from dispatchviz.views.text.styled_line import line
 
 GOES_ON_WITHOUT = ("space", "escape")
 """Keys that stop it and do nothing else."""
@@ -30,7 +32,7 @@ class Playing:
     @property
     def tempo(self) -> str:
         """The tempo for the header; empty while it does not play."""
-        return autoplay.told(self._session) if self.is_on else ""
+        return told(self._session) if self.is_on else ""
 
     def begin(self) -> None:
         """Plays from now on."""
@@ -39,7 +41,7 @@ class Playing:
 
     def next_row(self) -> None:
         """Goes to the next row."""
-        update = autoplay.next_row(self._session)
+        update = next_row(self._session)
         if update is None or update.asks is not None:
             self._timer = None
         self._show(update or Update(self._session.cursor, paused(": this is the last row")))
@@ -51,8 +53,8 @@ class Playing:
         if self._timer is None:
             return False
         self._timer.stop()
-        if by := autoplay.tempo_change(key):
-            changed = autoplay.at_tempo(self._session, by)
+        if by := tempo_change(key):
+            changed = at_tempo(self._session, by)
             self._play_on()
             self._show(changed)
             return True
@@ -61,4 +63,34 @@ class Playing:
         return key in GOES_ON_WITHOUT
 
     def _play_on(self) -> None:
-        self._timer = self._wait(autoplay.row_time(self._session))
+        self._timer = self._wait(row_time(self._session))
+
+
+def tempo_change(key: str) -> int:
+    """Returns 1 for a key that plays faster, -1 for one that plays slower, 0 for any other."""
+    return (key in key_of(FASTER).keys) - (key in key_of(SLOWER).keys)
+
+
+def row_time(session: Session) -> float:
+    """Returns the seconds for a row."""
+    return ROW_SECONDS / session.tempo
+
+
+def at_tempo(session: Session, by: int) -> Update:
+    """Plays faster or slower, as long as the stepper is open."""
+    wanted = TEMPOS.index(session.tempo) + by
+    if not 0 <= wanted < len(TEMPOS):
+        return Update(session.cursor, line((f" It is played as {'fast' if by > 0 else 'slowly'} as it can be", "hint")))
+    session.tempo = TEMPOS[wanted]
+    return Update(session.cursor, playing())
+
+
+def told(session: Session) -> str:
+    """Says the tempo for the header: ``playing ×2``."""
+    return f"playing ×{session.tempo:g}"
+
+
+def next_row(session: Session) -> Update | None:
+    """Goes to the next row; None at the end. It asks questions as every move does."""
+    update = move(session, "down")
+    return None if update.asks is None and update.cursor.at == session.cursor.at else update

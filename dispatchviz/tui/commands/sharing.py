@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import tempfile
+from pathlib import Path
+
 from dispatchviz.core.record.events import NodeCreated
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.selected_nodes import selector
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.shown_text import quoted
 from dispatchviz.views.session import Session, Update
@@ -42,15 +48,13 @@ def open_picture(session: Session) -> Update:
 
 
 def _drawn(session: Session, at: int) -> Line:
-    from dispatchviz.tui.commands import browser
-
     try:
-        path, note = browser.picture_file(session.trace, at)
+        path, note = picture_file(session.trace, at)
     except (DispatchvizError, OSError) as error:
         return line((f" No picture: {error}", "warning"))
     finally:
         session.is_drawing = False
-    opened = browser.open_picture(path)
+    opened = open_in_browser(path)
     text = " Opened in the browser: " if opened else " No browser here. The picture is in "
     return line((text, "hint"), str(path), (f". {note}" if note else "", "hint"))
 
@@ -61,3 +65,24 @@ def no_graph(trace: Trace, at: int) -> Line | None:
     if not steps:
         return line((" No backward graph: nothing in this program recorded one", "hint"))
     return line((f" No backward graph yet: it starts at step {steps[0]}", "hint")) if at < steps[0] else None
+
+
+def picture_file(trace: Trace, at: int) -> tuple[Path, str]:
+    """The backward graph as of a step, as an SVG file, and what is to be said of it.
+
+    Of a folded graph the turn with the step's Node is drawn in full. RenderError if there is no graph.
+    """
+    from dispatchviz.outputs.picture.graph_picture import backward_graph
+
+    path = Path(tempfile.mkdtemp(prefix="dispatchviz-")) / "backward_graph.svg"
+    graph = backward_graph(trace, at, None)
+    here = None if graph.highlight is None else graph[graph.highlight]
+    return path, graph.render(path, expand=[] if here is None else [selector(here)])
+
+
+def open_in_browser(path: Path) -> bool:
+    """Shows a file in the browser; False where there is none, or only one that would take over the terminal."""
+    import webbrowser
+
+    graphical = sys.platform in ("win32", "darwin") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return bool(graphical) and webbrowser.open(path.as_uri())

@@ -12,7 +12,7 @@ from dispatchviz.tui.comparison import comparison_rows
 from dispatchviz.tui.comparison.comparison_keymap import COMPARISON_KEYMAP
 from dispatchviz.tui.comparison.comparison_state import Compared
 from dispatchviz.tui.comparison.two_runs import Side
-from dispatchviz.tui.screens.opened_text import Text
+from dispatchviz.tui.home.text_screen import Text
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from dispatchviz.explain.trace_index.enclosing_steps import source_text
 from dispatchviz.foundation.english import capital, counted
 from dispatchviz.tui.comparison.comparison_keymap import COMPARISON_GROUPS, COMPARISON_KEYMAP
 from dispatchviz.tui.comparison.comparison_state import Compared, Row, Several
+from dispatchviz.views import keymap
 from dispatchviz.views.cards.diff_text import diff_lines
 from dispatchviz.views.layout.pane_layout import SMALLEST, Box
-from dispatchviz.views.text import key_rows
 from dispatchviz.views.text.console import Console
 from dispatchviz.views.text.line_fitting import fit, paragraphs, wrap
 from dispatchviz.views.text.styled_line import Line, Span, line
@@ -271,7 +271,7 @@ def _text(trace: Trace, step: int, roomy: bool) -> Iterator[Span]:
 
 def footer(width: int) -> Line:
     """The keys that matter most."""
-    return key_rows.footer(COMPARISON_KEYMAP, width)
+    return keymap.footer(COMPARISON_KEYMAP, width)
 
 
 INTRODUCTION = """\
@@ -295,7 +295,7 @@ def help_rows() -> list[Line]:
         line(),
         *(line(SIGNS[likeness], f" {meaning}", indent=3) for likeness, meaning in MEANINGS),
         line("   ", "no sign: the same in both, with all that is within"),
-        *(row for group in COMPARISON_GROUPS for row in key_rows.group_rows(COMPARISON_KEYMAP, group)),
+        *(row for group in COMPARISON_GROUPS for row in keymap.group_rows(COMPARISON_KEYMAP, group)),
         line(),
         line(("Esc or q closes this help.", "dim")),
     ]

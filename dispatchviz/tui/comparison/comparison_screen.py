@@ -16,8 +16,8 @@ from dispatchviz.tui.comparison import comparison_rows
 from dispatchviz.tui.comparison.comparison_state import Compared
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.terminal.terminal_app import Ready, View
-from dispatchviz.tui.widgets.bar import Bar
 from dispatchviz.tui.widgets.box_layout import BoxLayout
+from dispatchviz.tui.widgets.painted_lines import Bar
 from dispatchviz.tui.widgets.rows_view import RowsView
 from dispatchviz.views.layout.pane_layout import Box
 from dispatchviz.views.text.styled_line import Line

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from dispatchviz.tui.home.home_keymap import home_keys
 from dispatchviz.tui.home.home_list import PROGRAM, QUESTION, Home
 from dispatchviz.tui.home.home_replies import Chosen, LookUp, Reply, Shown
-from dispatchviz.tui.screens.opened_text import Text
+from dispatchviz.tui.home.text_screen import Text
 
 
 @dataclass(frozen=True)

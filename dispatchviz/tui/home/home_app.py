@@ -20,8 +20,7 @@ from dispatchviz.tui.home.home_keymap import home_keys
 from dispatchviz.tui.home.home_list import Entry, Home
 from dispatchviz.tui.home.home_replies import Chosen, LookUp, Refused, Reply, Shown
 from dispatchviz.tui.home.home_screen import HomeScreen, Pointed
-from dispatchviz.tui.home.text_screen import TextScreen
-from dispatchviz.tui.screens.opened_text import Text
+from dispatchviz.tui.home.text_screen import Text, TextScreen
 from dispatchviz.tui.terminal.keymaps import KEYMAPS, use_named
 from dispatchviz.tui.terminal.terminal_app import TerminalApp, run_to_its_end
 

@@ -12,8 +12,8 @@ from dispatchviz.foundation.shown_text import shown
 from dispatchviz.tui.home.home_list import Home
 from dispatchviz.tui.home.home_replies import Chosen, LookUp, Refused, Reply, Shown
 from dispatchviz.tui.home.preview import HINTS
+from dispatchviz.tui.home.text_screen import Text
 from dispatchviz.tui.questions.asked import Asked
-from dispatchviz.tui.screens.opened_text import Text
 from dispatchviz.views.text.console import WIDEST, Console
 from dispatchviz.views.text.marked_console import MarkedConsole, spans
 from dispatchviz.views.text.styled_line import Line, line

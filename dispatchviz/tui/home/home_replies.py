@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dispatchviz.tui.home.home_list import Home
+from dispatchviz.tui.home.text_screen import Text
 from dispatchviz.tui.questions.asked import Asked
-from dispatchviz.tui.screens.opened_text import Text
 from dispatchviz.views.text.console import Console
 
 

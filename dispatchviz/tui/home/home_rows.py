@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dispatchviz.foundation.reader_rights import has_files
 from dispatchviz.tui.home.home_keymap import HOME_GROUPS, home_keys
 from dispatchviz.tui.home.home_list import LOOK_UP, PROGRAM, QUESTION, TRACES, Entry, Home
+from dispatchviz.views import keymap
 from dispatchviz.views.layout.pane_layout import SMALLEST, Box
-from dispatchviz.views.text import key_rows
 from dispatchviz.views.text.line_fitting import paragraphs, wrap
 from dispatchviz.views.text.styled_line import Line, Span, line
 
@@ -123,7 +123,7 @@ def _marked(text: str, role: str) -> Iterator[Span]:
 
 def footer(width: int) -> Line:
     """The keys that matter most."""
-    return key_rows.footer(home_keys(), width)
+    return keymap.footer(home_keys(), width)
 
 
 FIRST = "Enter runs a program and opens the stepper on it; q comes back here"
@@ -143,7 +143,7 @@ def help_rows() -> list[Line]:
     return [
         *map(line, INTRODUCTION.splitlines()),
         *([line(KEPT)] if has_files() else []),
-        *(row for group in HOME_GROUPS for row in key_rows.group_rows(home_keys(), group)),
+        *(row for group in HOME_GROUPS for row in keymap.group_rows(home_keys(), group)),
         line(),
         line(("Esc or q closes this help.", "dim")),
     ]

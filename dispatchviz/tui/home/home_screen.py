@@ -17,8 +17,8 @@ from dispatchviz.tui.home.home_list import TRACE, Entry, Home
 from dispatchviz.tui.home.preview import preview
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.terminal.terminal_app import Ready, View
-from dispatchviz.tui.widgets.bar import Bar
 from dispatchviz.tui.widgets.box_layout import BoxLayout
+from dispatchviz.tui.widgets.painted_lines import Bar
 from dispatchviz.tui.widgets.rows_view import RowsView
 from dispatchviz.views.layout.pane_layout import Box
 from dispatchviz.views.text import code_colours

@@ -9,7 +9,7 @@ from pathlib import Path
 from time import time
 
 from dispatchviz.core.record.unfinished_files import is_being_written
-from dispatchviz.explain.sentences.step_counts import number_of_steps
+from dispatchviz.explain.sentences.statement import number_of_steps
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.shown_text import shown
 from dispatchviz.tui.home.home_list import TRACE, TRACES, Entry

@@ -1,8 +1,9 @@
-"""A text over the home screen: what a command prints, a program, the help."""
+"""A text over another screen: what a command prints, a program, the help."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -37,3 +38,12 @@ class TextScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         yield self._view
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text that opens over the screen."""
+
+    title: str
+    rows: Callable[[int], list[Line]]
+    """Its rows, for a width."""

@@ -1,8 +1,10 @@
-"""What the input line needs to know of a question, whoever asks."""
+"""Questions on the input line: the fields that it needs, and the base class of the stepper's questions."""
 
 from __future__ import annotations
 
 from typing import Generic, TypeVar
+
+from dispatchviz.views.session import Session, Update
 
 Reply = TypeVar("Reply")
 """What comes of an answer."""
@@ -34,3 +36,14 @@ class Asked(Generic[Reply]):
     def answered(self, text: str | None) -> Reply:
         """After Enter; after Esc the text is None."""
         raise NotImplementedError
+
+
+class Question(Asked[Update]):
+    """A question about a session; what it returns is shown by the stepper."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def opened(self) -> Update:
+        """As the question appears."""
+        return Update(self.session.cursor)

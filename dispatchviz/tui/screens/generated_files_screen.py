@@ -15,7 +15,7 @@ from dispatchviz.explain.codegen.torchgen_texts import Real
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.choice_list import ChoiceList
 from dispatchviz.tui.widgets.text_view import TextView
-from dispatchviz.views.cards.code_text import code
+from dispatchviz.views.text.code_tokens import code
 from dispatchviz.views.text.marked_console import MarkedConsole, spans
 from dispatchviz.views.text.styled_line import Line, line
 

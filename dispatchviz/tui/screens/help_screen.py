@@ -11,10 +11,9 @@ from textual.screen import ModalScreen
 from dispatchviz.explain.kinds.kind import SIGNS
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.text_view import TextView
-from dispatchviz.views.keymap import GROUPS, QUITS, STEP, Leaving, entries, in_force, key_of
+from dispatchviz.views.keymap import GROUPS, QUITS, STEP, Leaving, entries, group_rows, in_force, key_of
 from dispatchviz.views.pane_help import ABOUT, LEGEND
 from dispatchviz.views.session import Update
-from dispatchviz.views.text.key_rows import group_rows
 from dispatchviz.views.text.styled_line import Line, line
 
 SIGNS_IN_ROW = 4

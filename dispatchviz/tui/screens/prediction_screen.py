@@ -16,8 +16,7 @@ from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.rows_view import RowsView
 from dispatchviz.views.bars.header_bar import header_rows
 from dispatchviz.views.keymap import key_of
-from dispatchviz.views.layout.question_plan import question_height
-from dispatchviz.views.predictions.question_rows import question_rows
+from dispatchviz.views.predictions.question_rows import question_height, question_rows
 from dispatchviz.views.session import Session, Update
 from dispatchviz.views.text.styled_line import Line, line
 

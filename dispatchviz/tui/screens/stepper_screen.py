@@ -21,10 +21,10 @@ from dispatchviz.tui.widgets.stepper_widgets import StepperWidgets
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import QUITS, Leaving
 from dispatchviz.views.layout.kept_layouts import read_layouts, write_layouts
-from dispatchviz.views.layout.lesson_text import Said
 from dispatchviz.views.layout.pane_choice import PaneChoice, keep_note, pin_note, present_note, zoom_note
 from dispatchviz.views.layout.pane_layout import STEPS
 from dispatchviz.views.layout.screen_plan import NOTHING_SAID, Scene
+from dispatchviz.views.lesson_rows import Said
 from dispatchviz.views.text.styled_line import Line, line
 
 SIDEWAYS = 16

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
 
-from dispatchviz.explain.things.questions import description, questions, title
+from dispatchviz.explain.things.tensor_questions import description, questions, title
 from dispatchviz.explain.things.thing import CellThing, NodeThing, TensorThing
 from dispatchviz.explain.things.uses import uses
 from dispatchviz.tui.commands.move_notes import jumped

@@ -6,12 +6,15 @@ or the whole widget, is refreshed or has another size.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Self
 
 from textual.geometry import NULL_SIZE, Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
+
+from dispatchviz.tui.terminal.palette import Palette
+from dispatchviz.views.text.styled_line import Line
 
 
 class PaintedLines(Widget):
@@ -57,3 +60,29 @@ class PaintedLines(Widget):
     def _forget(self, lines: Iterable[int]) -> None:
         for y in lines:
             self._painted.pop(y, None)
+
+
+class Bar(PaintedLines):
+    """Rows of text, cut to the size that the layout gives."""
+
+    palette: Palette
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._rows: Sequence[Line] = ()
+
+    def show(self, rows: Sequence[Line]) -> None:
+        """Replaces the text."""
+        if rows != self._rows:
+            self._rows = rows
+            self.refresh()
+
+    @property
+    def plain(self) -> list[str]:
+        """The text, a string per row."""
+        return [row.plain for row in self._rows]
+
+    def render_line(self, y: int) -> Strip:
+        row = self._rows[y] if y < len(self._rows) else Line()
+        style = self.palette.base if self.id == "why" else self.palette.bar
+        return self.palette.strip(row, self.size.width, style)

@@ -17,8 +17,7 @@ from dispatchviz.views.panes.nothing_said import nothing
 from dispatchviz.views.panes.pane_list import Rows
 from dispatchviz.views.panes.row_changes import GUTTER, marked
 from dispatchviz.views.predictions import spoilers
-from dispatchviz.views.text.line_fitting import wrap
-from dispatchviz.views.text.long_text import cut_row
+from dispatchviz.views.text.line_fitting import cut_row, wrap
 from dispatchviz.views.text.styled_line import Line
 
 Place = tuple[Trace | None, int, int]

@@ -1,7 +1,7 @@
 """The step list: what is unfolded of the trace; the row of the cursor is highlighted, hits of the search are marked.
 
 Rows are made when they come into sight, so the length of the trace costs nothing. Not here: the text of a row
-(``views/panes/step_rows.py``), that of the title (``views/bars/steps_title.py``), moving (``views/cursor``).
+(``views/panes/step_rows.py``), that of the title (``views/panes/step_rows.py``), moving (``views/cursor``).
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 from rich.style import Style
 
 from dispatchviz.tui.widgets.rows_view import Goto, RowsView
-from dispatchviz.views.bars.steps_title import steps_title
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.layout.pane_layout import STEPS
-from dispatchviz.views.panes.step_rows import cells_cut, step_row
+from dispatchviz.views.panes.step_rows import cells_cut, step_row, steps_title
 from dispatchviz.views.text.styled_line import Line, line
 
 AROUND = 3

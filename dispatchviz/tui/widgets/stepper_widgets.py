@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dispatchviz.tui.terminal.palette import Palette
-from dispatchviz.tui.widgets.bar import Bar
-from dispatchviz.tui.widgets.calls_view import CallsView
-from dispatchviz.tui.widgets.engine_view import EngineView
-from dispatchviz.tui.widgets.key_set_view import KeySetView
+from dispatchviz.tui.widgets.chosen_views import CallsView, EngineView, KeySetView
+from dispatchviz.tui.widgets.painted_lines import Bar
 from dispatchviz.tui.widgets.pane_view import PaneView
 from dispatchviz.tui.widgets.rows_view import RowsView
 from dispatchviz.tui.widgets.step_list import StepList

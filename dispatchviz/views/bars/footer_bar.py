@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dispatchviz.views.autoplay_tempo import FASTER, SLOWER
-from dispatchviz.views.keymap import QUIT, QUITS, Key, Leaving, entries
-from dispatchviz.views.text.key_rows import footer
+from dispatchviz.views.keymap import QUIT, QUITS, Key, Leaving, entries, footer
+from dispatchviz.views.replies import FASTER, SLOWER
 from dispatchviz.views.text.styled_line import Line
 
 

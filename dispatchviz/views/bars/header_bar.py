@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from dispatchviz.core.record.events import BackwardStarted
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.step_counts import part_of, place_of
+from dispatchviz.explain.sentences.statement import part_of, place_of
+from dispatchviz.explain.trace_index.lookups import uses_cuda
 from dispatchviz.explain.trace_index.recorded_engine import engine_text, is_live
-from dispatchviz.explain.trace_index.thread_state import thread_state
-from dispatchviz.explain.trace_index.used_cuda import uses_cuda
-from dispatchviz.views.bars.thread_state_text import short
+from dispatchviz.explain.trace_index.thread_state import ThreadState, thread_state
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import key_of
-from dispatchviz.views.text.line_fitting import path_end, shorter
-from dispatchviz.views.text.long_text import LONGEST, cut_text
+from dispatchviz.views.text.line_fitting import LONGEST, cut_text, path_end, shorter
 from dispatchviz.views.text.styled_line import Line, Span, line
 
 LONGEST_FILTER = 24
@@ -85,3 +85,21 @@ def _filter(cursor: Cursor) -> tuple[Span, ...]:
 def runs_backward(trace: Trace, at: int) -> bool:
     """Whether a step belongs to a run of the engine."""
     return isinstance(trace[at], BackwardStarted) or any(isinstance(a, BackwardStarted) for a in trace.ancestors(at))
+
+
+def short(state: ThreadState) -> str:
+    """The state in a few words; empty if it is as a thread begins."""
+    return " · ".join(_short(state))
+
+
+def _short(state: ThreadState) -> Iterator[str]:
+    if state.inference.on:
+        yield "inference mode"
+    elif not state.grad.on:
+        yield "no_grad" if state.grad.why == "torch.no_grad()" else "grad mode off"
+    yield from (f"autocast {each.device}" for each in state.autocast if each.on)
+    yield from state.transforms
+    yield from state.modes
+    guards = sum(not guard.is_mode for guard in state.guards)
+    if guards:
+        yield f"{guards} guard{'' if guards == 1 else 's'}"

@@ -20,8 +20,7 @@ from dispatchviz.explain.outline.overview import counts, first_node
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import key_of
 from dispatchviz.views.predictions.spoilers import ASKED_FIRST, hides_sentence
-from dispatchviz.views.text.line_fitting import fit, paragraphs, wrap
-from dispatchviz.views.text.long_text import cut_row
+from dispatchviz.views.text.line_fitting import cut_row, fit, paragraphs, wrap
 from dispatchviz.views.text.styled_line import Line, Span, line
 
 LONGEST = 6_000

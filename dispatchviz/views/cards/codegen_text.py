@@ -10,9 +10,9 @@ from dispatchviz.explain.codegen.generated_calls import Call
 from dispatchviz.explain.codegen.generated_functions import Function
 from dispatchviz.explain.codegen.kept_texts import release
 from dispatchviz.explain.codegen.structured_classes import family_of
-from dispatchviz.views.cards.code_text import code
 from dispatchviz.views.cards.structured_text import class_tree
 from dispatchviz.views.cards.torchgen_text import about_lines, entry_lines, not_kept, way_lines
+from dispatchviz.views.text.code_tokens import code
 from dispatchviz.views.text.console import Console
 
 TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py

@@ -11,7 +11,7 @@ from dispatchviz.views.text.console import Console
 def error_lines(answer: ErrorAnswer, console: Console) -> Iterator[str]:
     """The answer, part by part."""
     yield console.heading(f"{answer.operator}  {answer.key}".rstrip()) + f"  ({answer.kind})"
-    yield from _part("What happened", answer.happened, console)
+    yield from _paragraphs("What happened", answer.happened, console)
     if answer.groups:
         yield ""
         yield console.heading("What the list shows: cells of this operator that are not empty")
@@ -19,13 +19,13 @@ def error_lines(answer: ErrorAnswer, console: Console) -> Iterator[str]:
             keys = f": {', '.join(group.keys)}" if group.keys else ""
             yield from console.wrapped(f"{group.title}{keys}", 2, 4)
             yield from console.wrapped(group.meaning, 4)
-    yield from _part("Usual causes", answer.causes, console, "– ")
-    yield from _part("What to do", answer.todo, console, "– ")
+    yield from _paragraphs("Usual causes", answer.causes, console, "– ")
+    yield from _paragraphs("What to do", answer.todo, console, "– ")
     if answer.now:
-        yield from _part("Today", (answer.now,), console)
+        yield from _paragraphs("Today", (answer.now,), console)
 
 
-def _part(title: str, texts: tuple[str, ...], console: Console, sign: str = "") -> Iterator[str]:
+def _paragraphs(title: str, texts: tuple[str, ...], console: Console, sign: str = "") -> Iterator[str]:
     yield ""
     yield console.heading(title)
     for text in texts:

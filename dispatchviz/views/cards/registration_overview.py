@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from dispatchviz.core.keys.keys import DispatchKey
-from dispatchviz.explain.cells.key_groups import grouped_keys_text
 from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory
 from dispatchviz.explain.cells.registration.registration_steps import RegistrationStep
+from dispatchviz.explain.keys.key_text import grouped_keys_text
 from dispatchviz.foundation.english import counted
 from dispatchviz.views.text.console import Console
 

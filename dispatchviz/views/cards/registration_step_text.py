@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dispatchviz.core.keys.keys import DispatchKey
-from dispatchviz.explain.cells.key_groups import grouped_keys_text
 from dispatchviz.explain.cells.registration.registration_steps import ChangedCells, Held, Masks, RegistrationStep
+from dispatchviz.explain.keys.key_text import grouped_keys_text
 from dispatchviz.foundation.english import listed
 from dispatchviz.views.text.console import Console
 

@@ -7,9 +7,9 @@ from itertools import groupby
 
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.explain.cells.cell_claims import TAGS
-from dispatchviz.explain.cells.key_groups import grouped_keys_text
 from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory, table_after
 from dispatchviz.explain.cells.registration.registration_steps import RegistrationStep
+from dispatchviz.explain.keys.key_text import grouped_keys_text
 from dispatchviz.views.cards.registration_step_text import SIGNS, block_lines, call_lines, step_lines
 from dispatchviz.views.text.console import Console
 

@@ -17,8 +17,8 @@ from dispatchviz.explain.cells.computed_table import (
     TableCard,
     folded,
 )
-from dispatchviz.explain.cells.key_groups import grouped_keys_text
 from dispatchviz.explain.codegen.generated_files import placed
+from dispatchviz.explain.keys.key_text import grouped_keys_text
 from dispatchviz.views.text.console import Console
 
 SIGNS = {

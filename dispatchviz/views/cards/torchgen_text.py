@@ -23,7 +23,7 @@ from dispatchviz.explain.codegen.torchgen_parts import (
 )
 from dispatchviz.explain.codegen.torchgen_texts import DERIVATIVES, Real, RealEntry, named
 from dispatchviz.foundation.errors import DispatchvizError
-from dispatchviz.views.cards.code_text import code
+from dispatchviz.views.text.code_tokens import code
 from dispatchviz.views.text.console import Console
 
 FOR = (

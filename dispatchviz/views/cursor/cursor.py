@@ -37,7 +37,7 @@ from dispatchviz.core.record.events import (
 )
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.predictions.prediction import Prediction
-from dispatchviz.views.cursor.near_steps import next_of_kinds
+from dispatchviz.explain.trace_index.lookups import next_of_kinds
 from dispatchviz.views.cursor.stepping_cursor import REMEMBERED, SteppingCursor
 
 FRAMES = (SourceLine, BindingEntered, Dispatched, KernelEntered, BackwardStarted, NodeStarted)

@@ -6,16 +6,15 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, overload
 
 from dispatchviz.core.record.events import ErrorRaised, ProgramRaised, SourceLine
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.outline.visible_rows import Row, VisibleRows
 from dispatchviz.explain.predictions.prediction import Prediction
+from dispatchviz.explain.trace_index.lookups import neighbour, next_of_kinds
 from dispatchviz.views.cursor.breakpoints.breakpoint import Breakpoint
-from dispatchviz.views.cursor.listed_steps import WithOne
-from dispatchviz.views.cursor.near_steps import neighbour, next_of_kinds
 from dispatchviz.views.cursor.step_search import Search
 
 ERRORS = (ErrorRaised, ProgramRaised)
@@ -62,7 +61,7 @@ class CursorState:
     follows: bool = False
     """The reader wanted to be at the end, and goes on to each new one."""
     stage: int | None = None
-    """The sub-step of the key-set card (``key_set_walk.py``); None: all of it, as after every other move."""
+    """The sub-step of the key-set card; None: all of it, as after every move but a walk (``tui/commands/moves.py``)."""
     frames: ShownStack = "short"
     """How much of the call stack its pane shows."""
     unfolds_engine: bool = False
@@ -139,3 +138,25 @@ def _has(steps: Sequence[int], step: int) -> bool:
     """Whether a step is among sorted ones."""
     index = bisect_left(steps, step)
     return index < len(steps) and steps[index] == step
+
+
+class WithOne(Sequence[int]):
+    """Sorted steps and one more among them."""
+
+    def __init__(self, steps: Sequence[int], index: int, step: int) -> None:
+        self._steps, self._index, self._step = steps, index, step
+
+    def __len__(self) -> int:
+        return len(self._steps) + 1
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[int]: ...
+    def __getitem__(self, at: int | slice) -> int | Sequence[int]:
+        if isinstance(at, slice):
+            return [self[index] for index in range(*at.indices(len(self)))]
+        index = at + len(self) if at < 0 else at
+        if index == self._index:
+            return self._step
+        return self._steps[index - (index > self._index)]

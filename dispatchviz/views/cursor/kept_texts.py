@@ -1,4 +1,4 @@
-"""Texts of steps, kept in a file beside the trace: ``forum.jsonl.gz.marks.json``.
+"""Texts of steps and named marks, kept in a file beside the trace: ``forum.jsonl.gz.marks.json``.
 
 What is in such a file and is not ours stays there: steps that this trace does not have, as after another run of the
 program, what another stepper has written meanwhile. A file that cannot be read as ours is never written.
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dispatchviz.core.record.file_replacement import write_whole
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.views.cursor.typed_text import is_whole_number, whole_number
 
 
@@ -75,3 +76,22 @@ def _in_order(item: tuple[str, object]) -> tuple[bool, int, str]:
     """Steps by their numbers, others behind them."""
     key = item[0]
     return (False, whole_number(key), key) if is_whole_number(key) else (True, 0, key)
+
+
+class Marks:
+    """The marks of one trace; without a file of the trace they last as long as the stepper."""
+
+    def __init__(self, trace: Trace, file: str = "") -> None:
+        self._kept = KeptTexts(file, "marks")
+        self.names = {step: name for step, name in self._kept.read().items() if step < len(trace)}
+        """Step to name, which may be empty."""
+
+    def set(self, step: int, name: str) -> str:
+        """Marks a step, or names its mark; returns what is wrong if it cannot be written."""
+        self.names = dict(sorted((self.names | {step: name}).items()))
+        return self._kept.change({step: name})
+
+    def remove(self, step: int) -> str:
+        """Takes a mark away; as ``set``."""
+        self.names.pop(step, None)
+        return self._kept.change({step: None})

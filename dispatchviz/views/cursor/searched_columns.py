@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.trace_index.display_names import plain_node
-from dispatchviz.views.cursor.near_steps import neighbour
+from dispatchviz.explain.trace_index.lookups import neighbour
 
 
 class StepsByName:

@@ -19,7 +19,7 @@ from itertools import accumulate, islice
 from dispatchviz.core.record.events import AnyEvent, SourceLine
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import label, rule, why_here
-from dispatchviz.views.cursor.near_steps import neighbour
+from dispatchviz.explain.trace_index.lookups import neighbour
 from dispatchviz.views.cursor.search_fields import candidates
 from dispatchviz.views.cursor.search_query import PLACE, Query, query_of
 from dispatchviz.views.cursor.searched_columns import StepsByName, steps_by_name

@@ -8,8 +8,8 @@ from functools import lru_cache
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.line_rows import LineRows, RowKind
+from dispatchviz.explain.trace_index.lookups import neighbour, next_of_kinds
 from dispatchviz.views.cursor.cursor import Cursor
-from dispatchviz.views.cursor.near_steps import neighbour, next_of_kinds
 
 Find = Callable[[Cursor, bool], int | None]
 """The nearest step after the cursor, or before it."""

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record.events import KernelRegistered
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.cells.key_groups import grouped_keys_text
-from dispatchviz.explain.cells.registration.lit_table import LitTable, lit_table
 from dispatchviz.explain.cells.registration.program_registrations import history_here, operator_here
-from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory
+from dispatchviz.explain.cells.registration.registration_history import LitTable, RegistrationHistory, lit_table
 from dispatchviz.explain.cells.registration.registration_steps import ALIAS, ChangedCells, RegistrationStep
+from dispatchviz.explain.keys.key_text import grouped_keys_text
 from dispatchviz.explain.trace_index.recorded_engine import is_live
 from dispatchviz.views.cards.registration_step_text import held, step_lines
 from dispatchviz.views.cards.registration_text import history_lines

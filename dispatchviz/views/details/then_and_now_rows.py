@@ -10,10 +10,9 @@ from msgspec.structs import replace
 
 from dispatchviz.core.record.events import SourceLine
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.then_and_now.all_entries import REASONS, STATEMENTS
 from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Reason, Source, Verdict
 from dispatchviz.explain.sentences.then_and_now.placing import Entry, Place, Placed, placed
-from dispatchviz.explain.sentences.then_and_now.reasons.all_reasons import REASONS
-from dispatchviz.explain.sentences.then_and_now.statements.past_statements import STATEMENTS
 from dispatchviz.views.text.line_fitting import wrap
 from dispatchviz.views.text.styled_line import Line, line
 

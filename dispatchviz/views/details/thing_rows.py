@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.things.answer import Answer, Question
-from dispatchviz.explain.things.questions import title
+from dispatchviz.explain.things.tensor_questions import title
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 from dispatchviz.foundation.english import shortened

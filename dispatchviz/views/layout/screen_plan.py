@@ -12,7 +12,6 @@ from dispatchviz.views.bars.header_bar import header_rows, position
 from dispatchviz.views.bars.why_bar import first_notes, needed_rows, why_rows
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import QUITS, Leaving
-from dispatchviz.views.layout.lesson_text import Said
 from dispatchviz.views.layout.needed_panes import Shown, chosen, order
 from dispatchviz.views.layout.pane_choice import NO_CHOICE, PaneChoice
 from dispatchviz.views.layout.pane_layout import SMALLEST, STEPS, Box, Frame, arrange, why_height
@@ -23,8 +22,9 @@ from dispatchviz.views.layout.presenter_plan import (
     sentence_box,
     text_width,
 )
-from dispatchviz.views.layout.question_plan import question_frame, question_note
+from dispatchviz.views.lesson_rows import Said
 from dispatchviz.views.panes.nothing_said import nothing
+from dispatchviz.views.predictions.question_rows import question_frame, question_note
 from dispatchviz.views.text.line_fitting import wrap
 from dispatchviz.views.text.styled_line import Line, line
 

@@ -19,7 +19,7 @@ from dispatchviz.views.panes.engine.queue_rows import queue_rows
 from dispatchviz.views.panes.engine.running_rows import running_rows
 from dispatchviz.views.panes.engine.section import Section, in_view, section_lines
 from dispatchviz.views.panes.engine.task_rows import exec_info_section, graph_task_section
-from dispatchviz.views.panes.next_event import not_yet
+from dispatchviz.views.panes.nothing_said import not_yet
 from dispatchviz.views.text.styled_line import Line, line
 
 NESTED, RUNS, LEAF, QUEUES, BUFFERS = "nested", "runs", "leaf", "queues", "buffers"

@@ -14,7 +14,7 @@ from dispatchviz.explain.calls.key_set_stages import stage_name, stage_place
 from dispatchviz.explain.keys.own_numbers import own_hex
 from dispatchviz.explain.things.thing import TensorThing
 from dispatchviz.views.panes.key_set_table import table
-from dispatchviz.views.panes.next_event import not_yet
+from dispatchviz.views.panes.nothing_said import not_yet
 from dispatchviz.views.text.styled_line import Line, Span, line
 
 LONGEST_TITLE = 16

@@ -15,8 +15,8 @@ from rich.cells import cell_len, set_cell_size
 
 from dispatchviz.explain.graph.backward_graph import BackwardGraph, Wiring
 from dispatchviz.explain.graph.graph_node import GraphEdge, GraphNode, State
+from dispatchviz.explain.graph.node_details import described, state_text
 from dispatchviz.foundation.english import shaped
-from dispatchviz.views.panes.node_words import described, state_text
 
 SIGNS: dict[State, str] = {
     State.CREATED: "○",

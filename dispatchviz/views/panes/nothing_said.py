@@ -1,4 +1,5 @@
-"""Which panes have nothing to say at a step, and when they will: what stands in the title of a pane that shrinks to it.
+"""Panes that are empty at a step, and the step at which they will not be: the text in the title of a pane that
+shrinks to it.
 
 Asked for every pane at every step before one is laid out, so each answer is a bisection or a walk outwards.
 """
@@ -8,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.events import Event
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.structured_call import structured_call
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
+from dispatchviz.explain.trace_index.lookups import neighbour
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.thread_state import thread_state
 from dispatchviz.views.layout.pane_layout import (
@@ -25,7 +28,6 @@ from dispatchviz.views.layout.pane_layout import (
     TENSORS,
     THREAD,
 )
-from dispatchviz.views.panes.next_event import next_step
 from dispatchviz.views.text.styled_line import Line, line
 
 
@@ -106,3 +108,16 @@ EMPTY: dict[int, Callable[[Trace, int], Line | None]] = {
     THREAD: _plain_thread,
 }
 """Panes that may have nothing to say; the others always have."""
+
+
+def next_step(trace: Trace, at: int, kind: type[Event]) -> int | None:
+    """The first step of a kind after this one."""
+    return neighbour(trace.steps_of(kind), at)
+
+
+def not_yet(trace: Trace, at: int, kind: type[Event], what: str) -> Line:
+    """``what``, and the step at which that changes; a click goes there."""
+    step = next_step(trace, at, kind)
+    if step is None:
+        return line((f"{what}, and none follows.", "dim"))
+    return line((f"{what}. The next one is at step ", "dim"), (str(step), "keycap"), (".", "dim"), goto=step)

@@ -1,11 +1,13 @@
-"""What the program had printed by a step, its last line in view."""
+"""The output of the program up to a step, with its last line in view."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from typing import NamedTuple
+
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.trace_index.program_output import output_until
-from dispatchviz.views.panes.next_event import not_yet
+from dispatchviz.views.panes.nothing_said import not_yet
 from dispatchviz.views.text.styled_line import Line, line
 
 
@@ -21,3 +23,34 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
 
 def _row(text: str, seq: int, place: int, last: bool) -> Line:
     return line(text.expandtabs(), key=f"{seq} {place}", goto=seq, here=last, cut=True)
+
+
+LATEST, NEAR, ALWAYS = 200, 4_000, 10
+"""So many of the latest texts are shown, if they are so near; and so many however far they are: of a long trace each
+text has to be found in the file."""
+
+
+class Output(NamedTuple):
+    """The end of what was printed."""
+
+    lines: tuple[tuple[str, int], ...]
+    """Text of a line, without its end, and the step that began it."""
+    before: int
+    """How many texts were printed before these."""
+
+
+def output_until(trace: Trace, at: int) -> Output:
+    """What was printed up to a step."""
+    steps = trace.steps_of(ev.Printed)
+    until = bisect_right(steps, at)
+    first = max(until - ALWAYS, 0)
+    while first > max(until - LATEST, 0) and steps[first - 1] > at - NEAR:
+        first -= 1
+    lines, open_ = list[tuple[str, int]](), False
+    for step in steps[first:until]:
+        event = trace[step]
+        if isinstance(event, ev.Printed):
+            for text in event.text.splitlines(keepends=True):
+                lines[len(lines) - open_ :] = [(lines[-1][0] + text, lines[-1][1]) if open_ else (text, step)]
+                open_ = not text.endswith("\n")
+    return Output(tuple((text.rstrip("\n"), step) for text, step in lines), first)

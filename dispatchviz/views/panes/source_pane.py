@@ -10,7 +10,7 @@ from dispatchviz.explain.codegen.codegen_card import Entry, entries_of
 from dispatchviz.explain.codegen.operator_at_step import running_operator
 from dispatchviz.explain.locations.source_view import SourceView, source_at
 from dispatchviz.views.text.code_colours import highlighted
-from dispatchviz.views.text.long_text import cut_text
+from dispatchviz.views.text.line_fitting import cut_text
 from dispatchviz.views.text.styled_line import Line, Span, line
 
 AROUND = 2

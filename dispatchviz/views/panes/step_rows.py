@@ -5,6 +5,7 @@ Not here: the texts of a row (``explain/outline/row_texts.py``), the list that s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from dispatchviz.explain.outline.row_texts import Texts, heading, row_texts
 from dispatchviz.explain.outline.visible_rows import Row
 from dispatchviz.foundation.english import shortened
 from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.text.line_fitting import shorter
 from dispatchviz.views.text.styled_line import Line, Span, line
 
 HIDDEN: Span = ("?", "hint")
@@ -190,3 +192,22 @@ def cells_cut(cursor: Cursor, width: int) -> int:
 
 def _level(width: int) -> int:
     return 2 if width >= WIDE else 1
+
+
+LONGEST = 24
+"""Cells for a query."""
+
+
+def steps_title(cursor: Cursor) -> str:
+    """``Steps · /key:CUDA: hit 3/17``."""
+    return " · ".join(("Steps", *_search(cursor)))
+
+
+def _search(cursor: Cursor) -> Iterator[str]:
+    search = cursor.search
+    if search is None or not search.query.strip():
+        return
+    number, count = search.position(cursor.at)
+    hit = f"hit {number:,}/{count:,}" if search.matches(cursor.at) else f"{count:,} {'hit' if count == 1 else 'hits'}"
+    searched = "" if search.complete else f" so far ({search.percent} %)"
+    yield f"/{shorter(search.query.strip(), LONGEST)}: {hit}{searched}"

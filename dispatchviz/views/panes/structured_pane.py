@@ -8,8 +8,14 @@ from itertools import chain
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.calls.class_of_call import class_of_call, does, family_of_call
-from dispatchviz.explain.calls.structured_call import Part, StructuredCall, structured_call
+from dispatchviz.explain.calls.structured_call import (
+    Part,
+    StructuredCall,
+    class_of_call,
+    does,
+    family_of_call,
+    structured_call,
+)
 from dispatchviz.explain.codegen.class_tree import class_branches
 from dispatchviz.explain.codegen.structured_classes import OUTPUTS, Family, StructuredClass
 from dispatchviz.explain.kinds.all_kinds import unseen
@@ -19,7 +25,7 @@ from dispatchviz.explain.things.thing import TensorThing
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.foundation.english import plain_dtype, shaped
-from dispatchviz.views.panes.next_event import not_yet
+from dispatchviz.views.panes.nothing_said import not_yet
 from dispatchviz.views.text.styled_line import PATH, Line, Span, line
 
 VARIANTS = {

@@ -1,4 +1,4 @@
-"""A question and its verdict as rows of text."""
+"""A question and its verdict as rows of text, and the room on the screen while one is open."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
+from dispatchviz.views.layout.pane_layout import Frame
 from dispatchviz.views.text.line_fitting import wrap
 from dispatchviz.views.text.styled_line import Line, Span, line
 
@@ -50,3 +51,26 @@ def guess_row(trace: Trace, asked: Prediction, choice: Choice) -> Line:
     number = f"{asked.reveals:>{len(str(len(trace) - 1))}} "
     said = (RIGHT if right else WRONG, (f" {choice.text}", "bold"), truth)
     return line((number, "dim"), *said, (f"   {asked.question}", "dim"), goto=asked.reveals)
+
+
+NOTE = 1
+"""Rows that say what comes."""
+
+LEAST_STEPS = 5
+"""Rows of the steps, with their title, that stay in sight."""
+
+
+def question_height(asked: Prediction, width: int, height: int, header: int) -> int:
+    """The rows of a question with its title and an empty one below, as far as there is room."""
+    wanted = len(question_rows(asked, width - 3)) + 2
+    return max(min(wanted, height - header - NOTE - LEAST_STEPS), 1)
+
+
+def question_frame(asked: Prediction, width: int, height: int, header: int) -> Frame:
+    """The bars around the steps: one row says what comes, the question is where the footer was."""
+    return Frame(header=header, why=NOTE, footer=question_height(asked, width, height, header))
+
+
+def question_note() -> Line:
+    """The row above the steps."""
+    return line((" What follows is shown when you have answered.", "hint"))

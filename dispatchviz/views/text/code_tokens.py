@@ -1,4 +1,4 @@
-"""Code in colours, by Pygments: spans of text with the name of a role, for whoever shows them.
+"""Code in colours: spans of text with the name of a role, from Pygments; commands print Python, yaml and C++ with it.
 
 Not here: what colour a role has (``tui/terminal/palette.py``, ``cards/codegen_text.py``).
 """
@@ -6,7 +6,10 @@ Not here: what colour a role has (``tui/terminal/palette.py``, ``cards/codegen_t
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import Any
+
+from dispatchviz.views.text.console import Console
 
 Span = tuple[str, str]
 """Text and the name of its role; an empty role is normal text."""
@@ -51,3 +54,24 @@ def _lexer(language: str) -> Any:
 @functools.cache
 def _role(kind: str) -> str:
     return next((role for prefix, role in ROLES if kind.startswith(prefix)), "")
+
+
+CODE_STYLES = {
+    "code.comment": ("dim",),
+    "code.string": ("green",),
+    "code.number": ("yellow",),
+    "code.keyword": ("cyan", "bold"),
+    "code.name": ("bold",),
+}
+"""Role of a span of code to its styles."""
+
+
+def code(text: str, language: str, console: Console, indent: int = 4) -> Iterator[str]:
+    """Lines of code, in colours where there are some; they are never wrapped."""
+    lines = text.splitlines()
+    if not console.colours:
+        yield from (f"{'':{indent}}{line}".rstrip() for line in lines)
+        return
+
+    for spans in highlighted(tuple(lines), language):
+        yield f"{'':{indent}}" + "".join(console.styled(part, *CODE_STYLES.get(role, ())) for part, role in spans)

@@ -1,4 +1,5 @@
-"""Lines brought to a width: cut with an ellipsis, wrapped between words, padded into columns.
+"""Lines fitted to a width: cut with an ellipsis, wrapped between words, padded into columns, very long ones
+shortened first.
 
 Widths are in terminal cells; a wide character takes two.
 """
@@ -118,3 +119,30 @@ def columns(table: Sequence[Sequence[str]]) -> list[list[str]]:
     return [
         [*(set_cell_size(cell, width) for cell, width in zip(row[:-1], widths, strict=False)), row[-1]] for row in table
     ]
+
+
+LONGEST = 2_000
+"""Characters of one row: more than the largest pane shows."""
+
+
+def cut_text(text: str, longest: int = LONGEST) -> str:
+    """The beginning of a text, and how much follows."""
+    return text if len(text) <= longest else f"{text[:longest]}{_more(len(text) - longest)}"
+
+
+def cut_row(row: Line, longest: int = LONGEST) -> Line:
+    """The same of a row of spans."""
+    missing = sum(len(text) for text, _ in row.spans) - longest
+    if missing <= 0:
+        return row
+    spans, left = list[Span](), longest
+    for text, role in row.spans:
+        spans.append((text[:left], role))
+        left -= len(text)
+        if left <= 0:
+            break
+    return replace(row, spans=(*spans, (_more(missing), "dim")))
+
+
+def _more(number: int) -> str:
+    return f"… ({number:,} more characters)"

@@ -11,11 +11,9 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Reason
+from dispatchviz.explain.sentences.then_and_now.all_entries import REASONS, STATEMENTS
+from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Reason, fits
 from dispatchviz.explain.sentences.then_and_now.placing import Place, placed
-from dispatchviz.explain.sentences.then_and_now.reasons.all_reasons import REASONS
-from dispatchviz.explain.sentences.then_and_now.statements.past_statements import STATEMENTS
-from dispatchviz.explain.sentences.then_and_now.steps import fits
 from dispatchviz.running.program import run
 from dispatchviz.testing import call, event
 from scripts.then_and_now import DOCS, PAGES

@@ -8,8 +8,8 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.codegen.operator_at_step import operator_at
 from dispatchviz.explain.things.crossing import crossing
-from dispatchviz.explain.things.questions import description, questions, title
 from dispatchviz.explain.things.step_things import MOST, things_of
+from dispatchviz.explain.things.tensor_questions import description, questions, title
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index import statements
 from dispatchviz.explain.trace_index.trace_index import index

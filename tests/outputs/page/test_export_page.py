@@ -83,7 +83,6 @@ def test_a_lesson_becomes_a_page_with_its_passages(tmp_path: Path) -> None:
 def test_a_page_asks_nobody_for_anything() -> None:
     text = player_page(run(FORUM).trace).decode()
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
-    assert policy is not None
     assert policy[1].startswith("default-src 'none'; script-src 'sha256-")
     assert "unsafe" not in policy[1]
     everything = text + packed(text.encode())["script"] + packed(text.encode())["style"]

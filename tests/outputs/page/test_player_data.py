@@ -13,7 +13,6 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.errors.traceback_text import traceback_at
 from dispatchviz.explain.graph.backward_graph import backward_graph
 from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.explain.outline.outline import Outline
@@ -34,7 +33,7 @@ from dispatchviz.running.program import run
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.targets import TARGETS
 from dispatchviz.views.details.then_and_now_rows import block_rows, blocks_at
-from dispatchviz.views.details.traceback_rows import traceback_rows
+from dispatchviz.views.details.traceback_rows import traceback_at, traceback_rows
 from dispatchviz.views.panes import engine_pane
 from dispatchviz.views.panes.nothing_said import nothing
 from dispatchviz.views.panes.pane_list import ENGINE, PANES, rows_of
@@ -157,7 +156,6 @@ def test_the_sentence_the_rule_and_the_place_of_every_step() -> None:
     for at in range(len(trace)):
         assert page.rows(page.data["why"], at) == [as_row(row) for row in why_lines(trace, at)]
         where = page.rows(page.data["where"], at)
-        assert where is not None
         assert f"depth {trace.depths[at]}" in where[0][0][0][0]
 
 

@@ -1,4 +1,5 @@
-"""The whole history of an operator's table as a value, and the table as it is after each step."""
+"""The whole history of an operator's table as a value, and the table after each step: in full, or grouped by
+content."""
 
 from __future__ import annotations
 
@@ -7,9 +8,11 @@ from dataclasses import dataclass
 
 from dispatchviz.core.keys.keys import RUNTIME_KEYS, DispatchKey
 from dispatchviz.core.table.operator_entry import OperatorEntry
+from dispatchviz.core.table.precedence import FALLBACK
 from dispatchviz.core.table.registry import Registry
-from dispatchviz.explain.cells.registration.registration_steps import EMPTY, Held, RegistrationStep, play
+from dispatchviz.explain.cells.registration.registration_steps import EMPTY, ChangedCells, Held, RegistrationStep, play
 from dispatchviz.explain.cells.registration.registrations import pytorch_registrations_of
+from dispatchviz.explain.keys.key_text import grouped_keys_text
 
 ORDER = (
     "A block is a static initializer: it runs when the library that it is in is loaded. Within a file they run from "
@@ -49,3 +52,30 @@ def table_after(steps: Iterable[RegistrationStep]) -> dict[str, Held]:
         for changed in step.changes:
             table.update(dict.fromkeys(changed.keys, changed.after))
     return table
+
+
+@dataclass(frozen=True, slots=True)
+class LitTable:
+    """All cells after a step."""
+
+    changed: tuple[ChangedCells, ...]
+    """What they hold since this step."""
+    kept: tuple[tuple[str, Held], ...]
+    """Keys and what their cells hold, as before: what is registered for the operator."""
+    fallbacks: str
+    """Keys whose fallback is in their cell, as before."""
+    empty: str
+    """Keys whose cells are empty, as before."""
+
+
+def lit_table(history: RegistrationHistory, number: int) -> LitTable:
+    """The table after so many steps."""
+    step, table = history.steps[number - 1], table_after(history.steps[:number])
+    changed = {key for each in step.changes for key in each.keys}
+    groups: dict[Held, list[DispatchKey]] = {}
+    for name, held in table.items():
+        if name not in changed:
+            groups.setdefault(Held("", FALLBACK) if held.reason == FALLBACK else held, []).append(DispatchKey[name])
+    fallbacks, empty = (grouped_keys_text(groups.pop(held, ())) for held in (Held("", FALLBACK), EMPTY))
+    kept = tuple((grouped_keys_text(keys), held) for held, keys in groups.items())
+    return LitTable(step.changes, kept, fallbacks, empty)

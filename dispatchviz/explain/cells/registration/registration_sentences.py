@@ -21,7 +21,7 @@ from dispatchviz.core.table.precedence import (
     affected_by,
 )
 from dispatchviz.explain.cells.registration.registrations import DEFINITION, FALLBACK, Registration
-from dispatchviz.explain.keys.alias_keys import ALIAS_TEXTS
+from dispatchviz.explain.keys.key_order import ALIAS_TEXTS
 from dispatchviz.foundation.english import counted, listed
 
 K = DispatchKey

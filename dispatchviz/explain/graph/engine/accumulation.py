@@ -13,11 +13,11 @@ from dispatchviz.core.autograd.graph import accumulate_grad
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.tensor.tensor import is_non_overlapping_and_dense
-from dispatchviz.explain.graph.engine.condition import Condition, asked_until
+from dispatchviz.explain.graph.engine.buffer_conditions import Condition, asked_until
 from dispatchviz.explain.graph.node.node_hooks import hooks_of
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
-from dispatchviz.explain.trace_index.tensor_geometry import strides_of
+from dispatchviz.explain.trace_index.tensor_card import strides_of
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import shaped
 

@@ -1,4 +1,4 @@
-"""In place or out of place: what ``InputBuffer::add`` asks before gradients that meet are summed.
+"""Conditions that PyTorch's code tests: those of ``InputBuffer::add`` decide whether gradients are summed in place.
 
 ``accumulate`` and ``can_accumulate_inplace`` of ``torch/csrc/autograd/input_buffer.cpp``, term by term in their order.
 One of them asks how many hold the tensor: of those the trace has the outcome alone.
@@ -6,15 +6,15 @@ One of them asks how many hold the tensor: of those the trace has the outcome al
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.tensor.tensor import is_non_overlapping_and_dense
 from dispatchviz.core.tensor.tensor_subclass_like import TENSOR_SUBCLASS_LIKE
-from dispatchviz.explain.graph.engine.condition import Condition, asked_until
 from dispatchviz.explain.trace_index.display_names import tensor_name
-from dispatchviz.explain.trace_index.tensor_geometry import key_set_of, strides_of
+from dispatchviz.explain.trace_index.tensor_card import key_set_of, strides_of
 from dispatchviz.explain.trace_index.thread_state import thread_state
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import shaped
@@ -63,3 +63,28 @@ def _strides(trace: Trace, tensor: int | None, at: int) -> str:
         return " is dense, its elements do not share memory"
     dense = "dense" if is_non_overlapping_and_dense(shape, strides) else "elements share memory"
     return f": shape {shaped(shape)}, strides {shaped(strides)}, {dense}"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One term of an ``if``."""
+
+    asked: str
+    """In PyTorch's terms: ``!GradMode::is_enabled()``."""
+    means: str
+    """In plain words, with what the trace knows of it."""
+    holds: bool | None
+    """None: it was not asked, since one before it had decided."""
+    decides: bool = False
+    """It is what made the difference."""
+
+
+def asked_until(terms: Iterable[Condition]) -> Iterator[Condition]:
+    """Terms that are joined by ``&&``: the first that does not hold decides, and none after it is asked."""
+    decided = False
+    for term in terms:
+        if decided:
+            yield replace(term, holds=None)
+        else:
+            decided = not term.holds
+            yield replace(term, decides=decided)

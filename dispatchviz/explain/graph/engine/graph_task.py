@@ -1,4 +1,4 @@
-"""A graph task whole, as of a step: every member of PyTorch's struct, its value here and what it is for.
+"""A graph task as of a step: every member of PyTorch's struct with its value and purpose, and its final callbacks.
 
 Which edges are left and what is outstanding is derived (``task_progress.py``); what no event tells is only explained.
 """
@@ -6,12 +6,12 @@ Which edges are left and what is outstanding is derived (``task_progress.py``); 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backwards import Backward
-from dispatchviz.explain.graph.engine.final_callbacks import final_callbacks
 from dispatchviz.explain.graph.engine.pass_stack import CPU_DEVICE, open_passes
 from dispatchviz.explain.graph.engine.task_progress import progress
 from dispatchviz.explain.graph.graph_history import backward_around
@@ -149,3 +149,29 @@ FEW = 3
 def _few(names: list[str]) -> str:
     more = len(names) - FEW
     return listed(names) if more <= 0 else f"{', '.join(names[:FEW])} and {more} more"
+
+
+E = TypeVar("E", ev.FinalCallbackQueued, ev.FinalCallbackCalled)
+
+
+@dataclass(frozen=True, slots=True)
+class FinalCallback:
+    """One of them, in the order in which they run."""
+
+    function: str
+    queued: int
+    """The step that queued it."""
+    called: int | None
+    """The step at which it ran; None if it has not."""
+
+
+def final_callbacks(trace: Trace, backward: Backward, at: int) -> list[FinalCallback]:
+    """Those of a pass."""
+    called = {event.position: event.seq for event in _events(trace, backward, ev.FinalCallbackCalled, at)}
+    queued = _events(trace, backward, ev.FinalCallbackQueued, at)
+    return [FinalCallback(event.function, event.seq, called.get(event.position)) for event in queued]
+
+
+def _events(trace: Trace, backward: Backward, kind: type[E], at: int) -> Iterator[E]:
+    events = (trace[step] for step in backward.steps(kind) if step <= at)
+    return (event for event in events if isinstance(event, kind))

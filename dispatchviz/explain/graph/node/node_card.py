@@ -17,8 +17,7 @@ from dispatchviz.explain.graph.graph_history import backward_around, history
 from dispatchviz.explain.graph.graph_node import NO_NUMBER, GraphEdge, GraphNode, GraphTensor, graph_node
 from dispatchviz.explain.graph.node import members
 from dispatchviz.explain.graph.node.node_hooks import HOOK_KINDS, hooks_of
-from dispatchviz.explain.graph.node.node_parents import has_parent
-from dispatchviz.explain.graph.node.node_state import node_state
+from dispatchviz.explain.graph.node.node_state import has_parent, node_state
 from dispatchviz.explain.things.keepers import freed_at
 from dispatchviz.explain.things.thing import NodeThing, TensorThing, Thing
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name

@@ -1,10 +1,11 @@
-"""A statement of a text that many have read, with today's answer; a reason why something is as it is."""
+"""A statement that many have read, with today's answer; a reason; and the steps that each is about."""
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
 
-from dispatchviz.explain.sentences.then_and_now.steps import Steps
+from dispatchviz.core.record import events as ev
 
 Version = Literal["forum", "2020", "later"]
 """``forum``: the question whose program is ``examples/forum.py``; ``2020``: the first dispatcher walkthrough of
@@ -53,3 +54,26 @@ class Reason(NamedTuple):
     source: Source
     steps: tuple[Steps, ...]
     shown_by: str
+
+
+class Steps(NamedTuple):
+    """Events of a kind whose fields have some values; a text is a pattern: ``VariableType::*``."""
+
+    kind: type[ev.Event]
+    fields: tuple[tuple[str, str | int], ...]
+
+
+def seen(kind: type[ev.Event], **fields: str | int) -> Steps:
+    """``seen(ev.Dispatched, operator="aten::randn", how="call*")``."""
+    return Steps(kind, tuple(fields.items()))
+
+
+def fits(steps: Steps, event: ev.Event) -> bool:
+    """Whether an event is one of those."""
+    return isinstance(event, steps.kind) and all(_is(getattr(event, name), wanted) for name, wanted in steps.fields)
+
+
+def _is(value: object, wanted: str | int) -> bool:
+    if isinstance(wanted, str):
+        return isinstance(value, str) and fnmatchcase(value, wanted)
+    return value == wanted

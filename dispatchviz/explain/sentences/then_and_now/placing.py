@@ -9,8 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Reason
-from dispatchviz.explain.sentences.then_and_now.steps import Steps, fits
+from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Reason, Steps, fits
 from dispatchviz.explain.trace_index import statements
 
 Entry = TypeVar("Entry", PastStatement, Reason)

@@ -14,8 +14,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.comparison.what_if.changed_request import changed_request
 from dispatchviz.explain.comparison.what_if.changes import Change
-from dispatchviz.explain.comparison.what_if.offered_changes import Offered, matching, not_offered
+from dispatchviz.explain.comparison.what_if.offered_changes import Offered, matching, not_offered, offered_changes
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.tui.comparison.what_if.changed_process import ChangedProcess
 from dispatchviz.tui.terminal.palette import Palette
@@ -215,3 +216,20 @@ def compared(session: Session, trace: Trace, change: Change) -> Update:
         show([two], open_stepper)
 
     return Update(session.cursor, opens=opens)
+
+
+def offered(session: Session) -> list[Offered] | Update:
+    """The changes that may be tried at the step of the cursor; a remark if none can."""
+    if session.followed is not None and not session.followed.over:
+        return _no(session, "the program is still running")
+    try:
+        found = offered_changes(session.trace, session.cursor.at)
+        if found:
+            changed_request(session.trace, found[0].change, "", session.run_arguments)
+    except DispatchvizError as error:
+        return _no(session, str(error))
+    return found or _no(session, "nothing on this line can be changed")
+
+
+def _no(session: Session, why: str) -> Update:
+    return Update(session.cursor, line((f" No what if here: {why}", "hint")))

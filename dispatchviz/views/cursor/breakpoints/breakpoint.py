@@ -14,9 +14,9 @@ from weakref import WeakKeyDictionary
 
 from dispatchviz.core.record.events import BindingEntered
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.trace_index.lookups import neighbour
 from dispatchviz.views.cursor import named_steps
 from dispatchviz.views.cursor.breakpoints.conditions import Clause, value_of
-from dispatchviz.views.cursor.near_steps import neighbour
 
 STEP, LINE, VARIABLE, NODE, OPERATOR, KEY, EVENT, FUNCTION, ANY = (
     "step", "line", "variable", "node", "operator", "key", "event", "function", "any step"

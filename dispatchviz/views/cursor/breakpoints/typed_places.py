@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.keys.key_names import known_key
-from dispatchviz.explain.sentences.step_counts import numbers_of_steps
+from dispatchviz.explain.sentences.statement import numbers_of_steps
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed
 from dispatchviz.views.cursor import named_steps

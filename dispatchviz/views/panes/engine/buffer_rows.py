@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backwards import Backward
 from dispatchviz.explain.graph.engine.accumulation import ACCUMULATE_GRAD, accumulation
 from dispatchviz.explain.graph.engine.arrivals import Arrival, arrivals
-from dispatchviz.explain.graph.engine.buffer_conditions import INPUT_BUFFER, buffer_conditions
+from dispatchviz.explain.graph.engine.buffer_conditions import INPUT_BUFFER, Condition, buffer_conditions
 from dispatchviz.explain.graph.engine.exec_info import topological_nr
 from dispatchviz.explain.graph.engine_state import EngineState, left_of
 from dispatchviz.explain.graph.graph_history import backward_around
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.recorded_engine import is_live
-from dispatchviz.views.panes.engine.condition_rows import condition_rows
 from dispatchviz.views.panes.engine.section import FEW, MANY, more
 from dispatchviz.views.text.styled_line import Line, line
 
@@ -149,3 +148,17 @@ def _written(trace: Trace, at: int) -> ev.GradientAccumulated | None:
         inside = trace.children(event.parent)
         return next((each for each in inside if isinstance(each, ev.GradientAccumulated)), None)
     return None
+
+
+SIGNS = {True: ("✓", ""), False: ("✗", "removed"), None: ("–", "dim")}
+
+
+def condition_rows(conditions: Iterable[Condition], indent: int) -> Iterator[Line]:
+    """A row for each."""
+    for term in conditions:
+        sign, role = SIGNS[term.holds]
+        means = term.means if term.holds is not None else "not asked any more"
+        means = f"not so: {means}" if term.holds is False else means
+        decides = ("  ← decides", "focus") if term.decides else ("", "")
+        yield line(" " * indent, (f"{sign} ", role), (term.asked, "name"), decides, (f"  {means}", "dim"),
+                   indent=indent + 2)  # fmt: skip

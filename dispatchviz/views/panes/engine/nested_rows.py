@@ -8,7 +8,7 @@ from dispatchviz.core.autograd.engine.thread_pool import MAX_DEPTH
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backwards import Backward
-from dispatchviz.explain.graph.engine.final_callbacks import FinalCallback, final_callbacks
+from dispatchviz.explain.graph.engine.graph_task import FinalCallback, final_callbacks
 from dispatchviz.explain.graph.engine.node_streams import NodeStreams, node_streams
 from dispatchviz.explain.graph.engine.pass_stack import OpenPass, open_passes
 from dispatchviz.explain.kinds.stream import stream_name

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.sentences.then_and_now.entries import Reason, Source
-from dispatchviz.explain.sentences.then_and_now.steps import seen
+from dispatchviz.explain.sentences.then_and_now.entries import Reason, Source, seen
 
 KEYS = "c10/core/DispatchKey.h"
 

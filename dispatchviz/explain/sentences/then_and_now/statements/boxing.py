@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Source
-from dispatchviz.explain.sentences.then_and_now.steps import seen
+from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Source, seen
 
 BOXED, UNBOXED = seen(ev.Boxed), seen(ev.Unboxed)
 LOOP = seen(ev.KernelEntered, kernel="batchedTensorForLoopFallback")

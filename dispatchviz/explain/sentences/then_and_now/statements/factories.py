@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Source
-from dispatchviz.explain.sentences.then_and_now.steps import seen
+from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Source, seen
 
 RANDN = seen(ev.KernelEntered, kernel="randn")
 EMPTY = seen(ev.KernelEntered, kernel="wrapper_*_memory_format_empty")

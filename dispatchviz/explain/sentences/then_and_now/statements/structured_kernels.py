@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Source
-from dispatchviz.explain.sentences.then_and_now.steps import seen
+from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Source, seen
 
 META, OUTPUT, IMPL = seen(ev.MetaEntered), seen(ev.OutputAllocated), seen(ev.ImplEntered)
 META_OF_ADD = seen(ev.MetaEntered, function="structured_add_Tensor::meta")

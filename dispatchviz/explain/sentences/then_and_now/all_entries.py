@@ -1,10 +1,15 @@
-"""All statements, as one value."""
+"""All statements and all reasons, each as one value."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dispatchviz.explain.sentences.then_and_now.entries import PastStatement
+from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Reason
+from dispatchviz.explain.sentences.then_and_now.reasons.dispatching import DISPATCHING
+from dispatchviz.explain.sentences.then_and_now.reasons.engine import ENGINE
+from dispatchviz.explain.sentences.then_and_now.reasons.graph import GRAPH
+from dispatchviz.explain.sentences.then_and_now.reasons.kernels import KERNELS
+from dispatchviz.explain.sentences.then_and_now.reasons.layers import LAYERS
 from dispatchviz.explain.sentences.then_and_now.statements.autograd_kernel import AUTOGRAD_KERNEL
 from dispatchviz.explain.sentences.then_and_now.statements.boxing import BOXING
 from dispatchviz.explain.sentences.then_and_now.statements.call_stack import CALL_STACK
@@ -25,3 +30,15 @@ CHAPTERS: Mapping[str, tuple[PastStatement, ...]] = {
 """By their headings."""
 
 STATEMENTS = tuple(statement for chapter in CHAPTERS.values() for statement in chapter)
+
+
+QUESTIONS: Mapping[str, tuple[Reason, ...]] = {
+    "Dispatching": DISPATCHING,
+    "Layers": LAYERS,
+    "Kernels": KERNELS,
+    "The graph": GRAPH,
+    "The engine": ENGINE,
+}
+"""By their headings."""
+
+REASONS = tuple(reason for questions in QUESTIONS.values() for reason in questions)

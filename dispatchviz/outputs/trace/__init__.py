@@ -1,1 +1,0 @@
-"""Trace files: the recording itself."""
