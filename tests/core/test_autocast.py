@@ -112,6 +112,15 @@ def test_only_the_devices_own_key_leaves_the_excluded_set(device: str, inside: i
     assert not torch.is_autocast_enabled(device)
 
 
+def test_a_guard_inside_does_not_outlive_autocast() -> None:
+    torch.set_autocast_enabled("cpu", True)
+    assert excluded() == 0x1FF0000000000
+    torch.set_autocast_enabled("cpu", True)
+    assert excluded() == 0x1FF0000000000
+    torch.set_autocast_enabled("cpu", False)
+    assert excluded() == 0x1FF8000000000
+
+
 def test_everything_is_put_back_when_an_error_leaves_it() -> None:
     entered = torch.autocast("cpu", dtype=torch.float16, cache_enabled=False)
 
@@ -213,6 +222,14 @@ def test_a_leaf_that_is_gone_leaves_no_trap() -> None:
             w = torch.tensor([[float(number)] * 2] * 2, requires_grad=True)
             assert torch.mm(x, w).tolist() == [[2.0 * number] * 2] * 2
             del w
+
+
+def test_the_cache_keeps_the_first_dtype() -> None:
+    w, x = weight(), torch.ones(2, 2)
+    with torch.autocast("cpu"):
+        torch.mm(x, w)
+        with torch.autocast("cpu", dtype=torch.float16), pytest.raises(RuntimeError, match="expected m1 and m2"):
+            torch.mm(x, w)
 
 
 def test_a_run_program_finds_an_empty_cache() -> None:

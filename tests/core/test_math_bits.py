@@ -16,7 +16,7 @@ from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.table.registry import process
 from dispatchviz.core.tensor import conj_neg_bits
 
-CONJ, ZERO = 0x9480010001, 0x9600010001
+CONJ, NEG, ZERO = 0x9480010001, 0x9500010001, 0x9600010001
 """The sets of reference section 2.5, as the tensor has them."""
 
 
@@ -32,6 +32,37 @@ def steps(function: Any) -> list[tuple[str, str, str, int]]:
         (event.how, event.operator, str(event.key), event.key_set)
         for event in trace
         if isinstance(event, ev.Dispatched)
+    ]
+
+
+def test_sets_of_tensors_with_bits() -> None:
+    x = complex_tensor()
+    assert x.conj()._ks == CONJ
+    assert x.conj().imag._ks == x.real._neg_view()._ks == NEG
+    assert torch._efficientzerotensor((2,))._ks == ZERO
+    assert torch._efficientzerotensor((2,), device="meta")._ks == 0x1600018000
+    with torch.inference_mode():
+        assert complex_tensor().conj()._ks == 0x8080010001
+
+
+def test_add_of_conj_tensors_goes_through_autograd_and_the_fallback() -> None:
+    """The rows of reference section 5.5: 0x1080010001, then Conjugate, then the kernel."""
+    x = complex_tensor()
+    y = x.conj()
+    found = [step for step in steps(lambda: torch.add(y, y)) if step[1] == "aten::add.Tensor"]
+    assert found == [
+        ("call", "aten::add.Tensor", "AutogradCPU", 0x1080010001),
+        ("redispatch", "aten::add.Tensor", "Conjugate", 0x80010001),
+        ("redispatchBoxed", "aten::add.Tensor", "CPU", 0x10001),
+    ]
+
+
+def test_view_of_a_conj_tensor_never_sees_the_key() -> None:
+    y = complex_tensor().conj()
+    assert [step[2:] for step in steps(lambda: y.view(2, 1))] == [
+        ("AutogradCPU", 0x1400010001),
+        ("ADInplaceOrView", 0x400010001),
+        ("CPU", 0x10001),
     ]
 
 
@@ -103,6 +134,15 @@ def test_clones_are_made_only_of_what_has_the_bit() -> None:
     assert stack[0]._array.tolist() == [2, 6]
     names = [step[1] for step in steps(lambda: torch.add(x, x.conj()))]
     assert names.count("aten::clone") == 1
+
+
+def test_memory_shared_with_a_written_argument_is_read_as_it_was() -> None:
+    """x and its conjugate share memory; the clone of what is written keeps both right."""
+    x = complex_tensor()
+    y = x.conj()
+    y.sub_(x)
+    assert x._array.tolist() == [4j, -8j]
+    assert y.tolist() == [-4j, 8j]
 
 
 def test_overlap_counts_bytes_across_dtypes() -> None:

@@ -60,6 +60,31 @@ def added(a: Any, b: Any) -> Trace:
     return trace
 
 
+def test_add_under_a_mode() -> None:
+    """Reference 10.10, and the worked example of 5.5."""
+    trace = added(torch.ones(2), torch.ones(2))
+    assert dispatches(trace) == [
+        ("call", "PythonTLSSnapshot", "0x100001010010001"),
+        ("redispatchBoxed", "AutogradCPU", "0x1010010001"),
+        ("redispatch", "Python", "0x10010001"),
+        ("callBoxed", "CPU", "0x10001"),
+    ]
+    computed = of_kind(trace, ev.KeySetComputed)[0]
+    assert computed.united == 0x9400010001
+    assert computed.with_included == 0x100009414010001
+    assert computed.without_excluded == 0x100001414010001
+
+
+def test_in_place_under_a_mode_passes_ADInplaceOrView() -> None:
+    x = torch.ones(2)
+    with dispatchviz.record() as trace, Passing():
+        x.mul_(x)
+    assert [key for _, key, _ in dispatches(trace)] == [
+        "PythonTLSSnapshot", "AutogradCPU", "ADInplaceOrView", "Python", "CPU",
+    ]  # fmt: skip
+    assert x._version == 1
+
+
 def test_nested_modes_run_autograd_once() -> None:
     x = torch.ones(2)
     with dispatchviz.record() as trace, Passing(), Passing():
@@ -201,6 +226,13 @@ def test_python_dispatcher_runs_at_every_level() -> None:
         "pythonDispatcherFallback",
         "wrapper_CPU_add_Tensor",
     ]
+
+
+def test_pre_dispatch_only_passes_the_call_on() -> None:
+    x = torch.ones(2)
+    with dispatchviz.record() as trace, torch._C._EnablePreDispatch():
+        torch.add(x, x)
+    assert [key for _, key, _ in dispatches(trace)] == ["PreDispatch", "AutogradCPU", "CPU"]
 
 
 @pytest.mark.parametrize(

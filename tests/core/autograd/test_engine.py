@@ -1,10 +1,11 @@
-"""The engine: its answers, and the order of its ready queue, ties included."""
+"""The engine: its answers, the order of its ready queue, ties included, and the order of PyTorch."""
 
 from __future__ import annotations
 
 import json
 import random
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -13,8 +14,8 @@ from dispatchviz.core.autograd.engine.engine import execute
 from dispatchviz.core.autograd.engine.graph_task import GONE, GraphTask, current_graph_task_id, queue_callback
 from dispatchviz.core.autograd.engine.ready_queue import NodeTask, ReadyQueue
 from dispatchviz.core.autograd.graph.basic_nodes import Error
-from dispatchviz.core.autograd.graph.edge import Edge
-from dispatchviz.core.autograd.graph.node import Gradients, Node
+from dispatchviz.core.autograd.graph.edge import EMPTY_EDGE, Edge
+from dispatchviz.core.autograd.graph.node import MAX_SEQUENCE_NR, Gradients, Node
 from dispatchviz.core.thread.guards import AutoGradMode, ExcludeDispatchKeyGuard
 from dispatchviz.core.thread.thread_state import thread
 from truth import records
@@ -52,6 +53,81 @@ def random_graph(seed: int, log: list[str]) -> tuple[list[FakeNode], random.Rand
     return nodes, rng
 
 
+def below(roots: Sequence[Node]) -> dict[Node, int]:
+    """Every node that can be reached, with the number of edges that lead to it."""
+    counts: dict[Node, int] = dict.fromkeys(roots, 0)
+    stack = list(counts)
+    while stack:
+        for target in [edge.function for edge in stack.pop().next_edges]:
+            if target is not None:
+                if target not in counts:
+                    counts[target] = 0
+                    stack.append(target)
+                counts[target] += 1
+    return counts
+
+
+def expected_order(root: Node, wanted: set[Node] | None) -> list[Node]:
+    """Told by the rule: of all nodes that wait for nothing, the one with the largest number."""
+    waiting, ready, order = below([root]), [root], []
+    while ready:
+        node = max(ready, key=lambda one: one.sequence_nr)
+        ready.remove(node)
+        order.append(node)
+        for target in [edge.function for edge in node.next_edges]:
+            if target is not None:
+                waiting[target] -= 1
+                if not waiting[target] and (wanted is None or target in wanted):
+                    ready.append(target)
+    return order
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_of_all_ready_nodes_the_largest_number_runs(seed: int) -> None:
+    log: list[str] = []
+    nodes, _ = random_graph(seed, log)
+    run(nodes[-1])
+    assert log == [node.label for node in expected_order(nodes[-1], None) if isinstance(node, FakeNode)]
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_with_inputs_only_what_leads_to_them_runs(seed: int) -> None:
+    log: list[str] = []
+    nodes, rng = random_graph(seed, log)
+    root = nodes[-1]
+    inputs: list[FakeNode] = rng.sample(nodes, min(2, len(nodes)))
+    wanted = {node for node in below([root]) if any(one in below([node]) for one in inputs)}
+    run(root, inputs=inputs)
+    order = expected_order(root, wanted) if root in wanted else []
+    assert log == [node.label for node in order if isinstance(node, FakeNode)]
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_grad_captures_without_running_the_captured_node(seed: int) -> None:
+    log: list[str] = []
+    nodes, rng = random_graph(seed, log)
+    asked = rng.choice(nodes[:-1])
+    assert run(nodes[-1], inputs=[asked], accumulate=False) == [None]
+    assert asked.label not in log
+
+
+def test_several_roots_take_a_number_and_start_above_all() -> None:
+    log: list[str] = []
+    leaf = FakeNode("leaf", log)
+    first, second = FakeNode("first", log, [leaf]), FakeNode("second", log, [leaf])
+    before = thread.state.sequence_nr
+    run(first, second)
+    assert thread.state.sequence_nr == before + 1
+    assert log == ["second", "first", "leaf"]
+
+
+def test_one_root_twice_is_one_node() -> None:
+    log: list[str] = []
+    root = FakeNode("root", log, [FakeNode("leaf", log)])
+    run(root, root)
+    assert log == ["root", "leaf"]
+
+
 def test_no_roots_at_all() -> None:
     run()
 
@@ -59,6 +135,25 @@ def test_no_roots_at_all() -> None:
 def test_grad_needs_inputs() -> None:
     with pytest.raises(ValueError, match=r"^grad requires non-empty inputs\.$"):
         run(FakeNode("root", []), accumulate=False)
+
+
+def test_a_backward_inside_a_node_runs_in_place() -> None:
+    log: list[str] = []
+    outer_leaf = FakeNode("outer leaf", log, number=10**6)
+    inner = FakeNode("inner", log, [FakeNode("inner leaf", log, number=0)], number=0)
+    depths: list[int] = []
+
+    def nested() -> None:
+        outer = thread.state.graph_task
+        run(inner)
+        assert thread.state.graph_task is outer
+        assert outer is not None
+        depths.append(outer.reentrant_depth)
+
+    node = calling(log, nested)
+    run(FakeNode("root", log, [outer_leaf, node, outer_leaf, node]))
+    assert log == ["root", "outer leaf", "inner", "inner leaf", "calling"]
+    assert depths == [0]
 
 
 def test_graph_task_ids_count_up_and_are_there_during_a_backward_only() -> None:
@@ -122,9 +217,32 @@ def test_callbacks_outside_of_a_backward_are_refused() -> None:
         queue_callback(lambda: None)
 
 
+def test_an_error_comes_out_as_it_is_and_what_it_left_waiting_is_skipped() -> None:
+    log: list[str] = []
+
+    def fail() -> None:
+        raise KeyError("mine")
+
+    low, high = FakeNode("low", log, number=0), FakeNode("high", log, number=10**6)
+    with pytest.raises(KeyError, match="mine"):
+        run(FakeNode("root", log, [low, high, calling(log, fail, [low])]))
+    assert log == ["root", "high"]
+    assert thread.state.graph_task is None
+    run(FakeNode("again", log, [FakeNode("leaf", log)]))
+    assert log == ["root", "high", "again", "leaf"]
+
+
 def test_error_nodes_raise_when_they_are_reached() -> None:
     with pytest.raises(RuntimeError, match=r"^no way$"):
         run(FakeNode("root", [], [Error("no way")]))
+
+
+def test_a_node_must_return_one_gradient_per_edge() -> None:
+    node = FakeNode("node", [], [None, None])
+    node.returns = 1
+    text = r"^Function FakeNode returned an invalid number of gradients - expected 2, but got 1$"
+    with pytest.raises(RuntimeError, match=text):
+        run(node)
 
 
 def test_nothing_is_left_to_wait_for() -> None:
@@ -161,6 +279,15 @@ def task() -> GraphTask:
     return GraphTask(keep_graph=False, grad_mode=False, reentrant_depth=0)
 
 
+def test_the_largest_number_first() -> None:
+    queue, base = ReadyQueue(), task()
+    numbers = random.Random(3).sample(range(1000), 100)
+    for number in numbers:
+        queue.push(NodeTask(base, FakeNode(str(number), [], number=number), []))
+    assert [queue.pop().node.sequence_nr for _ in numbers] == sorted(numbers, reverse=True)
+    assert base.outstanding == 100
+
+
 @pytest.mark.parametrize(("operations", "popped"), SEQUENCES)
 def test_ties_fall_as_in_the_cpp_library(operations: str, popped: str) -> None:
     queue, base = ReadyQueue(), task()
@@ -176,6 +303,16 @@ def test_ties_fall_as_in_the_cpp_library(operations: str, popped: str) -> None:
             pushed += 1
     assert " ".join(order) == popped
     assert len(queue) == 0
+
+
+@pytest.mark.parametrize(
+    ("leaves", "order"), [(3, "0 1 2"), (4, "0 2 1 3"), (5, "0 2 4 1 3"), (6, "0 2 5 4 1 3"), (1, "0"), (2, "0 1")]
+)
+def test_equal_leaves_of_one_node(leaves: int, order: str) -> None:
+    log: list[str] = []
+    accumulators = [FakeNode(str(i), log, number=MAX_SEQUENCE_NR) for i in range(leaves)]
+    run(FakeNode("stack", log, accumulators))
+    assert " ".join(log) == f"stack {order}"
 
 
 def test_deeper_graph_tasks_come_first_and_those_that_are_gone_before_all() -> None:
@@ -198,3 +335,57 @@ def test_a_number_that_is_changed_while_its_node_waits_counts() -> None:
     queue.push(NodeTask(base, second, []))
     assert queue.nodes_in_order() == [second, first]
     assert len(queue) == 2
+
+
+def random_program(torch: Any, rng: random.Random) -> tuple[list[Any], list[Any]]:
+    """Leaves and results of random additions and products."""
+    leaves = [torch.ones(1, requires_grad=True) for _ in range(rng.randint(2, 6))]
+    made = list(leaves)
+    for _ in range(rng.randint(3, 25)):
+        parts = rng.choices(made[-8:] if rng.random() < 0.5 else made, k=rng.randint(1, 4))
+        made.append(torch.stack(parts).sum(0) if len(parts) > 2 else parts[0] * parts[-1])
+    for tensor in rng.sample(made, len(made) // 3):
+        node = tensor.grad_fn or (tensor * 1).grad_fn.next_functions[0][0]
+        node._set_sequence_nr(rng.choice([0, 5, 5, 2**64 - 1]))
+    return leaves, made
+
+
+def nodes_below(roots: list[Any]) -> list[Any]:
+    """Children before parents."""
+    order: list[Any] = []
+    stack = [(root, False) for root in roots]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            if node not in order:
+                order.append(node)
+        elif node not in order:
+            stack.append((node, True))
+            stack.extend((target, False) for target, _ in node.next_functions if target is not None)
+    return order
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("seed", range(80))
+def test_order(seed: int) -> None:
+    torch = pytest.importorskip("torch")
+    rng = random.Random(seed)
+    leaves, made = random_program(torch, rng)
+    roots = rng.sample(made[-4:], rng.randint(1, 2))
+    theirs = [root.grad_fn or (root * 1).grad_fn.next_functions[0][0] for root in roots]
+    nodes = nodes_below(theirs)
+    seen: list[int] = []
+    mirrored: list[str] = []
+    ours: dict[Any, FakeNode] = {}
+    for i, node in enumerate(nodes):
+        node.register_prehook(lambda grads, i=i: seen.append(i))
+        ours[node] = FakeNode(str(i), mirrored, (), node._sequence_nr())
+        edges = [EMPTY_EDGE if t is None else Edge(ours[t], nr) for t, nr in node.next_functions]
+        ours[node].set_next_edges(edges)
+        ours[node].returns = len(edges)
+    inputs = rng.sample(leaves, 1) if rng.random() < 0.3 else None
+    asked = [(leaf * 1).grad_fn.next_functions[0][0] for leaf in inputs or ()]
+    torch.autograd.backward(roots, [torch.ones(1) for _ in roots], inputs=inputs)
+    wanted = [Edge(ours.get(node) or FakeNode("elsewhere", mirrored), 0) for node in asked]
+    execute([Edge(ours[node], 0) for node in theirs], [None] * len(roots), False, False, True, wanted)
+    assert [int(label) for label in mirrored] == seen

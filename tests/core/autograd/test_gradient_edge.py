@@ -38,6 +38,15 @@ def test_edges_of_custom_functions_carry_a_token(torch: Any) -> None:
     assert edge.ownership_token.next_functions == ((y.grad_fn, 0),)
 
 
+def test_tensors_and_edges_mix(torch: Any) -> None:
+    x, z = leaf(torch), leaf(torch, 3.0, 4.0)
+    y = x * z
+    edge = torch.autograd.graph.get_gradient_edge
+    roots, gradients = [edge(y), y.sum()], [torch.tensor([1.0, 10.0]), None]
+    found = torch.autograd.grad(roots, [edge(x), z], gradients)
+    assert [gradient.tolist() for gradient in found] == [[6.0, 44.0], [2.0, 22.0]]
+
+
 def test_batched_gradients_of_an_unused_input(torch: Any) -> None:
     x, unused = leaf(torch), leaf(torch)
     batch = torch.ones(3, 2)

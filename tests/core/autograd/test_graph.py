@@ -136,6 +136,23 @@ def test_only_floating_point_tensors_require_grad(torch: Any) -> None:
     assert whole.requires_grad_(False) is whole
 
 
+def test_inference_tensors(torch: Any) -> None:
+    x = leaf(torch, 2.0)
+    with torch.inference_mode():
+        inside = torch.tensor([1.0])
+        assert not (x * 2).requires_grad
+        inside.add_(1)
+    with pytest.raises(RuntimeError, match=r"^Inference tensors cannot be saved for backward\."):
+        x * inside
+    with pytest.raises(RuntimeError, match=r"^Inplace update to inference tensor outside InferenceMode is not allowed"):
+        inside.add_(1)
+    with pytest.raises(RuntimeError, match=r"^Inference tensors do not track version counter\.$"):
+        inside._version  # noqa: B018
+    with pytest.raises(RuntimeError, match=r"^Setting requires_grad=True on inference tensor outside InferenceMode"):
+        inside.requires_grad_()
+    assert (x + inside).requires_grad
+
+
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
 @pytest.mark.parametrize("recorded", [False, True])
 def test_a_node_is_neither_copied_nor_pickled(torch: Any, copied: Callable[[Any], Any], recorded: bool) -> None:

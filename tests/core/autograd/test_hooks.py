@@ -18,6 +18,26 @@ from .fake_nodes import FakeNode, run
 from .leaves import leaf
 
 
+def test_order_around_one_node() -> None:
+    log: list[Any] = []
+    leaf = FakeNode("leaf", log)
+    node = FakeNode("node", log, [leaf, None])
+    node.register_hook(lambda grad_inputs, grad_outputs: log.append(("post", grad_inputs, grad_outputs)))
+    node.register_prehook(lambda grad_outputs: log.append(("pre 1", grad_outputs)))
+    node.register_prehook(lambda grad_outputs: log.append(("pre 2", grad_outputs)))
+    run(node)
+    assert log == [("pre 1", (None,)), ("pre 2", (None,)), "node", ("post", (None, None), (None,)), "leaf"]
+
+
+def test_hooks_do_not_run_when_the_node_is_only_captured() -> None:
+    log: list[Any] = []
+    leaf = FakeNode("leaf", log)
+    leaf.register_prehook(lambda grad_outputs: log.append("pre"))
+    leaf.register_hook(lambda grad_inputs, grad_outputs: log.append("post"))
+    run(FakeNode("root", log, [leaf]), inputs=[leaf], accumulate=False)
+    assert log == ["root"]
+
+
 def test_removing_is_idempotent_and_acts_at_the_next_run() -> None:
     log: list[Any] = []
     node = FakeNode("node", log)
@@ -46,6 +66,16 @@ def test_a_handle_is_a_context_manager_and_does_not_keep_the_node_alive() -> Non
     del node
     gc.collect()
     handle.remove()
+
+
+def test_a_retained_gradient_adds_up_out_of_place(torch: Any) -> None:
+    y = leaf(torch, 1.0) * 2
+    y.retain_grad()
+    y.sum().backward(retain_graph=True)
+    first = y.grad
+    y.sum().backward()
+    assert y.grad is not first
+    assert (first.tolist(), y.grad.tolist(), y.retains_grad) == ([1.0], [2.0], True)
 
 
 def test_a_second_hook_on_a_stale_view_asks_for_no_node(torch: Any) -> None:

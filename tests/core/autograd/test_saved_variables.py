@@ -19,6 +19,22 @@ from dispatchviz.core.record import events
 
 from .leaves import leaf
 
+SECOND_TIME = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
+    "tensors after calling backward."
+)
+
+
+def modified(what: str, version: int) -> str:
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"{what} is at version {version}; expected version {version - 1} instead. Hint: enable anomaly detection to "
+        "find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
+
 
 def test_an_input_is_saved_as_the_very_same_object(torch: Any) -> None:
     x, y = leaf(torch, 2.0), leaf(torch, 3.0)
@@ -62,6 +78,30 @@ def test_saved_attributes_are_read_only(torch: Any) -> None:
         node._saved_nothing  # noqa: B018
 
 
+@pytest.mark.parametrize(
+    ("program", "text"),
+    [
+        ("y = x.exp(); y.add_(1); z = y", modified("[torch.FloatTensor [2]], which is output 0 of Add,", 1)),
+        ("y = x * 2; z = y * y; y.add_(1)", modified("[torch.FloatTensor [2]], which is output 0 of Add,", 1)),
+        ("y = plain; z = x * y; y.add_(1)", modified("[torch.FloatTensor [2]]", 1)),
+        ("y = plain.clone(); z = x * y; y.view(2, 1).add_(1)", modified("[torch.FloatTensor [2]]", 1)),
+        ("y = x * 2; v = y.view(2, 1); z = v * v; y.add_(1)", None),
+        ("y = plain.double(); z = x.double() * y; y.add_(1)", modified("[torch.DoubleTensor [2]]", 1)),
+    ],
+)
+def test_what_was_saved_must_not_change(torch: Any, program: str, text: str | None) -> None:
+    if text is None:
+        text = modified("[torch.FloatTensor [2, 1]], which is output 0 of AsStridedBackward0,", 1)
+        text = text.replace("AsStridedBackward0", "AsStrided")
+    names = {"x": leaf(torch, 1.0, 2.0), "plain": torch.tensor([3.0, 4.0])}
+    exec(program, names)
+    with pytest.raises(RuntimeError) as error:
+        names["z"].sum().backward()
+    if "exp" in program:  # an output names the operation that made it
+        text = text.replace("of Add,", "of Exp,")
+    assert str(error.value) == text
+
+
 def same(value: Any) -> Any:
     return value
 
@@ -69,6 +109,20 @@ def same(value: Any) -> Any:
 def hooked(torch: Any, function: Callable[[], Any], pack: Any = None, unpack: Any = same) -> Any:
     with torch.autograd.graph.saved_tensors_hooks(pack or (lambda tensor: tensor.detach()), unpack):
         return function()
+
+
+def test_unpack_runs_once_per_use(torch: Any) -> None:
+    x, seen = leaf(torch), []
+
+    def unpack(tensor: Any) -> Any:
+        seen.append(tensor.tolist())
+        return tensor
+
+    y = hooked(torch, lambda: x * x, unpack=unpack)
+    assert y.grad_fn._saved_self.tolist() == [1.0, 2.0]
+    y.sum().backward()
+    assert len(seen) == 3
+    assert x.grad.tolist() == [2.0, 4.0]
 
 
 def test_default_hooks_are_a_threads_own(torch: Any) -> None:
@@ -182,6 +236,19 @@ def test_packing_and_unpacking_are_told() -> None:
     assert made == next(e.tensor for e in trace if isinstance(e, events.HistorySet))
 
 
+def test_mutation_of_saved_tensors(torch: Any) -> None:
+    x = leaf(torch)
+    with torch.autograd.graph.allow_mutation_on_saved_tensors() as context:
+        a = x.clone()
+        out = (a * a).sum()
+        assert len(context.original) == 1
+        a.mul_(0)
+        assert (len(context.original), len(context.cloned)) == (0, 1)
+        out.backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+    assert len(context.cloned) == 0
+
+
 def test_tensors_show_their_hooks(torch: Any) -> None:
     x = leaf(torch)
     assert (x._backward_hooks, x._post_accumulate_grad_hooks) == (None, None)
@@ -246,3 +313,27 @@ def test_hooks_keep_no_tensor_alive(torch: Any) -> None:
         assert died() is None
     finally:
         gc.enable()
+
+
+def test_hooks_of_two_outputs_run_in_order_of_their_tensors(torch: Any) -> None:
+    a, b = torch.ones(4, requires_grad=True).split(2)
+    order: list[str] = []
+    b.register_hook(lambda grad: order.append("b1"))
+    a.register_hook(lambda grad: order.append("a"))
+    b.register_hook(lambda grad: order.append("b2"))
+    (a + b).sum().backward()
+    assert order == ["b1", "b2", "a"]
+
+
+def test_hooks_registered_inside_a_hook_wait_for_the_next_backward(torch: Any) -> None:
+    y = leaf(torch) * 2
+    order: list[str] = []
+
+    def first(grad: Any) -> None:
+        order.append("first")
+        y.register_hook(lambda grad: order.append("later"))
+
+    y.register_hook(first)
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    assert order == ["first", "first", "later"]

@@ -52,6 +52,19 @@ def test_a_custom_operator_runs_autograd_twice(custom: Any) -> None:
     assert guards[0] == "AutoDispatchSkipFunctionalize"
 
 
+def test_a_wrapper_has_its_values_keys_and_functionalize() -> None:
+    assert functional(1.0)._ks == 0x9440010001
+    assert torch._to_functional_tensor(torch.tensor([1j]).conj())._ks == 0x94C0010001
+    with torch.inference_mode():
+        assert functional(1.0)._ks == 0x8040010001
+
+
+def test_a_number_is_not_wrapped() -> None:
+    f = functional(1.0)
+    number = torch._from_functional_tensor(f * 2)
+    assert number._array.tolist() == [2.0]
+
+
 def test_an_update_waits_until_somebody_reads() -> None:
     f = functional(1.0, 2.0, 3.0, 4.0)
     row = f.view(2, 2)
@@ -62,6 +75,16 @@ def test_an_update_waits_until_somebody_reads() -> None:
     assert torch._from_functional_tensor(f + 0).tolist() == [10.0, 20.0, 30.0, 40.0]
     assert functional_wrapper(f).generation == storage.generation
     assert storage.updates == []
+
+
+def test_the_memory_that_was_wrapped_is_never_written() -> None:
+    x = torch.tensor([1.0, 2.0])
+    f = torch._to_functional_tensor(x)
+    f.view(2, 1).add_(1)
+    f.mul_(3)
+    torch._sync(f)
+    assert x.tolist() == [1.0, 2.0]
+    assert torch._from_functional_tensor(f).tolist() == [6.0, 9.0]
 
 
 def test_views_can_be_taken_as_views() -> None:
@@ -111,6 +134,21 @@ def test_a_plain_tensor_is_not_written_with_a_wrapper(write: Any) -> None:
         write(torch.tensor([0.0, 0.0]), functional(1.0, 2.0))
 
 
+def test_plain_tensors_pass_through_while_it_is_enabled() -> None:
+    x = torch.tensor([1.0, 2.0])
+    torch._enable_functionalization()
+    try:
+        x.add_(1)
+        y = x.view(2, 1)
+        x.t_()
+        torch.exp(x, out=x)
+    finally:
+        torch._disable_functionalization()
+    assert not torch._is_functional_tensor(y)
+    assert x._version == 3
+    assert y._view is not None
+
+
 def test_what_is_no_wrapper_is_refused() -> None:
     x = torch.tensor([1.0])
     for function in (torch._from_functional_tensor, torch._sync, torch._is_functional_tensor_base):
@@ -120,6 +158,14 @@ def test_what_is_no_wrapper_is_refused() -> None:
         torch._to_functional_tensor(functional(1.0))
     with pytest.raises(TypeError, match="incompatible function arguments"):
         torch._to_functional_tensor(1)
+
+
+def test_the_error_of_an_in_place_operator_comes_before_anything_changes() -> None:
+    f = functional(1.0, 2.0)
+    with pytest.raises(RuntimeError):
+        f.add_(torch.tensor([1.0, 2.0, 3.0]))
+    assert functional_wrapper(f).storage.generation == 0
+    assert f._version == 0
 
 
 def test_another_dtype_is_cast_back() -> None:

@@ -40,6 +40,12 @@ def x() -> Any:
     return torch.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
 
 
+def test_sets_inside_a_transform() -> None:
+    seen: list[Any] = []
+    torch.vmap(lambda a: (seen.append(sets()), a)[1])(x())
+    assert seen == [(OUTSIDE, default_excluded_set)]
+
+
 def test_sets_that_vmap_forces() -> None:
     forced = VmapInterpreter(1, 2, "error").dispatch_keys(OUTSIDE, default_excluded_set)
     assert [hex(keys) for keys in forced] == ["0x208000424000000", "0x3f1ffffc000ffff"]
@@ -89,6 +95,11 @@ def test_a_batched_tensor_shows_one_example() -> None:
     assert (twice._size, twice._stride) == ((4,), (1,))
 
 
+def test_an_error_in_the_function_ends_the_transform() -> None:
+    with pytest.raises(ZeroDivisionError):
+        torch.vmap(lambda a: torch.vmap(lambda b: 1 // 0)(a))(x())
+
+
 def test_an_error_in_a_kernel_puts_layers_and_sets_back() -> None:
     def f(a: Any) -> Any:
         before = sets(), list(thread.state.dynamic_layers)
@@ -135,6 +146,19 @@ def test_a_wrapper_that_escaped_from_grad_is_dead() -> None:
     assert escaped._ks == 0x40009400010001
     assert torch._C._functorch.maybe_get_level(escaped) == 1
     assert (escaped * 3).tolist() == [3.0, 3.0]
+
+
+def test_levels_of_grad_have_histories_of_their_own() -> None:
+    seen: list[Any] = []
+
+    def f(a: Any) -> Any:
+        out = a.sin().sum()
+        inner = torch._C._functorch.get_unwrapped(out)
+        seen.append((out.grad_fn.name(), inner.grad_fn.name(), torch._C._functorch.is_gradtrackingtensor(out)))
+        return out
+
+    torch.func.grad(f)(torch.ones(2, requires_grad=True))
+    assert seen == [("SumBackward0", "SumBackward0", True)]
 
 
 def test_calls_look_through_dead_wrappers() -> None:
