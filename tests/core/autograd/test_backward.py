@@ -17,12 +17,76 @@ from dispatchviz.core.tensor.tensor import Tensor
 from .leaves import leaf
 
 
+def test_the_founding_program(torch: Any) -> None:
+    x, y = torch.tensor([[1.0, 2.0], [3.0, 4.0]]).requires_grad_(), torch.tensor([1.0, 1.0])
+    torch.add(x, y).sum().backward()
+    assert x.grad.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert y.grad is None
+
+
+def test_a_broadcast_gradient_is_summed(torch: Any) -> None:
+    x, y = torch.tensor([[1.0, 2.0], [3.0, 4.0]]).requires_grad_(), leaf(torch, 1.0, 1.0)
+    (x + y).sum().backward()
+    assert y.grad.tolist() == [2.0, 2.0]
+    column = torch.tensor([[1.0], [2.0]], requires_grad=True)
+    number = torch.tensor(3.0, requires_grad=True)
+    (x.detach() * column * number).sum().backward()
+    assert column.grad.tolist() == [[9.0], [21.0]]
+    assert number.grad.tolist() == 17.0
+
+
+def test_products_and_powers(torch: Any) -> None:
+    x, y = leaf(torch, 2.0, 3.0), leaf(torch, 4.0, 5.0)
+    (x * y + x.pow(2) - x / y).sum().backward()
+    assert x.grad.tolist() == pytest.approx([4 + 4 - 1 / 4, 5 + 6 - 1 / 5])
+    assert y.grad.tolist() == pytest.approx([2 + 2 / 16, 3 + 3 / 25])
+
+
+def test_gradients_of_one_leaf_add_up_over_calls(torch: Any) -> None:
+    x = leaf(torch, 2.0)
+    (x * 3).backward(torch.tensor([1.0]))
+    first = x.grad
+    (x * 4).backward(torch.tensor([1.0]))
+    assert x.grad is first
+    assert (x.grad.tolist(), x.grad._version) == ([7.0], 1)
+    (x * 1).backward(torch.tensor([1.0]), create_graph=False)
+    assert x.grad.tolist() == [8.0]
+
+
+def test_two_roots(torch: Any) -> None:
+    x = leaf(torch, 2.0)
+    a, b = x * 3, x * x
+    torch.autograd.backward([a, b, a], [torch.tensor([1.0]), None, torch.tensor([10.0])])
+    assert x.grad.tolist() == [3 + 4 + 30]
+
+
 def test_a_leaf_may_be_a_root(torch: Any) -> None:
     x = leaf(torch, 2.0)
     given = torch.tensor([5.0])
     x.backward(given)
     given.add_(1)
     assert x.grad.tolist() == [5.0]
+
+
+def test_the_root_gradient_is_cast(torch: Any) -> None:
+    x = leaf(torch, 2.0)
+    (x * 2).backward(torch.tensor([3], dtype=torch.int64))
+    assert x.grad.dtype is torch.float32
+    assert x.grad.tolist() == [6.0]
+
+
+def test_backward_with_inputs(torch: Any) -> None:
+    x, y = leaf(torch, 2.0), leaf(torch, 3.0)
+    middle = x * y
+    (middle * 2).backward(torch.tensor([1.0]), inputs=[y, middle])
+    assert (x.grad, y.grad.tolist(), middle.grad.tolist()) == (None, [4.0], [2.0])
+
+
+def test_grad_does_not_touch_the_leaves(torch: Any) -> None:
+    x, y = leaf(torch, 2.0), leaf(torch, 3.0)
+    z = x * y
+    to_y, to_z = torch.autograd.grad((z * z).sum(), [y, z])
+    assert (to_y.tolist(), to_z.tolist(), x.grad, y.grad) == ([24.0], [12.0], None, None)
 
 
 def test_grad_of_a_dict_and_of_one_tensor(torch: Any) -> None:
@@ -47,6 +111,20 @@ def test_unused_inputs(torch: Any) -> None:
         torch.autograd.grad((x * x).sum(), [y], materialize_grads=True, allow_unused=False)
     (x * x).sum().backward(inputs=[y])
     assert y.grad is None
+
+
+def test_an_input_nobody_used_takes_a_number(torch: Any) -> None:
+    x, y = leaf(torch, 2.0), leaf(torch, 3.0)
+    z = (x * x).sum()
+    torch.autograd.grad(z, [y], allow_unused=True)
+    assert (x * 1).grad_fn._sequence_nr() == z.grad_fn._sequence_nr() + 2
+
+
+def test_several_roots_take_a_number(torch: Any) -> None:
+    x = leaf(torch, 2.0)
+    a, b = x * 3, x * 4
+    torch.autograd.backward([a, b], [torch.tensor([1.0])] * 2)
+    assert (x * 1).grad_fn._sequence_nr() == b.grad_fn._sequence_nr() + 2
 
 
 @pytest.mark.parametrize(
@@ -98,6 +176,33 @@ def test_refused_inputs(torch: Any) -> None:
         assert str(error.value) == text
 
 
+def test_a_gradient_without_root_is_undefined_not_zero(torch: Any) -> None:
+    x, y = leaf(torch, 1.0), leaf(torch, 1.0)
+    z = x * y
+    z.register_hook(lambda grad: None)
+    z.grad_fn.register_hook(lambda grad_inputs, grad_outputs: (grad_inputs[0], None))
+    z.sum().backward()
+    assert (x.grad.tolist(), y.grad) == ([1.0], None)
+
+
+def test_second_order(torch: Any) -> None:
+    x = leaf(torch, 2.0, 3.0)
+    (first,) = torch.autograd.grad((x * x * x).sum(), x, create_graph=True)
+    assert first.requires_grad
+    (second,) = torch.autograd.grad(first.sum(), x)
+    assert (first.tolist(), second.tolist()) == ([12.0, 27.0], [12.0, 18.0])
+    assert not second.requires_grad
+
+
+def test_formulas_run_in_alphabetical_order(torch: Any) -> None:
+    x, y = leaf(torch, 2.0), leaf(torch, 3.0)
+    z = x * y
+    gradient = leaf(torch, 1.0)
+    to_x, to_y = torch.autograd.grad(z, [x, y], gradient, create_graph=True)
+    numbers = [z.grad_fn._sequence_nr(), to_y.grad_fn._sequence_nr(), to_x.grad_fn._sequence_nr()]
+    assert numbers == [numbers[0], numbers[0] + 1, numbers[0] + 2]
+
+
 def test_an_accumulated_gradient_with_history_is_a_new_tensor(torch: Any) -> None:
     x = leaf(torch, 2.0)
     torch.autograd.backward((x * x).sum(), inputs=[x])
@@ -105,6 +210,74 @@ def test_an_accumulated_gradient_with_history_is_a_new_tensor(torch: Any) -> Non
     (first,) = torch.autograd.grad((x * x).sum(), x, create_graph=True)
     assert first.grad_fn.name() == "AddBackward0"
     assert x.grad is before
+
+
+def test_create_graph_in_no_grad(torch: Any) -> None:
+    x = leaf(torch, 2.0)
+    y = (x * x).sum()
+    with torch.no_grad():
+        (first,) = torch.autograd.grad(y, x, create_graph=True)
+        assert not torch.is_grad_enabled()
+    assert first.requires_grad
+    y = (x * x).sum()
+    assert not torch.autograd.grad(y, x)[0].requires_grad
+    assert torch.is_grad_enabled()
+
+
+def test_order_of_leaves_with_one_number(torch: Any) -> None:
+    log: list[int] = []
+    leaves = [leaf(torch, float(i)) for i in range(4)]
+    for i, one in enumerate(leaves):
+        one.register_hook(lambda grad, i=i: log.append(i))
+    a, b = leaves[0] * leaves[1], leaves[2] * leaves[3]
+    (a * b).sum().backward()
+    assert log == [2, 3, 0, 1]
+
+
+def test_raising_the_number_of_a_branch_runs_it_first(torch: Any) -> None:
+    log: list[str] = []
+    x, y = leaf(torch, 1.0), leaf(torch, 1.0)
+    early, late = x * 2, y * 2
+    for name, tensor in (("early", early), ("late", late)):
+        tensor.register_hook(lambda grad, name=name: log.append(name))
+    (early + late).sum().backward()
+    early, late = x * 2, y * 2
+    for name, tensor in (("early", early), ("late", late)):
+        tensor.register_hook(lambda grad, name=name: log.append(name))
+    early.grad_fn._set_sequence_nr(2**64 - 1)
+    (early + late).sum().backward()
+    assert log == ["late", "early", "early", "late"]
+
+
+def test_the_engine_is_usable_after_an_error(torch: Any) -> None:
+    x, y = leaf(torch, 1.0), leaf(torch, 2.0)
+
+    def fail(grad: Any) -> None:
+        raise ValueError("no")
+
+    a, b = x * y, x * 3
+    handle = a.register_hook(fail)
+    total = (b + a).sum()
+    with pytest.raises(ValueError, match=r"^no$"):
+        total.backward(retain_graph=True)
+    handle.remove()
+    total.backward()
+    assert y.grad.tolist() == [1.0]
+
+
+def test_a_backward_inside_a_hook(torch: Any) -> None:
+    x, other = leaf(torch, 1.0), leaf(torch, 5.0)
+
+    def nested(grad: Any) -> Any:
+        assert not torch.is_grad_enabled()
+        with torch.enable_grad():
+            (other * other).sum().backward()
+        return grad * other.grad
+
+    y = x * 2
+    y.register_hook(nested)
+    y.sum().backward()
+    assert (x.grad.tolist(), other.grad.tolist()) == ([20.0], [10.0])
 
 
 class Scale(torch.autograd.Function):

@@ -35,6 +35,21 @@ def given(torch: Any) -> tuple[Any, Any, Any]:
     return torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), torch.tensor([1.0, 10.0])
 
 
+def test_vjp(torch: Any) -> None:
+    x, z, v = given(torch)
+    vjp = torch.autograd.functional.vjp
+    assert lists(vjp(square, x, v)) == [[1.0, 4.0], [2.0, 40.0]]
+    assert lists(vjp(two, (x, z), (v, torch.tensor(2.0)))) == [[[3.0, 8.0], 10.0], [[5.0, 42.0], [3.0, 22.0]]]
+    assert lists(vjp(cube_sum, x)) == [9.0, [3.0, 12.0]]
+
+
+def test_jvp(torch: Any) -> None:
+    x, z, v = given(torch)
+    jvp = torch.autograd.functional.jvp
+    assert lists(jvp(square, (x,), (v,))) == [[1.0, 4.0], [2.0, 40.0]]
+    assert lists(jvp(two, (x, z), (v, v))) == [[[3.0, 8.0], 10.0], [[4.0, 60.0], 22.0]]
+
+
 @pytest.mark.parametrize("name", ["hvp", "vhp"])
 def test_products_with_the_hessian(torch: Any, name: str) -> None:
     x, z, v = given(torch)

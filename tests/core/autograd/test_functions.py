@@ -169,6 +169,18 @@ def test_histories_and_saved_variables_are_told() -> None:
     assert released == [history.node]
 
 
+def test_a_recorded_program_computes_the_same() -> None:
+    def gradients() -> list[Any]:
+        x = leaf()
+        (Square.apply(Same.apply(x)) + Double.apply(x * 1)).sum().backward()
+        assert x._grad is not None
+        return list(x._grad.tolist())
+
+    unrecorded = gradients()
+    with dispatchviz.record():
+        assert gradients() == unrecorded
+
+
 def test_a_ctx_dies_with_its_graph() -> None:
     """Nothing refers in a circle: saved outputs are kept without their history."""
     y = Square.apply(leaf())

@@ -22,6 +22,15 @@ def test_an_edge_is_a_named_tuple(torch: Any) -> None:
     assert isinstance(a.node, torch.autograd.graph.Node)
 
 
+def test_the_edge_of_a_second_output(torch: Any) -> None:
+    x = leaf(torch, 1.0, 2.0, 3.0, 4.0)
+    _, second = x.split(2)
+    edge = torch.autograd.graph.get_gradient_edge(second)
+    assert edge.output_nr == 1
+    (gradient,) = torch.autograd.grad((second * 3).sum(), edge)
+    assert gradient.tolist() == [3.0, 3.0]
+
+
 def test_edges_of_custom_functions_carry_a_token(torch: Any) -> None:
     class Double(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
@@ -47,6 +56,15 @@ def test_tensors_and_edges_mix(torch: Any) -> None:
     assert [gradient.tolist() for gradient in found] == [[6.0, 44.0], [2.0, 22.0]]
 
 
+def test_batched_gradients(torch: Any) -> None:
+    x, z = leaf(torch), leaf(torch, 3.0, 4.0)
+    y = x * z
+    batch = torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
+    by_x, by_z = torch.autograd.grad(y, [x, z], batch, is_grads_batched=True)
+    assert by_x.tolist() == [[3.0, 0.0], [0.0, 4.0], [6.0, 8.0]]
+    assert by_z.tolist() == [[1.0, 0.0], [0.0, 2.0], [2.0, 4.0]]
+
+
 def test_batched_gradients_of_an_unused_input(torch: Any) -> None:
     x, unused = leaf(torch), leaf(torch)
     batch = torch.ones(3, 2)
@@ -54,6 +72,12 @@ def test_batched_gradients_of_an_unused_input(torch: Any) -> None:
     assert found[1] is None
     filled = torch.autograd.grad(x * x, [x, unused], batch, is_grads_batched=True, materialize_grads=True)
     assert (filled[0].shape, filled[1].tolist()) == ((3, 2), [0.0, 0.0])
+
+
+def test_batched_gradients_by_name(torch: Any) -> None:
+    x = leaf(torch)
+    found = torch.autograd.grad(x * x, {"x": x}, torch.ones(1, 2), is_grads_batched=True)
+    assert {name: gradient.tolist() for name, gradient in found.items()} == {"x": [[2.0, 4.0]]}
 
 
 WRONG: dict[str, Callable[[Any, Any, Any, Any], object]] = {

@@ -1,4 +1,4 @@
-"""The graph and its Nodes, and views whose history is rebuilt."""
+"""The graph and its Nodes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import dispatchviz
+import dispatchviz.torch as torch
 from dispatchviz.core.autograd.graph import basic_nodes
 from dispatchviz.core.autograd.graph.basic_nodes import Error, GraphRoot, Identity
 from dispatchviz.core.autograd.graph.edge import EMPTY_EDGE, Edge
@@ -22,6 +23,17 @@ from dispatchviz.core.thread.thread_state import thread
 
 from .fake_nodes import FakeNode, run
 from .leaves import leaf
+
+
+def counter(torch: Any) -> int:
+    """The number that the next Node takes is one more than this."""
+    number: int = (leaf(torch, 1.0) * 1).grad_fn._sequence_nr()
+    return number
+
+
+def test_a_leaf(torch: Any) -> None:
+    x = leaf(torch, 1.0)
+    assert (x.is_leaf, x.requires_grad, x.grad_fn, x.output_nr) == (True, True, None, 0)
 
 
 def test_an_operation_on_leaves(torch: Any) -> None:
@@ -40,6 +52,58 @@ def test_input_metadata(torch: Any) -> None:
     (entry,) = z.grad_fn._input_metadata
     assert (list(entry.shape), entry.dtype, str(entry.device)) == ([1, 2], torch.float64, "cpu")
     assert entry.is_nested_tensor is False
+
+
+def test_the_same_leaf_twice_is_two_edges_to_one_accumulator(torch: Any) -> None:
+    x = leaf(torch, 3.0)
+    (first, _), (second, _) = (x * x).grad_fn.next_functions
+    assert first is second
+
+
+def test_a_number_gets_an_empty_edge(torch: Any) -> None:
+    edges = (leaf(torch, 3.0) * 2).grad_fn.next_functions
+    assert len(edges) == 2
+    assert edges[1] == (None, 0)
+
+
+def test_a_scalar_overload_has_one_edge(torch: Any) -> None:
+    assert len((1 - leaf(torch, 3.0)).grad_fn.next_functions) == 1
+
+
+def test_numbers_are_taken_by_recorded_operations_only(torch: Any) -> None:
+    x, plain = leaf(torch, 1.0), torch.tensor([1.0])
+    start = counter(torch)
+    torch.add(plain, plain)
+    with torch.no_grad():
+        x * x
+    assert (x * x).grad_fn._sequence_nr() == start + 1
+    assert (x + x).grad_fn._sequence_nr() == start + 2
+
+
+def test_a_thread_counts_for_itself(torch: Any) -> None:
+    numbers: list[int] = []
+    x = leaf(torch, 1.0)
+    other = threading.Thread(target=lambda: numbers.extend((x * i).grad_fn._sequence_nr() for i in (1, 2)))
+    other.start()
+    other.join()
+    assert numbers == [0, 1]
+
+
+def test_no_grad_records_nothing_and_ends(torch: Any) -> None:
+    x = leaf(torch, 1.0)
+    with torch.no_grad():
+        assert not (x * 2).requires_grad
+        with torch.enable_grad():
+            assert (x * 2).requires_grad
+        assert not (x * 2).requires_grad
+    assert (x * 2).requires_grad
+
+
+def test_integers_and_comparisons_never_require_grad(torch: Any) -> None:
+    x = leaf(torch, 1.0)
+    assert not torch.gt(x, 0).requires_grad
+    assert not torch.ones_like(x).requires_grad
+    assert not x.detach().requires_grad
 
 
 def test_the_accumulator_lives_as_long_as_a_graph_uses_it(torch: Any) -> None:
@@ -73,37 +137,23 @@ def test_a_long_chain_can_be_built_run_and_freed(torch: Any) -> None:
     del y
 
 
-def names(tensor: Any) -> list[str]:
-    """The chain of first edges."""
-    found, node = [], tensor.grad_fn
-    while node is not None:
-        found.append(type(node).__name__)
-        node = node.next_functions[0][0] if node.next_functions else None
-    return found
-
-
-def test_views_share_base_and_version(torch: Any) -> None:
+def test_requires_grad_follows_the_base(torch: Any) -> None:
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
-    view = x.t().t().view(4)
-    assert view._is_view()
-    assert view._base is x
-    view.add_(1)
-    assert (x._version, view._version, x.detach()._version, x.data._version, x.clone()._version) == (1, 1, 1, 0, 0)
+    view = x.view(4)
+    assert not view.requires_grad
+    x.requires_grad_()
+    assert (view.requires_grad, view.is_leaf, view.grad_fn) == (True, True, None)
+    with torch.no_grad():
+        later = x.view(4)
+    assert (later.requires_grad, later.is_leaf, later.grad_fn) == (True, True, None)
 
 
-def test_reading_the_history_of_a_stale_view_builds_a_node(torch: Any) -> None:
-    x = leaf(torch, 1.0, 2.0)
-    base = x * 1
-    view = base.view(2, 1)
-    assert names(view) == ["ViewBackward0", "MulBackward0", "AccumulateGrad"]
-    base.add_(1)
-    start = base.grad_fn._sequence_nr()
-    assert names(view) == ["AsStridedBackward0", "AddBackward0", "MulBackward0", "AccumulateGrad"]
-    assert view.grad_fn._sequence_nr() == start + 1
-    assert view.grad_fn is view.grad_fn
-    node = view.grad_fn
-    assert (node._saved_size, node._saved_stride, node._saved_storage_offset) == ((2, 1), (1, 1), 0)
-    assert [list(entry.shape) for entry in node._input_metadata] == [[2, 1]]
+def test_detach_is_no_view(torch: Any) -> None:
+    x = leaf(torch, 1.0)
+    d = (x * 2).detach()
+    assert (d.requires_grad, d.is_leaf, d._is_view()) == (False, True, False)
+    d.add_(1)
+    assert d._version == 1
 
 
 NOT_A_LEAF = "you can only change requires_grad flags of leaf variables."
@@ -134,6 +184,27 @@ def test_only_floating_point_tensors_require_grad(torch: Any) -> None:
     with pytest.raises(RuntimeError, match=r"^only Tensors of floating point and complex dtype can require gradients$"):
         whole.requires_grad = True
     assert whole.requires_grad_(False) is whole
+
+
+def test_detach_in_place(torch: Any) -> None:
+    y = leaf(torch, 1.0) * 2
+    assert y.detach_() is y
+    assert (y.is_leaf, y.requires_grad) == (True, False)
+    view = (leaf(torch, 1.0) * 2).view(1, 1)
+    with pytest.raises(RuntimeError, match=r"^Can't detach views in-place\. Use detach\(\) instead\."):
+        view.detach_()
+
+
+def test_out_is_not_differentiable(torch: Any) -> None:
+    x = leaf(torch, 1.0)
+    with pytest.raises(RuntimeError) as error:
+        torch.exp(x, out=torch.tensor([0.0]))
+    assert str(error.value) == (
+        "exp(): functions with out=... arguments don't support automatic differentiation, "
+        "but one of the arguments requires grad."
+    )
+    with torch.no_grad():
+        assert not torch.exp(x, out=torch.tensor([0.0])).requires_grad
 
 
 def test_inference_tensors(torch: Any) -> None:
@@ -320,3 +391,23 @@ def test_a_chain_of_100000_nodes_runs_and_is_freed_without_recursion() -> None:
     assert len(log) == 100_001
     del node
     assert last() is None
+
+
+@pytest.mark.parametrize(("inputs", "given"), [(None, [True, True]), ("b", [False, True]), ("a", [True, False])])
+def test_of_several_gradients_only_the_wanted_ones_come_out(inputs: str | None, given: list[bool]) -> None:
+    """``copy_range`` within ``task_should_compute_output`` of Functions.cpp: a post hook sees None for the others."""
+    leaves = {name: torch.tensor([1.0, 2.0], requires_grad=True) for name in "ab"}
+    result = torch.atan2(*leaves.values())
+    seen: list[bool] = []
+    result.grad_fn.register_hook(lambda outputs, _: seen.extend(gradient is not None for gradient in outputs))
+    result.sum().backward(inputs=None if inputs is None else [leaves[inputs]])
+    assert seen == given
+
+
+def test_an_empty_edge_gets_no_gradient_either() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    result = torch.atan2(x, torch.ones(2))
+    seen: list[bool] = []
+    result.grad_fn.register_hook(lambda outputs, _: seen.extend(gradient is not None for gradient in outputs))
+    result.sum().backward()
+    assert seen == [True, False]

@@ -53,6 +53,11 @@ def test_what_no_valid_edge_needs_is_not_saved(torch: Any) -> None:
     z.sum().backward()
 
 
+def test_a_number_is_saved_as_a_tensor(torch: Any) -> None:
+    saved = (leaf(torch, 2.0) * 3).grad_fn._saved_other
+    assert (saved.tolist(), saved.dtype) == (3, torch.int64)
+
+
 def test_an_output_is_saved_without_a_cycle(torch: Any) -> None:
     y = leaf(torch, 0.0).exp()
     saved = y.grad_fn._saved_result
@@ -78,6 +83,44 @@ def test_saved_attributes_are_read_only(torch: Any) -> None:
         node._saved_nothing  # noqa: B018
 
 
+def test_a_graph_that_saved_something_runs_once(torch: Any) -> None:
+    x = leaf(torch, 2.0)
+    z = (x * x).sum()
+    z.backward()
+    with pytest.raises(RuntimeError) as error:
+        z.backward()
+    assert str(error.value) == SECOND_TIME
+    y = x * x
+    y.backward(torch.tensor([1.0]))
+    with pytest.raises(RuntimeError) as error:
+        y.grad_fn._saved_self  # noqa: B018
+    assert str(error.value) == SECOND_TIME
+
+
+def test_a_graph_that_saved_nothing_runs_again(torch: Any) -> None:
+    x = leaf(torch, 2.0)
+    z = (x + x).sum()
+    z.backward()
+    z.backward()
+    assert x.grad.tolist() == [4.0]
+
+
+def test_retain_graph(torch: Any) -> None:
+    x = leaf(torch, 2.0)
+    z = (x * x).sum()
+    z.backward(retain_graph=True)
+    z.backward()
+    assert x.grad.tolist() == [8.0]
+
+
+def test_only_nodes_that_ran_are_freed(torch: Any) -> None:
+    x = leaf(torch, 2.0)
+    y = x.exp()
+    torch.autograd.grad(y.sum(), y)
+    y.sum().backward()
+    assert x.grad.tolist() == pytest.approx([7.389056])
+
+
 @pytest.mark.parametrize(
     ("program", "text"),
     [
@@ -100,6 +143,36 @@ def test_what_was_saved_must_not_change(torch: Any, program: str, text: str | No
     if "exp" in program:  # an output names the operation that made it
         text = text.replace("of Add,", "of Exp,")
     assert str(error.value) == text
+
+
+def test_an_input_that_was_detached_in_place(torch: Any) -> None:
+    y = leaf(torch, 1.0) * 2
+    z = y * y
+    y.detach_()
+    with pytest.raises(
+        RuntimeError, match=r"^Trying to use a saved tensor that has been detached in-place, i\.e\. with"
+    ):
+        z.sum().backward()
+    assert z.grad_fn._saved_self is y
+
+
+def test_an_in_place_result_is_saved_with_the_new_version(torch: Any) -> None:
+    y = leaf(torch, 0.0) * 1
+    y.exp_()
+    y.sum().backward()
+    assert y._version == 1
+
+
+def test_an_in_place_operation_saves_a_clone_of_the_old_value(torch: Any) -> None:
+    x, w = leaf(torch, 2.0), leaf(torch, 3.0)
+    y = x * 1
+    y.mul_(w)
+    saved = y.grad_fn._saved_self
+    assert (saved.grad_fn.name(), saved.tolist()) == ("CloneBackward0", [2.0])
+    assert saved.grad_fn._sequence_nr() == y.grad_fn._sequence_nr() + 1
+    assert y.grad_fn.next_functions[0][0].name() == "MulBackward0"
+    y.sum().backward()
+    assert (x.grad.tolist(), w.grad.tolist()) == ([3.0], [2.0])
 
 
 def same(value: Any) -> Any:
