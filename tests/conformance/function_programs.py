@@ -26,15 +26,8 @@ MARKS = (
 )
 SAVED = ("", "a, b", "a", "y", "b, None, y", "z")
 GRADIENTS = (
-    "g * 2",
-    "g * 3",
-    "g.exp()",
-    "None",
-    "g.view(2)",
-    "zero + 1",
-    "g.double()",
-    "torch.tensor([1.0, 2.0, 3.0])",
-)
+    "g * 2", "g * 3", "g.exp()", "None", "g.view(2)", "zero + 1", "g.double()", "torch.tensor([1.0, 2.0, 3.0])",
+)  # fmt: skip
 INPUTS = ("x", "p", "u", "v", "w", "x", "u")
 USES = (
     "",

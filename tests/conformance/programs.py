@@ -15,33 +15,15 @@ from hypothesis import strategies as st
 Shape = tuple[int, ...]
 
 UNARY = (
-    "-{0}",
-    "{0}.exp()",
-    "{0}.log()",
-    "torch.relu({0})",
-    "{0} ** 2",
-    "{0}.pow(3)",
-    "{0} ** 0.5",
-    "2 ** {0}",
-    "{0} ** 0",
-    "{0}.to(torch.float64)",
-    "{0}.to(torch.float32)",
-    "{0}.to('cpu', copy=True)",
-    "torch.zeros_like({0})",
-    "torch.ones_like({0})",
-    "1 - torch.neg({0})",
-)
+    "-{0}", "{0}.exp()", "{0}.log()", "torch.relu({0})", "{0} ** 2", "{0}.pow(3)", "{0} ** 0.5", "2 ** {0}", "{0} ** 0",
+    "{0}.to(torch.float64)", "{0}.to(torch.float32)", "{0}.to('cpu', copy=True)", "torch.zeros_like({0})",
+    "torch.ones_like({0})", "1 - torch.neg({0})",
+)  # fmt: skip
 WITH_NUMBER = ("{0} + 1", "1.5 - {0}", "{0} - 2", "{0} * 3", "0.5 * {0}", "{0} / 4", "1 / {0}", "{0} * True")
 BINARY = (
-    "{0} + {1}",
-    "{0} - {1}",
-    "{0} * {1}",
-    "{0} / {1}",
-    "torch.add({0}, {1}, alpha=2)",
-    "torch.sub({0}, {1}, alpha=0.5)",
-    "{0} ** {1}",
-    "torch.add({0}, {1}, out=torch.zeros(0))",
-)
+    "{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} / {1}", "torch.add({0}, {1}, alpha=2)",
+    "torch.sub({0}, {1}, alpha=0.5)", "{0} ** {1}", "torch.add({0}, {1}, out=torch.zeros(0))",
+)  # fmt: skip
 IN_PLACE = ("{0}.add_(1)", "{0}.mul_(2)", "{0}.sub_({1})", "{0} *= {1}", "{0}.neg_()", "{0}.exp_()", "{0}.zero_()")
 IN_PLACE += ("{0}.div_({1})", "{0}.copy_({1})", "{0}.fill_(2)", "{0}.relu_()", "{0}.add_({1}, alpha=2)", "{0}.pow_(2)")
 IN_PLACE += ("{0}.detach_()", "{0}.requires_grad_()", "{0}.log_()")

@@ -90,15 +90,10 @@ def test_the_terms_of_accumulate_grad_are_asked_in_this_order() -> None:
 LEAVES = "import torch\nx, y = (torch.full((2,), 2.0, requires_grad=True) for _ in range(2))\n"
 GRAPH = "a = x * y\nb = a.exp()\nc = b * x\nd = c + y.sin()\ns = d.sum()\n"
 ASKED = (
-    "s.backward()",
-    "s.backward(inputs=[x])",
-    "s.backward(inputs=[y])",
-    "s.backward(inputs=[b])",
-    "torch.autograd.grad(s, y)",
-    "torch.autograd.grad(s, [x, b])",
-    "torch.autograd.grad(s, a)",
+    "s.backward()", "s.backward(inputs=[x])", "s.backward(inputs=[y])", "s.backward(inputs=[b])",
+    "torch.autograd.grad(s, y)", "torch.autograd.grad(s, [x, b])", "torch.autograd.grad(s, a)",
     "torch.autograd.grad(s, [c, y])",
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("asked", ASKED)

@@ -26,20 +26,12 @@ pytestmark = pytest.mark.torch
 ROOT = Path(torch.__file__).parent
 AUTOGRAD = ROOT / "include/torch/csrc/autograd"
 NODES = (
-    "torch::autograd::AccumulateGrad",
-    "torch::autograd::CopyBackwards",
-    "torch::autograd::CopySlices",
-    "torch::autograd::DelayedError",
-    "torch::autograd::Error",
-    "torch::autograd::GraphRoot",
-    "torch::autograd::Identity",
-    "torch::autograd::NotImplemented",
-    "torch::autograd::UndefinedGrad",
-    "torch::autograd::UndefinedGradBackward",
-    "torch::autograd::WarnNotImplemented",
-    "MulBackward0",
+    "torch::autograd::AccumulateGrad", "torch::autograd::CopyBackwards", "torch::autograd::CopySlices",
+    "torch::autograd::DelayedError", "torch::autograd::Error", "torch::autograd::GraphRoot",
+    "torch::autograd::Identity", "torch::autograd::NotImplemented", "torch::autograd::UndefinedGrad",
+    "torch::autograd::UndefinedGradBackward", "torch::autograd::WarnNotImplemented", "MulBackward0",
     "MyFunctionBackward",
-)
+)  # fmt: skip
 UNSEEN = {
     "torch::autograd::(anonymous namespace)::WarnNotImplemented::apply",
     "torch::autograd::VariableHooks::retain_grad",

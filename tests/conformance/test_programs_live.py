@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from dispatchviz import torch as model
-from dispatchviz import torch as model_torch
 from tests.amounts import amount, some
 from tests.conformance.function_programs import function_programs
 from tests.conformance.test_live import assert_the_same, watched  # noqa: F401  a fixture
@@ -54,9 +53,6 @@ def test_stored_records_are_fresh() -> None:
     assert found.returncode == 0, found.stdout + found.stderr
 
 
-pytest.importorskip("torch")
-
-
 @pytest.mark.long
 @settings(max_examples=amount(100, 400), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(source=function_programs())
@@ -74,7 +70,7 @@ def test_histories_go_as_in_pytorch(seed: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for number, steps in enumerate(histories(seed, COUNT)):
-            assert History(model_torch._C, number).run(steps) == History(torch._C, number).run(steps), steps
+            assert History(model._C, number).run(steps) == History(torch._C, number).run(steps), steps
 
 
 IMPORT = "import torch\n"
@@ -94,7 +90,6 @@ def watched_of_deterministic_live(name: str) -> bool:
     return record["log"] is not None and "cuda" not in record["source"]
 
 
-@pytest.mark.torch
 @pytest.mark.parametrize("name", some([name for name in PROGRAMS if watched_of_deterministic_live(name)], 10))
 def test_a_program_calls_what_it_calls_on_pytorch(name: str) -> None:
     from truth.recorders.programs import load_what_is_lazy, unwatched

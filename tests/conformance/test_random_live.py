@@ -14,20 +14,10 @@ torch: Any = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
 _FILLS = (
-    "normal_()",
-    "normal_(1.25, 0.3)",
-    "uniform_()",
-    "uniform_(-1.3, 2.7)",
-    "exponential_()",
-    "exponential_(2.5)",
-    "cauchy_(0.5, 1.5)",
-    "log_normal_(0.5, 0.25)",
-    "geometric_(0.3)",
-    "bernoulli_(0.4)",
-    "random_()",
-    "random_(7)",
+    "normal_()", "normal_(1.25, 0.3)", "uniform_()", "uniform_(-1.3, 2.7)", "exponential_()", "exponential_(2.5)",
+    "cauchy_(0.5, 1.5)", "log_normal_(0.5, 0.25)", "geometric_(0.3)", "bernoulli_(0.4)", "random_()", "random_(7)",
     "random_(-5, 200)",
-)
+)  # fmt: skip
 _DTYPES = ("float32", "float64", "float16", "bfloat16")
 _CALLS = (
     "torch.randn({n}, dtype=torch.{dtype})",

@@ -23,7 +23,9 @@ from tests.waiting import HANGS
 from truth import records
 from truth.questions.worked_examples import CALLS, STATES, TENSORS
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
+INCLUDE = Path(torch.__file__).parent / "include"
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.record("backtraces")
@@ -40,9 +42,6 @@ def test_the_backtraces_are_those_of_the_record() -> None:
     except backtraces.NoDebuggerError as error:
         pytest.skip(str(error))
     assert taken == records.read("backtraces")
-
-
-torch = pytest.importorskip("torch")
 
 
 @pytest.mark.record("call_chains")
@@ -74,10 +73,6 @@ def test_tensors_and_thread_states() -> None:
         states = {name: record.noted(source) for name, source in STATES.items()}
     assert tensors == examples()["tensors"]
     assert states == examples()["states"]
-
-
-INCLUDE = Path(torch.__file__).parent / "include"
-ROOT = Path(__file__).parents[2]
 
 
 def test_every_tag_is_one_of_pytorchs() -> None:

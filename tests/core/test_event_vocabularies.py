@@ -148,58 +148,26 @@ mine.thing(object())
 """
 
 OWN = (
-    VALUES_ON_A_STACK,
-    WRITES_IN_PLACE,
-    CHOSEN_BY_KEY,
-    SUBCLASS,
-    CREATE_GRAPH_TWICE,
-    GRADIENT_THAT_OVERLAPS_ITSELF,
+    VALUES_ON_A_STACK, WRITES_IN_PLACE, CHOSEN_BY_KEY, SUBCLASS, CREATE_GRAPH_TWICE, GRADIENT_THAT_OVERLAPS_ITSELF,
     STREAMS,
-)
+)  # fmt: skip
 
 OPEN = {
     "names that the program gives": (
-        "CellsRecomputed.operator",
-        "ErrorRaised.exception",
-        "FunctionEntered.file",
-        "FinalCallbackCalled.function",
-        "FinalCallbackQueued.function",
-        "HookRan.function",
-        "HookRegistered.function",
-        "KernelRegistered.kernel",
-        "KernelRegistered.operator",
-        "NameBound.name",
-        "NameUnbound.name",
-        "NodeStarted.file",
-        "OperatorDefined.operator",
-        "OperatorDefined.schema",
-        "ProgramRaised.exception",
-        "ProgramRaised.file",
-        "SavedTensorHookRan.function",
-        "SavedTensorHookRan.packed",
-        "SourceLine.file",
-        "SourceLine.function",
-        "Warned.category",
-        "Warned.file",
-        "TorchDispatchEntered.handler",
-        "TorchDispatchEntered.types",
+        "CellsRecomputed.operator", "ErrorRaised.exception", "FunctionEntered.file", "FinalCallbackCalled.function",
+        "FinalCallbackQueued.function", "HookRan.function", "HookRegistered.function", "KernelRegistered.kernel",
+        "KernelRegistered.operator", "NameBound.name", "NameUnbound.name", "NodeStarted.file",
+        "OperatorDefined.operator", "OperatorDefined.schema", "ProgramRaised.exception", "ProgramRaised.file",
+        "SavedTensorHookRan.function", "SavedTensorHookRan.packed", "SourceLine.file", "SourceLine.function",
+        "Warned.category", "Warned.file", "TorchDispatchEntered.handler", "TorchDispatchEntered.types",
         "TorchDispatchLeft.handler",
     ),
     "of numbers, and only in recordings that are asked for it": ("NumbersRecorded.numbers", "ResultHashed.hash"),
     "a dispatch mode's class, which acts like a guard, may be the program's": ("GuardEntered.guard", "GuardLeft.guard"),
     "dispatch keys, dtypes and devices have modules of their own, which know the names": (
-        "AutocastCast.after",
-        "AutocastCast.before",
-        "AutocastChanged.device",
-        "AutocastChanged.dtype",
-        "FallthroughSkipped.keys[0]",
-        "GeometryChanged.device",
-        "GeometryChanged.dtype",
-        "KernelRegistered.key",
-        "NodeQueued.device",
-        "NodeStarted.device",
-        "OutputAllocated.dtype",
-        "TensorCreated.device",
+        "AutocastCast.after", "AutocastCast.before", "AutocastChanged.device", "AutocastChanged.dtype",
+        "FallthroughSkipped.keys[0]", "GeometryChanged.device", "GeometryChanged.dtype", "KernelRegistered.key",
+        "NodeQueued.device", "NodeStarted.device", "OutputAllocated.dtype", "TensorCreated.device",
         "TensorCreated.dtype",
     ),
     "as many as PyTorch has operators, parameters, registrations": (
@@ -217,19 +185,11 @@ OPEN = {
         "StreamWaited.why",
     ),
     "any text": (
-        "AnomalyFound.lines",
-        "Boxed.contents[1]",
-        "Unboxed.contents[1]",
-        "Printed.text",
-        "StackStored.frame",
-        "ProgramRaised.message",
-        "ProgramRaised.traceback",
-        "TorchDispatchEntered.arguments[1]",
-        "Unknown.fields",
-        "Unknown.kind",
-        "Warned.message",
+        "AnomalyFound.lines", "Boxed.contents[1]", "Unboxed.contents[1]", "Printed.text", "StackStored.frame",
+        "ProgramRaised.message", "ProgramRaised.traceback", "TorchDispatchEntered.arguments[1]", "Unknown.fields",
+        "Unknown.kind", "Warned.message",
     ),
-}
+}  # fmt: skip
 """Reasons why a position where few different texts occur, or not many, has no closed vocabulary."""
 
 

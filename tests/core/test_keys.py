@@ -147,18 +147,10 @@ def test_named_sets_that_pytorch_prints(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "raw"),
     [
-        ("FULL", 0x3FFFFFFFFFFFFFFF),
-        ("autograd_dispatch_keyset", 0x3800000000),
-        ("autograd_dispatch_keyset_with_ADInplaceOrView", 0x3C00000000),
-        ("after_autograd_keyset", 0x20000007FFFFFFFF),
-        ("after_ADInplaceOrView_keyset", 0x20000003FFFFFFFF),
         ("after_func_keyset", 0x200000003FFFFFFF),
         ("after_Python_keyset", 0x1FFFFFFFE0000000),
-        ("default_included_set", 0x404000000),
-        ("default_excluded_set", 0x1FF8000000000),
         ("autocast_dispatch_keyset", 0x1FF8000000000),
         ("inplace_or_view_ks", 0x400000000),
-        ("autogradother_backends", 0x1FEFFFF),
         ("backend_dispatch_keyset", 0x1FFFFFF),
         ("non_functional_backend_dispatch_keyset", 0x17FFDF7),
         ("math_dispatch_keyset", 0x3803FFFFFF),

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.core.kernel.cpp_signature import (
-    T_T,
-    CppSignature,
-    signature_name,
-    with_real_types,
-)
+from dispatchviz.core.kernel.cpp_signature import T_T, CppSignature, signature_name, with_real_types
 from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.schema.schema_parser import parse_schema

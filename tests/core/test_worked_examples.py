@@ -262,10 +262,7 @@ OF_STATES = {
     "ForceDispatchKeyGuard": [(raw(K.CPU, K.Functionalize), raw(K.AutogradCUDA)), (INCLUDED, EXCLUDED)],
     "AutoDispatchBelowAutograd": [(INCLUDED, EXCLUDED | AUTOGRAD)],
     "AutoDispatchBelowADInplaceOrView": [(INCLUDED, EXCLUDED | AUTOGRAD_AND_VIEWS)],
-    "what_changes_inside_a_guard_is_lost": [
-        (INCLUDED, EXCLUDED | raw(K.Meta, K.Tracer)),
-        (INCLUDED, EXCLUDED),
-    ],
+    "what_changes_inside_a_guard_is_lost": [(INCLUDED, EXCLUDED | raw(K.Meta, K.Tracer)), (INCLUDED, EXCLUDED)],
     "setters_leave_the_backend_bit": [(INCLUDED | raw(K.CUDA), EXCLUDED), (INCLUDED | 0b10, EXCLUDED)],
     "set_meta_in_tls_dispatch_include_leaves_the_Dense_bit": [
         (INCLUDED | raw(K.Meta), EXCLUDED),

@@ -199,16 +199,8 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
         RuntimeError,
         "reason: Type mismatch in argument 1: int vs Tensor.",
     ),
-    "a kernel that raises": (
-        lambda library: torch.ops.bad.raises(torch.ones(1)),
-        ZeroDivisionError,
-        "modulo by zero",
-    ),
-    "no function": (
-        lambda library: torch.ops.bad.nothing(torch.ones(1)),
-        TypeError,
-        "'int' object is not callable",
-    ),
+    "a kernel that raises": (lambda library: torch.ops.bad.raises(torch.ones(1)), ZeroDivisionError, "modulo by zero"),
+    "no function": (lambda library: torch.ops.bad.nothing(torch.ones(1)), TypeError, "'int' object is not callable"),
 }
 
 

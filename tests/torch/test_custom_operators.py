@@ -54,9 +54,7 @@ def test_an_operator_with_only_a_cpu_kernel_goes_through_autograds_fallback(libr
     assert x.grad is None
 
 
-def test_boxed_call_of_a_python_kernel_pops_arguments_and_pushes_results(
-    library: torch.library.Library,
-) -> None:
+def test_boxed_call_of_a_python_kernel_pops_arguments_and_pushes_results(library: torch.library.Library) -> None:
     library.impl("f", lambda x: x, "CPU")
     with torch.inference_mode():
         x = torch.ones(2)
@@ -78,13 +76,8 @@ def test_typed_call_of_a_python_kernel_boxes_first() -> None:
         with dispatchviz.record() as trace:
             torch.neg(x)
     assert _shown(trace, ev.Boxed, ev.Unboxed, ev.KernelEntered, ev.KernelReturned) == [
-        "KernelEntered",
-        "Boxed",
-        "Unboxed",
-        "Boxed",
-        "Unboxed",
-        "KernelReturned",
-    ]
+        "KernelEntered", "Boxed", "Unboxed", "Boxed", "Unboxed", "KernelReturned",
+    ]  # fmt: skip
 
 
 def test_the_key_set_of_a_kernel_is_the_recorded_one(library: torch.library.Library) -> None:

@@ -23,17 +23,9 @@ from tests.conformance.opinfo.known import UNINITIALISED, UP_TO_SIGNS
 from tests.conformance.opinfo.values import MODEL, PYTORCH, Side, Untranslatable, made, written
 
 DTYPES = (
-    torch.float32,
-    torch.float64,
-    torch.complex64,
-    torch.complex128,
-    torch.float16,
-    torch.bfloat16,
-    torch.int64,
-    torch.int32,
-    torch.uint8,
-    torch.bool,
-)
+    torch.float32, torch.float64, torch.complex64, torch.complex128, torch.float16, torch.bfloat16, torch.int64,
+    torch.int32, torch.uint8, torch.bool,
+)  # fmt: skip
 ALL = "DISPATCHVIZ_OPINFO_ALL" in os.environ
 """Every sample, not some of each kind."""
 FEW = not THOROUGH

@@ -20,15 +20,13 @@ from dispatchviz.core.autograd.graph import node
 from dispatchviz.core.record import events
 from dispatchviz.running.process_state import clean_process_state
 
+from .leaves import leaf, of_kind
+
 
 @pytest.fixture
 def anomaly(torch: Any) -> Iterator[None]:
     with torch.autograd.set_detect_anomaly(True):
         yield
-
-
-def leaf(torch: Any) -> Any:
-    return torch.tensor([1.0, 2.0], requires_grad=True)
 
 
 def made_here(x: Any) -> Any:
@@ -126,7 +124,7 @@ def test_what_is_found_is_told() -> None:
         y.grad_fn.register_hook(lambda to, given: 1 // 0)
         with pytest.raises(ZeroDivisionError), pytest.warns(UserWarning, match="Error detected in ExpBackward0"):
             y.sum().backward()
-    (found,) = [event for event in trace if isinstance(event, events.AnomalyFound)]
+    (found,) = of_kind(trace, events.AnomalyFound)
     assert "made_here(x)" in found.lines
     named = next(e.name for e in trace if isinstance(e, events.NodeCreated) and e.node == found.node)
     assert named == "ExpBackward0"

@@ -14,9 +14,7 @@ from dispatchviz.core.autograd.graph.node import Gradients, Node, TraceableFunct
 from dispatchviz.core.autograd.variables.variable import gradient_edge
 from dispatchviz.core.tensor.tensor import Tensor
 
-
-def leaf(torch: Any, *values: float) -> Any:
-    return torch.tensor(list(values), requires_grad=True)
+from .leaves import leaf
 
 
 def test_the_founding_program(torch: Any) -> None:

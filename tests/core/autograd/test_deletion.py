@@ -25,6 +25,7 @@ from dispatchviz.core.seam import recorder
 from tests.explain.programs import traced
 
 from .deletion_programs import PROGRAMS
+from .leaves import of_kind
 
 
 def leaf(torch: Any) -> Any:
@@ -201,7 +202,7 @@ def test_a_node_is_freed_with_the_one_that_drops_the_last_edge_to_it() -> None:
 
 
 def deleted(trace: Trace) -> list[ev.NodeDeleted]:
-    return [event for event in trace if isinstance(event, ev.NodeDeleted)]
+    return of_kind(trace, ev.NodeDeleted)
 
 
 def line_of(trace: Trace, seq: int) -> ev.SourceLine:

@@ -26,6 +26,8 @@ from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.explain.locations.source_view import source_at
 from dispatchviz.trace import Trace
 
+from .leaves import of_kind
+
 
 class Square(torch.autograd.Function):
     @staticmethod
@@ -91,10 +93,6 @@ class Several(torch.autograd.Function):
 
 def leaf() -> Any:
     return torch.tensor([1.0, 2.0], requires_grad=True)
-
-
-def of_kind(trace: Trace, kind: type[ev.Event]) -> list[Any]:
-    return [event for event in trace if isinstance(event, kind)]
 
 
 def test_the_forward_is_told_as_the_users_own_function() -> None:

@@ -14,10 +14,10 @@ from dispatchviz import torch as model
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.record import events
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.machine_recorder import Recorder
-from dispatchviz.core.seam import recorder
 from dispatchviz.core.thread.warning import reset_warnings
 from tests.explain.programs import traced
+
+from .leaves import of_kind, record
 
 WATCHED = ("detach", "new_empty_strided", "copy_", "clone", "add_Tensor", "add__Tensor")
 STOLEN, COPIED = ["detach"], ["new_empty_strided", "copy_"]
@@ -114,22 +114,6 @@ def calls(monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any]) -> list[str]:
     return log
 
 
-def record(run: Callable[[], Any]) -> list[Any]:
-    """The events of ``run``."""
-    listening = Recorder()
-    recorder.start(listening)
-    try:
-        run()
-    finally:
-        recorder.stop(listening)
-    assert listening.failed is None
-    return list(listening.events)
-
-
-def told(trace: list[Any], kind: type[Any]) -> list[Any]:
-    return [event for event in trace if isinstance(event, kind)]
-
-
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
 def test_the_calls_are_those_of_pytorch(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     program, expected = PROGRAMS[number]
@@ -140,7 +124,9 @@ def test_the_calls_are_those_of_pytorch(monkeypatch: pytest.MonkeyPatch, number:
 def test_recording_changes_none_of_them(number: int) -> None:
     program, expected = PROGRAMS[number]
     trace = record(program())
-    called = [event.operator.removeprefix("aten::") for event in told(trace, events.Dispatched) if event.how == "call"]
+    called = [
+        event.operator.removeprefix("aten::") for event in of_kind(trace, events.Dispatched) if event.how == "call"
+    ]
     names = {"add.Tensor": "add_Tensor", "add_.Tensor": "add__Tensor"}
     assert [name for name in (names.get(name, name) for name in called) if name in WATCHED] == expected
 
@@ -155,14 +141,14 @@ def test_recording_changes_none_of_them(number: int) -> None:
     ],
 )
 def test_reasons_of_accumulation(program: Program, how: str, why: str) -> None:
-    (event,) = told(record(program()), events.GradientAccumulated)
+    (event,) = of_kind(record(program()), events.GradientAccumulated)
     assert (event.how, event.why.startswith(why)) == (how, True)
 
 
 def test_strides_that_do_not_fit_are_a_reason() -> None:
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     y = x.t().exp()
-    (event,) = told(record(lambda: y.backward(ones(2, 2))), events.GradientAccumulated)
+    (event,) = of_kind(record(lambda: y.backward(ones(2, 2))), events.GradientAccumulated)
     why = "by the layout contract .grad has the leaf's strides, [2, 1], the gradient has [1, 2]"
     assert (event.how, event.why) == ("copied", why)
 
@@ -170,7 +156,7 @@ def test_strides_that_do_not_fit_are_a_reason() -> None:
 def test_a_leaf_with_overlaps_gets_a_contiguous_gradient() -> None:
     x = torch.tensor([1.0, 2.0]).expand(2, 2).requires_grad_()
     y = x.t().exp()
-    (event,) = told(record(lambda: y.backward(ones(2, 2))), events.GradientAccumulated)
+    (event,) = of_kind(record(lambda: y.backward(ones(2, 2))), events.GradientAccumulated)
     assert (event.how, event.why.startswith("by the layout contract .grad is contiguous here")) == ("copied", True)
 
 
@@ -214,8 +200,8 @@ def test_with_create_graph_nothing_happens_in_place() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         trace = record(lambda: y.backward(ones(), create_graph=True))
-    assert [event.how for event in told(trace, events.GradientBuffered)][-2:] == ["stored", "added out of place"]
-    (event,) = told(trace, events.GradientAccumulated)
+    assert [event.how for event in of_kind(trace, events.GradientBuffered)][-2:] == ["stored", "added out of place"]
+    (event,) = of_kind(trace, events.GradientAccumulated)
     assert event.how == "added out of place"
     assert x.grad.requires_grad
     x.grad = None
@@ -225,7 +211,7 @@ def test_reasons_in_buffers() -> None:
     x = leaf()
     shared, own = x + x, x * x
     in_buffers = [
-        [(event.how, event.why) for event in told(record(lambda y=y: y.backward(ones())), events.GradientBuffered)]
+        [(event.how, event.why) for event in of_kind(record(lambda y=y: y.backward(ones())), events.GradientBuffered)]
         for y in (shared, own)
     ]
     first = ("stored", "it is the first gradient for this input")

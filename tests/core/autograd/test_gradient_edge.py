@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 
-
-def leaf(torch: Any, *numbers: float) -> Any:
-    return torch.tensor(numbers or (1.0, 2.0), requires_grad=True)
+from .leaves import leaf
 
 
 def test_an_edge_is_a_named_tuple(torch: Any) -> None:

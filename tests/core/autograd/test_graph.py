@@ -22,10 +22,7 @@ from dispatchviz.core.autograd.graph.node import MAX_SEQUENCE_NR, Node, Traceabl
 from dispatchviz.core.thread.thread_state import thread
 
 from .fake_nodes import FakeNode, run
-
-
-def leaf(torch: Any, *values: float) -> Any:
-    return torch.tensor(list(values), requires_grad=True)
+from .leaves import leaf
 
 
 def counter(torch: Any) -> int:

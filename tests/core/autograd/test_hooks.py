@@ -15,6 +15,7 @@ from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
 from dispatchviz.core.record import events as ev
 
 from .fake_nodes import FakeNode, run
+from .leaves import leaf
 
 
 def test_order_around_one_node() -> None:
@@ -67,10 +68,6 @@ def test_a_handle_is_a_context_manager_and_does_not_keep_the_node_alive() -> Non
     handle.remove()
 
 
-def leaf(torch: Any, *values: float) -> Any:
-    return torch.tensor(list(values), requires_grad=True)
-
-
 def test_order_of_all_kinds(torch: Any) -> None:
     log: list[str] = []
     x = leaf(torch, 1.0)
@@ -87,15 +84,9 @@ def test_order_of_all_kinds(torch: Any) -> None:
     x.register_hook(lambda grad: log.append("leaf tensor"))
     y.sum().backward()
     assert log == [
-        "tensor 1",
-        "tensor 2",
-        "pre, retained [1.0]",
-        "post",
-        "leaf tensor",
-        "leaf pre",
-        "accumulated [2.0]",
+        "tensor 1", "tensor 2", "pre, retained [1.0]", "post", "leaf tensor", "leaf pre", "accumulated [2.0]",
         "leaf post () 1",
-    ]
+    ]  # fmt: skip
 
 
 def test_with_grad_only_tensor_hooks_of_the_asked_leaf_run(torch: Any) -> None:

@@ -17,16 +17,14 @@ from dispatchviz.core.autograd.graph import saved_variable_hooks
 from dispatchviz.core.autograd.graph.saved_variable import SavedVariable
 from dispatchviz.core.record import events
 
+from .leaves import leaf
+
 SECOND_TIME = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
     "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
     "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
     "tensors after calling backward."
 )
-
-
-def leaf(torch: Any, *values: float) -> Any:
-    return torch.tensor(list(values), requires_grad=True)
 
 
 def modified(what: str, version: int) -> str:
@@ -186,12 +184,8 @@ def hooked(torch: Any, function: Callable[[], Any], pack: Any = None, unpack: An
         return function()
 
 
-def hooked_leaf(torch: Any) -> Any:
-    return torch.tensor([1.0, 2.0], requires_grad=True)
-
-
 def test_unpack_runs_once_per_use(torch: Any) -> None:
-    x, seen = hooked_leaf(torch), []
+    x, seen = leaf(torch), []
 
     def unpack(tensor: Any) -> Any:
         seen.append(tensor.tolist())
@@ -205,7 +199,7 @@ def test_unpack_runs_once_per_use(torch: Any) -> None:
 
 
 def test_default_hooks_are_a_threads_own(torch: Any) -> None:
-    x, seen = hooked_leaf(torch), []
+    x, seen = leaf(torch), []
 
     def elsewhere() -> None:
         x.exp()
@@ -229,7 +223,7 @@ def test_what_was_packed_goes_with_the_graph(torch: Any) -> None:
         def __init__(self, tensor: Any) -> None:
             self.tensor = tensor.detach()
 
-    x = hooked_leaf(torch)
+    x = leaf(torch)
     boxes: list[Any] = []
 
     def pack(tensor: Any) -> Box:
@@ -245,7 +239,7 @@ def test_what_was_packed_goes_with_the_graph(torch: Any) -> None:
 
 
 def test_packing_makes_no_cycle(torch: Any) -> None:
-    x = hooked_leaf(torch)
+    x = leaf(torch)
     y = hooked(torch, x.exp)
     died = weakref.ref(y)
     gc.disable()
@@ -257,7 +251,7 @@ def test_packing_makes_no_cycle(torch: Any) -> None:
 
 
 def test_unpacked_tensors_share_the_version(torch: Any) -> None:
-    x = hooked_leaf(torch)
+    x = leaf(torch)
     y = hooked(torch, lambda: x.exp() * x)
     before = y.grad_fn._saved_self._version
     y.grad_fn._saved_self.detach().add_(1)
@@ -265,7 +259,7 @@ def test_unpacked_tensors_share_the_version(torch: Any) -> None:
 
 
 def test_an_unpacked_leaf_has_the_accumulator_of_the_saved_one(torch: Any) -> None:
-    x = hooked_leaf(torch)
+    x = leaf(torch)
     y = hooked(torch, lambda: x * x.exp())
     edge = torch.autograd.graph.get_gradient_edge
     assert edge(y.grad_fn._saved_self).node is edge(x).node
@@ -280,7 +274,7 @@ def test_a_failed_block_leaves_no_hooks(torch: Any) -> None:
 
 @pytest.mark.parametrize("given", [(3, 4), (print,), (print, None)])
 def test_hooks_must_be_callable(torch: Any, given: tuple[Any, ...]) -> None:
-    x = hooked_leaf(torch)
+    x = leaf(torch)
     saved = (x * x).grad_fn._raw_saved_self
     with pytest.raises(TypeError, match=r"^register_hooks\(\): incompatible function arguments") as found:
         saved.register_hooks(*given)
@@ -305,7 +299,7 @@ def test_packing_and_unpacking_are_told() -> None:
     def big(numbers: list[float]) -> Any:
         return model.tensor(numbers)
 
-    x = hooked_leaf(model)
+    x = leaf(model)
     with dispatchviz.record() as trace:
         y = hooked(model, x.exp, small, big)
         y.sum().backward()
@@ -316,7 +310,7 @@ def test_packing_and_unpacking_are_told() -> None:
 
 
 def test_mutation_of_saved_tensors(torch: Any) -> None:
-    x = hooked_leaf(torch)
+    x = leaf(torch)
     with torch.autograd.graph.allow_mutation_on_saved_tensors() as context:
         a = x.clone()
         out = (a * a).sum()
@@ -329,7 +323,7 @@ def test_mutation_of_saved_tensors(torch: Any) -> None:
 
 
 def test_tensors_show_their_hooks(torch: Any) -> None:
-    x = hooked_leaf(torch)
+    x = leaf(torch)
     assert (x._backward_hooks, x._post_accumulate_grad_hooks) == (None, None)
     a, b = x.register_hook(print), x.register_post_accumulate_grad_hook(print)
     assert (x._backward_hooks, x._post_accumulate_grad_hooks) == ({a.id: print}, {b.id: print})
@@ -340,7 +334,7 @@ def test_tensors_show_their_hooks(torch: Any) -> None:
 
 
 def test_a_handle_outlives_its_tensor(torch: Any) -> None:
-    handle = hooked_leaf(torch).register_hook(print)
+    handle = leaf(torch).register_hook(print)
     gc.collect()
     assert handle.hooks_dict_ref() is None
     handle.remove()
@@ -355,7 +349,7 @@ def test_a_handle_removes_what_goes_along_with_a_hook(torch: Any) -> None:
 
 
 def test_a_multi_grad_handle_removes_all(torch: Any) -> None:
-    x, z = hooked_leaf(torch), hooked_leaf(torch)
+    x, z = leaf(torch), leaf(torch)
     handle = torch.autograd.graph.register_multi_grad_hook((x, z), print)
     assert isinstance(handle, torch.utils.hooks.RemovableHandle)
     assert [len(t._backward_hooks) for t in (x, z)] == [1, 1]
@@ -377,12 +371,12 @@ def test_a_multi_grad_handle_removes_all(torch: Any) -> None:
 )
 def test_wrong_calls(torch: Any, name: str, args: tuple[Any, ...], message: str) -> None:
     with pytest.raises(TypeError) as found:
-        getattr(hooked_leaf(torch), name)(*args)
+        getattr(leaf(torch), name)(*args)
     assert str(found.value) == message
 
 
 def test_hooks_keep_no_tensor_alive(torch: Any) -> None:
-    y = hooked_leaf(torch) * 2
+    y = leaf(torch) * 2
     y.retain_grad()
     y.register_hook(print)
     died = weakref.ref(y)
@@ -405,7 +399,7 @@ def test_hooks_of_two_outputs_run_in_order_of_their_tensors(torch: Any) -> None:
 
 
 def test_hooks_registered_inside_a_hook_wait_for_the_next_backward(torch: Any) -> None:
-    y = hooked_leaf(torch) * 2
+    y = leaf(torch) * 2
     order: list[str] = []
 
     def first(grad: Any) -> None:

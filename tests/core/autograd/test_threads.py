@@ -21,6 +21,8 @@ from dispatchviz.running.process_state import clean_process_state
 from dispatchviz.trace import Trace
 from tests.waiting import HANGS
 
+from .leaves import of_kind
+
 SECOND_TIME = "Trying to backward through the graph a second time"
 
 
@@ -184,7 +186,7 @@ def test_the_trace_of_four_threads_is_consistent() -> None:
 
 def test_every_backward_of_the_trace_holds_its_own_steps_alone() -> None:
     trace = recorded()
-    backwards = [event for event in trace if isinstance(event, ev.BackwardStarted)]
+    backwards = of_kind(trace, ev.BackwardStarted)
     assert len(backwards) == 100
     assert sorted(event.graph_task for event in backwards) == list(range(100))
     ran = [_of_backward(trace, event.seq) for event in backwards]
@@ -318,7 +320,7 @@ def test_an_error_on_a_pool_thread_comes_out_below() -> None:
 def test_what_a_pool_thread_does_is_told_inside_the_backward_that_waits_for_it() -> None:
     with dispatchviz.record() as trace:
         nested(MAX_DEPTH + 3, lambda: None)
-    backwards = [event for event in trace if isinstance(event, ev.BackwardStarted)]
+    backwards = of_kind(trace, ev.BackwardStarted)
     assert [event.depth for event in backwards] == list(range(MAX_DEPTH + 3))
     for outer, inner in pairwise(backwards):
         assert outer in list(trace.ancestors(inner.seq))

@@ -11,64 +11,25 @@ import dispatchviz
 import dispatchviz.torch as torch
 from dispatchviz.core.autograd.graph.basic_nodes import DelayedError, UndefinedGrad
 from dispatchviz.core.record import events
-from dispatchviz.core.record.machine_recorder import Recorder
-from dispatchviz.core.seam import recorder
 from dispatchviz.explain.graph.queued_nodes import queue_at
 
+from .leaves import of_kind, record
+
 FORWARD = (
-    events.NodeCreated,
-    events.AccumulatorMade,
-    events.EdgesCollected,
-    events.AttributeSaved,
-    events.VariableSaved,
-    events.VariableNotSaved,
-    events.NoNodeMade,
-    events.HistorySet,
-    events.HistoryRebased,
-    events.ViewMade,
+    events.NodeCreated, events.AccumulatorMade, events.EdgesCollected, events.AttributeSaved, events.VariableSaved,
+    events.VariableNotSaved, events.NoNodeMade, events.HistorySet, events.HistoryRebased, events.ViewMade,
     events.VersionBumped,
-)
+)  # fmt: skip
 ENGINE = (
-    events.BackwardStarted,
-    events.DependenciesCounted,
-    events.ExecInfoPopulated,
-    events.GradModeChanged,
-    events.DependencyMet,
-    events.NodeQueued,
-    events.NodeSkipped,
-    events.NodeStarted,
-    events.FormulaSkipped,
-    events.NodeFinished,
-    events.HookRan,
-    events.GradientReduced,
-    events.GradientBuffered,
-    events.GradientAccumulated,
-    events.GradientCaptured,
-    events.VariablesReleased,
-    events.BackwardFinished,
-)
-
-
-def told(trace: list[Any], kind: type[events.Event]) -> list[Any]:
-    return [event for event in trace if isinstance(event, kind)]
+    events.BackwardStarted, events.DependenciesCounted, events.ExecInfoPopulated, events.GradModeChanged,
+    events.DependencyMet, events.NodeQueued, events.NodeSkipped, events.NodeStarted, events.FormulaSkipped,
+    events.NodeFinished, events.HookRan, events.GradientReduced, events.GradientBuffered, events.GradientAccumulated,
+    events.GradientCaptured, events.VariablesReleased, events.BackwardFinished,
+)  # fmt: skip
 
 
 def leaf(*values: float) -> Any:
     return torch.tensor(list(values), requires_grad=True)
-
-
-def record(run: Callable[[], Any]) -> list[Any]:
-    """The events of ``run``, which may fail."""
-    listening = Recorder()
-    recorder.start(listening)
-    try:
-        run()
-    except RuntimeError:
-        pass
-    finally:
-        recorder.stop(listening)
-    assert listening.failed is None
-    return list(listening.events)
 
 
 def kinds(trace: list[Any], of: tuple[type[Any], ...]) -> list[str]:
@@ -79,14 +40,9 @@ def test_building_a_node() -> None:
     x, y = leaf(1.0), torch.tensor([2.0])
     trace = record(lambda: torch.add(x, y))
     assert kinds(trace, FORWARD) == [
-        "NodeCreated",
-        "NodeCreated",
-        "AccumulatorMade",
-        "EdgesCollected",
-        "AttributeSaved",
-        "HistorySet",
-    ]
-    (edges,) = [event for event in trace if isinstance(event, events.EdgesCollected)]
+        "NodeCreated", "NodeCreated", "AccumulatorMade", "EdgesCollected", "AttributeSaved", "HistorySet",
+    ]  # fmt: skip
+    (edges,) = of_kind(trace, events.EdgesCollected)
     assert (edges.edges, edges.inputs, edges.topological_nr) == (((1, 0), None), (("self", 0), ("other", 1)), 1)
 
 
@@ -120,23 +76,10 @@ def test_one_backward_from_start_to_finish() -> None:
     gradient = torch.ones(2)
     trace = record(lambda: y.backward(gradient))
     assert kinds(trace, ENGINE) == [
-        "BackwardStarted",
-        "DependenciesCounted",
-        "GradientBuffered",
-        "NodeQueued",
-        "GradModeChanged",
-        "NodeStarted",
-        "VariablesReleased",
-        "NodeFinished",
-        "DependencyMet",
-        "GradientBuffered",
-        "NodeQueued",
-        "NodeStarted",
-        "GradientAccumulated",
-        "NodeFinished",
-        "GradModeChanged",
-        "BackwardFinished",
-    ]
+        "BackwardStarted", "DependenciesCounted", "GradientBuffered", "NodeQueued", "GradModeChanged", "NodeStarted",
+        "VariablesReleased", "NodeFinished", "DependencyMet", "GradientBuffered", "NodeQueued", "NodeStarted",
+        "GradientAccumulated", "NodeFinished", "GradModeChanged", "BackwardFinished",
+    ]  # fmt: skip
 
 
 def test_children_of_nodes_and_of_the_backward() -> None:
@@ -144,15 +87,15 @@ def test_children_of_nodes_and_of_the_backward() -> None:
     y = x.exp()
     gradient = torch.ones(2)
     trace = record(lambda: y.backward(gradient))
-    (start,) = [event for event in trace if isinstance(event, events.BackwardStarted)]
-    first, second = [event for event in trace if isinstance(event, events.NodeStarted)]
+    (start,) = of_kind(trace, events.BackwardStarted)
+    first, second = of_kind(trace, events.NodeStarted)
     assert (first.parent, second.parent, start.parent) == (start.seq, start.seq, None)
     assert (first.name, second.name) == ("ExpBackward0", "torch::autograd::AccumulateGrad")
     (product,) = [e for e in trace if isinstance(e, events.Dispatched) and e.parent == first.seq]
     assert product.operator == "aten::mul.Tensor"
-    arrived = [event for event in trace if isinstance(event, events.DependencyMet)]
+    arrived = of_kind(trace, events.DependencyMet)
     assert [event.parent for event in arrived] == [start.seq]
-    finished = [event for event in trace if isinstance(event, events.NodeFinished)]
+    finished = of_kind(trace, events.NodeFinished)
     assert [event.parent for event in finished] == [first.seq, second.seq]
 
 
@@ -162,7 +105,7 @@ def test_who_else_is_ready() -> None:
     gradient = torch.ones(1)
     with dispatchviz.record() as trace:
         z.backward(gradient)
-    started = [event for event in trace if isinstance(event, events.NodeStarted)]
+    started = of_kind(trace, events.NodeStarted)
     assert {event.waiting for event in started} == {None}
     assert [len(list(queue_at(trace, event))) for event in started] == [0, 1, 1, 0, 0]
 
@@ -171,8 +114,8 @@ def test_reduction_and_capture() -> None:
     x, w = torch.ones(2, 2, requires_grad=True), leaf(1.0, 2.0)
     z = (x * w).sum()
     trace = record(lambda: torch.autograd.grad(z, w))
-    (reduced,) = [event for event in trace if isinstance(event, events.GradientReduced)]
-    (captured,) = [event for event in trace if isinstance(event, events.GradientCaptured)]
+    (reduced,) = of_kind(trace, events.GradientReduced)
+    (captured,) = of_kind(trace, events.GradientCaptured)
     assert reduced.shape == (2,)
     assert (captured.tensor, captured.position) == (reduced.after, 0)
 
@@ -196,17 +139,17 @@ def test_what_backward_was_asked_for_and_what_it_prunes() -> None:
 
     trace = record(run)
     known = names(trace)
-    (start,) = told(trace, events.BackwardStarted)
+    (start,) = of_kind(trace, events.BackwardStarted)
     assert [(known[node], nr) for node, nr in start.inputs] == [("leaf 1", 0)]
     assert len(start.input_tensors) == 1
-    (info,) = told(trace, events.ExecInfoPopulated)
+    (info,) = of_kind(trace, events.ExecInfoPopulated)
     assert {known[node] for node in info.needed} == {"SumBackward0", "MulBackward0", "leaf 1"}
     assert (info.captures, [(known[node], why) for node, why in info.pruned]) == ((), [("leaf 0", "should_execute")])
-    assert [(known[e.node], e.edge) for e in told(trace, events.FormulaSkipped)] == [("MulBackward0", 0)]
-    met = [(known[e.node], e.left, e.defined, e.skipped) for e in told(trace, events.DependencyMet)]
+    assert [(known[e.node], e.edge) for e in of_kind(trace, events.FormulaSkipped)] == [("MulBackward0", 0)]
+    met = [(known[e.node], e.left, e.defined, e.skipped) for e in of_kind(trace, events.DependencyMet)]
     assert met == [("MulBackward0", 0, True, False), ("leaf 0", 0, False, True), ("leaf 1", 0, True, False)]
-    assert "leaf 0" not in {known[event.node] for event in told(trace, events.NodeQueued)}
-    assert [known[event.node] for event in told(trace, events.NodeStarted)] == [
+    assert "leaf 0" not in {known[event.node] for event in of_kind(trace, events.NodeQueued)}
+    assert [known[event.node] for event in of_kind(trace, events.NodeStarted)] == [
         "SumBackward0",
         "MulBackward0",
         "leaf 1",
@@ -220,7 +163,7 @@ def test_a_node_that_is_only_captured_is_queued_and_does_not_run() -> None:
 
     trace = record(run)
     known = names(trace)
-    (info,) = told(trace, events.ExecInfoPopulated)
+    (info,) = of_kind(trace, events.ExecInfoPopulated)
     assert [(known[node], nr, place) for node, nr, place in info.captures] == [("leaf 0", 0, 0)]
     assert {known[node] for node in info.needed} == {"SumBackward0", "MulBackward0"}
     of_leaf = [type(e).__name__ for e in trace if getattr(e, "node", None) in known and known[e.node] == "leaf 0"]
@@ -236,8 +179,8 @@ def test_a_small_topological_number_prunes_what_lies_behind() -> None:
 
     trace = record(run)
     made = {event.node: event.name for event in trace if isinstance(event, events.NodeCreated)}
-    (info,) = told(trace, events.ExecInfoPopulated)
-    (counted,) = told(trace, events.DependenciesCounted)
+    (info,) = of_kind(trace, events.ExecInfoPopulated)
+    (counted,) = of_kind(trace, events.DependenciesCounted)
     assert counted.min_topo_nr == 3
     assert {(made[node], why) for node, why in info.pruned} == {
         ("SinBackward0", "topological_nr"),
@@ -260,17 +203,10 @@ def test_an_input_that_is_not_there_leaves_the_root_in_vain() -> None:
 
     trace = record(run)
     assert [type(event).__name__ for event in trace if isinstance(event, ENGINE)] == [
-        "BackwardStarted",
-        "DependenciesCounted",
-        "ExecInfoPopulated",
-        "GradientBuffered",
-        "NodeQueued",
-        "GradModeChanged",
-        "NodeSkipped",
-        "GradModeChanged",
-        "BackwardFinished",
-    ]
-    assert told(trace, events.NodeStarted) == []
+        "BackwardStarted", "DependenciesCounted", "ExecInfoPopulated", "GradientBuffered", "NodeQueued",
+        "GradModeChanged", "NodeSkipped", "GradModeChanged", "BackwardFinished",
+    ]  # fmt: skip
+    assert of_kind(trace, events.NodeStarted) == []
 
 
 def test_a_formula_is_told_once_however_often_its_node_asks() -> None:
@@ -278,7 +214,7 @@ def test_a_formula_is_told_once_however_often_its_node_asks() -> None:
         a, b = leaf(1.0, 2.0), leaf(3.0, 4.0)
         torch.atan2(a, b).sum().backward(inputs=[b])
 
-    assert len(told(record(run), events.FormulaSkipped)) == 1
+    assert len(of_kind(record(run), events.FormulaSkipped)) == 1
 
 
 def test_hooks_are_told_with_their_names() -> None:
@@ -334,7 +270,7 @@ def test_an_error_is_told_where_it_starts_and_closes_what_was_open() -> None:
         x.detach()
 
     trace = record(fail_then_go_on)
-    (error,) = [event for event in trace if isinstance(event, events.ErrorRaised)]
+    (error,) = of_kind(trace, events.ErrorRaised)
     inside = trace[error.parent]
     assert isinstance(inside, events.NodeStarted)
     assert inside.name == "MulBackward0"
@@ -374,5 +310,5 @@ def test_a_tensor_is_introduced_before_it_gets_a_history(name: str) -> None:
     x = leaf(1.0)
     node = DelayedError("", 1) if name == "DelayedError" else UndefinedGrad()
     trace = record(lambda: node.apply([x]))
-    history = told(trace, events.HistorySet)[-1]
-    assert history.tensor in [event.tensor for event in told(trace[: history.seq], events.TensorCreated)]
+    history = of_kind(trace, events.HistorySet)[-1]
+    assert history.tensor in [event.tensor for event in of_kind(trace[: history.seq], events.TensorCreated)]

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-
-def leaf(torch: Any, *values: float) -> Any:
-    return torch.tensor(list(values), requires_grad=True)
+from .leaves import leaf
 
 
 def names(tensor: Any) -> list[str]:

@@ -17,12 +17,23 @@ from dispatchviz.core.table.operator_entry import OperatorEntry
 from truth.compare import close
 
 Dims = tuple[int | None, ...]
+Function = Callable[..., Any]
 
+ATEN = torch.ops.aten
 A = torch.tensor([[[1.0, -2.0], [3.0, 4.0]], [[0.5, 6.0], [-7.0, 8.0]], [[2.0, 2.5], [1.0, 3.0]]])
 """[3, 2, 2]: example i along dimension 0 is a matrix."""
 B = torch.tensor([[[2.0, 1.0], [1.0, 3.0]], [[1.0, 1.0], [0.5, 2.0]], [[3.0, 1.5], [2.0, 1.0]]])
+X, Y = A.narrow(0, 0, 2), B.narrow(0, 0, 2)
+"""[2, 2, 2]: the examples look alike, whichever dimension is hidden."""
+V = torch.tensor([10.0, 20.0])
+N = torch.tensor([1, 0])
+M = torch.tensor([[1, 0], [1, 1]])
+CUBE = torch.tensor([[[[1.0, -2.0], [3.0, 4.0]], [[0.5, 6.0], [-7.0, 8.0]]], [[[2.0, 5.0], [0.0, 4.0]], X.tolist()[1]]])
+WINDOWS = torch.tensor([[[[1.0, 2.0], [0.0, 1.0]]], [[[1.0, 0.0], [2.0, 1.0]]]])
+IMAGES = torch.tensor([[[[1.0, -2.0, 1.0], [3.0, 4.0, 0.0], [1.0, 1.0, 2.0]]], [[[0.5, 6, 1], [-7, 8, 2], [0, 1, 3]]]])
+TABLES = torch.tensor([[[1.0, -2.0], [3.0, 4.0], [0.0, 1.0]], [[0.5, 6.0], [-7.0, 8.0], [2.0, 3.0]]])
 
-UNARY: dict[str, Callable[[Any], Any]] = {
+UNARY: dict[str, Function] = {
     "neg": lambda a: -a,
     "exp": torch.exp,
     "relu": torch.relu,
@@ -86,9 +97,53 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "repeat": lambda a: a.repeat(2, 1, 2),
     "broadcast_to": lambda a: a.broadcast_to(3, 2, 2),
     "view_as": lambda a: a.contiguous().view_as(B.select(0, 0)),
+    "prod": torch.prod,
+    "prod dim": lambda a: torch.prod(a, 1),
+    "max": torch.max,
+    "max dim": lambda a: torch.max(a, 0),
+    "min": torch.min,
+    "min keepdim": lambda a: torch.min(a, -1, keepdim=True),
+    "amax": lambda a: torch.amax(a, (0, 1)),
+    "amin": torch.amin,
+    "argmax": torch.argmax,
+    "argmax dim": lambda a: torch.argmax(a, 0, keepdim=True),
+    "any": lambda a: torch.any(a > 5),
+    "any dim": lambda a: torch.any(a > 5, 0),
+    "logsumexp": lambda a: torch.logsumexp(a, 1),
+    "norm": lambda a: ATEN.linalg_vector_norm(a),
+    "norm dim": lambda a: ATEN.linalg_vector_norm(a, 2, [0], True),
+    "cumsum": lambda a: torch.cumsum(a, 0),
+    "cumprod": lambda a: torch.cumprod(a, -1),
+    "sort": torch.sort,
+    "sort stable": lambda a: torch.sort(a, stable=True, dim=0, descending=True),
+    "topk": lambda a: torch.topk(a, 1, 0),
+    "var": torch.var,
+    "std dim": lambda a: torch.std(a, 0),
+    "var correction": lambda a: torch.var(a, (0, 1), correction=0, keepdim=True),
+    "softmax": lambda a: torch.softmax(a, -1),
+    "log_softmax": lambda a: torch.log_softmax(a, 0),
+    "gather": lambda a: torch.gather(a, 1, M),
+    "index_select": lambda a: torch.index_select(a, 0, N),
+    "index": lambda a: ATEN.index(a, [N]),
+    "index later": lambda a: ATEN.index(a, [None, N]),
+    "index_put": lambda a: ATEN.index_put(a, [None, N], V),
+    "index_put_": lambda a: ATEN.index_put_(a.clone(), [N], V, True),
+    "index_add": lambda a: torch.index_add(a, 1, N, X.select(0, 1), alpha=2),
+    "scatter": lambda a: torch.scatter(a, 0, M, 9.0),
+    "diagonal above": lambda a: ATEN.diagonal(a, 1),
+    "split by one": lambda a: ATEN.split(a, 1, -1),
+    "linear": lambda a: ATEN.linear(a, X.select(0, 1), V),
+    "linear of vectors": lambda a: ATEN.linear(a.select(0, 1), X.select(0, 1), V),
+    "layer_norm": lambda a: ATEN.layer_norm(a, [2], V, V),
+    "mse_loss": lambda a: ATEN.mse_loss(a, X.select(0, 1)),
+    "mse_loss of each": lambda a: ATEN.mse_loss(a, X.select(0, 1), 0),
+    "max_pool2d": lambda a: ATEN.max_pool2d(a.unsqueeze(0), [1, 2]),
+    "max_pool2d of several": lambda a: ATEN.max_pool2d_with_indices(a.unsqueeze(0).unsqueeze(0), [2, 2]),
+    "dropout outside of training": lambda a: ATEN.dropout(a, 0.5, False),
+    "dropout of all": lambda a: ATEN.dropout(a, 1.0, True),
 }
 
-BINARY: dict[str, Callable[[Any, Any], Any]] = {
+BINARY: dict[str, Function] = {
     "add": torch.add,
     "sub": lambda a, b: torch.sub(a, b, alpha=2),
     "rsub": lambda a, b: torch.rsub(a, b),
@@ -128,33 +183,39 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def one_by_one(function: Callable[..., Any], tensors: list[Any], dims: Dims) -> list[Any]:
+def per_example(function: Function, tensors: list[Any], dims: Dims) -> list[Any]:
+    """Member by member of what the function gives, stacked."""
     count = next(t.shape[d] for t, d in zip(tensors, dims, strict=True) if d is not None)
-    return [
-        function(*(t if d is None else t.select(d, i) for t, d in zip(tensors, dims, strict=True))).tolist()
+    parts = [
+        listed(function(*(t if d is None else t.select(d, i) for t, d in zip(tensors, dims, strict=True))))
         for i in range(count)
     ]
+    return [[part[member] for part in parts] for member in range(len(parts[0]))]
 
 
-def agree(function: Callable[..., Any], tensors: list[Any], dims: Dims) -> bool:
-    return close(torch.vmap(function, in_dims=dims)(*tensors).tolist(), one_by_one(function, tensors, dims))
+def listed(found: Any) -> list[Any]:
+    return [one.tolist() for one in found] if isinstance(found, (list, tuple)) else [found.tolist()]
 
 
-def test_of_one_tensor() -> None:
-    """Each function, whichever of the dimensions is hidden."""
-    pair = A.narrow(0, 0, 2)  # [2, 2, 2]: the examples look alike
-    assert not [(name, dim) for name, one in UNARY.items() for dim in (0, 1, -1) if not agree(one, [pair], (dim,))]
+def check(function: Function, tensors: list[Any], dims: Dims) -> None:
+    found = torch.vmap(function, in_dims=dims)(*tensors)
+    assert close(listed(found), per_example(function, tensors, dims))
 
 
-def test_of_two_tensors() -> None:
-    """Each function, whoever is batched; PyTorch refuses to write what is batched into what is not."""
-    first, second = A.narrow(0, 0, 2), B.narrow(0, 0, 2)
-    failed = []
+@pytest.mark.parametrize("name", UNARY)
+def test_of_one_tensor(name: str) -> None:
+    for dim in (0, 1, -1):
+        check(UNARY[name], [X], (dim,))
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_of_two_tensors(name: str) -> None:
+    """PyTorch refuses to write what is batched into what is not."""
     for dims in ((0, 0), (2, 1), (0, None), (None, 0)):
-        arguments = [t if d is not None else t.select(0, 0) for t, d in zip((first, second), dims, strict=True)]
-        functions = (n for n in BINARY if dims[0] is not None or not n.startswith(("in place", "copy")))
-        failed += [(name, dims) for name in functions if not agree(BINARY[name], arguments, dims)]
-    assert not failed
+        if dims[0] is not None or not name.startswith(("in place", "copy")):
+            check(
+                BINARY[name], [t if d is not None else t.select(0, 0) for t, d in zip((X, Y), dims, strict=True)], dims
+            )
 
 
 @pytest.mark.parametrize("out_dim", [0, 1, 2, -1])
@@ -187,22 +248,27 @@ def test_a_jacobian_by_vmap_over_grad() -> None:
     assert rows.tolist() == [[2.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 6.0]]
 
 
-def test_random_numbers_same_and_different() -> None:
-    x = torch.zeros(4, 3)
-    same = torch.vmap(lambda a: a + torch.rand(3), randomness="same")(x).tolist()
-    assert all(row == same[0] for row in same)
-    different = torch.vmap(lambda a: a + torch.rand(3), randomness="different")(x).tolist()
-    assert len({tuple(row) for row in different}) == 4
+DRAWS: dict[str, Function] = {
+    "rand": lambda a: a + torch.rand(30),
+    "bernoulli_": lambda a: a.clone().bernoulli_(0.5),
+    "dropout": lambda a: ATEN.dropout(a, 0.5, True),
+    "native_dropout": lambda a: ATEN.native_dropout(a, 0.5, True)[0],
+}
 
 
-def test_bernoulli_same_and_different() -> None:
-    x = torch.zeros(8, 20)
-    same = torch.vmap(lambda a: a.clone().bernoulli_(0.5), randomness="same")(x).tolist()
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+def test_random_numbers_are_the_same_or_different(draw: Function) -> None:
+    x = torch.ones(4, 30)
+    same = torch.vmap(draw, randomness="same")(x).tolist()
     assert all(row == same[0] for row in same)
-    different = torch.vmap(lambda a: a.clone().bernoulli_(0.5), randomness="different")(x).tolist()
-    assert len({tuple(row) for row in different}) > 1
+    assert len({tuple(row) for row in torch.vmap(draw, randomness="different")(x).tolist()}) == 4
+    with pytest.raises(RuntimeError, match="randomness error mode"):
+        torch.vmap(draw)(x)
+
+
+def test_what_is_not_batched_cannot_become_different_in_place() -> None:
     with pytest.raises(RuntimeError, match="different inplace randomness on an unbatched tensor"):
-        torch.vmap(lambda a: torch.zeros(3).bernoulli_(0.5), randomness="different")(x)
+        torch.vmap(lambda a: torch.zeros(3).bernoulli_(0.5), randomness="different")(X)
 
 
 def test_a_batched_mask_selects_nothing() -> None:
@@ -279,96 +345,6 @@ FALLBACKS = (
 @pytest.mark.parametrize("key", FALLBACKS, ids=str)
 def test_every_functorch_fallback_runs(key: K) -> None:
     assert process.fallbacks[key].function is not None
-
-
-ATEN = torch.ops.aten
-Function = Callable[..., Any]
-
-X = torch.tensor([[[1.0, -2.0], [3.0, 4.0]], [[0.5, 6.0], [-7.0, 8.0]]])
-V = torch.tensor([10.0, 20.0])
-N = torch.tensor([1, 0])
-M = torch.tensor([[1, 0], [1, 1]])
-CUBE = torch.tensor([[[[1.0, -2.0], [3.0, 4.0]], [[0.5, 6.0], [-7.0, 8.0]]], [[[2.0, 5.0], [0.0, 4.0]], X.tolist()[1]]])
-WINDOWS = torch.tensor([[[[1.0, 2.0], [0.0, 1.0]]], [[[1.0, 0.0], [2.0, 1.0]]]])
-IMAGES = torch.tensor([[[[1.0, -2.0, 1.0], [3.0, 4.0, 0.0], [1.0, 1.0, 2.0]]], [[[0.5, 6, 1], [-7, 8, 2], [0, 1, 3]]]])
-TABLES = torch.tensor([[[1.0, -2.0], [3.0, 4.0], [0.0, 1.0]], [[0.5, 6.0], [-7.0, 8.0], [2.0, 3.0]]])
-
-
-def per_example(function: Function, tensors: list[Any], dims: Dims) -> list[Any]:
-    """Member by member of what the function gives, stacked."""
-    count = next(t.shape[d] for t, d in zip(tensors, dims, strict=True) if d is not None)
-    parts = [
-        listed(function(*(t if d is None else t.select(d, i) for t, d in zip(tensors, dims, strict=True))))
-        for i in range(count)
-    ]
-    return [[part[member] for part in parts] for member in range(len(parts[0]))]
-
-
-def listed(found: Any) -> list[Any]:
-    return [one.tolist() for one in found] if isinstance(found, (list, tuple)) else [found.tolist()]
-
-
-def check(function: Function, tensors: list[Any], dims: Dims) -> None:
-    found = torch.vmap(function, in_dims=dims)(*tensors)
-    assert close(listed(found), per_example(function, tensors, dims))
-
-
-ONE: dict[str, Function] = {
-    "prod": torch.prod,
-    "prod dim": lambda a: torch.prod(a, 1),
-    "max": torch.max,
-    "max dim": lambda a: torch.max(a, 0),
-    "min": torch.min,
-    "min keepdim": lambda a: torch.min(a, -1, keepdim=True),
-    "amax": lambda a: torch.amax(a, (0, 1)),
-    "amin": torch.amin,
-    "argmax": torch.argmax,
-    "argmax dim": lambda a: torch.argmax(a, 0, keepdim=True),
-    "any": lambda a: torch.any(a > 5),
-    "any dim": lambda a: torch.any(a > 5, 0),
-    "logsumexp": lambda a: torch.logsumexp(a, 1),
-    "norm": lambda a: ATEN.linalg_vector_norm(a),
-    "norm dim": lambda a: ATEN.linalg_vector_norm(a, 2, [0], True),
-    "cumsum": lambda a: torch.cumsum(a, 0),
-    "cumprod": lambda a: torch.cumprod(a, -1),
-    "sort": torch.sort,
-    "sort stable": lambda a: torch.sort(a, stable=True, dim=0, descending=True),
-    "topk": lambda a: torch.topk(a, 1, 0),
-    "var": torch.var,
-    "std dim": lambda a: torch.std(a, 0),
-    "var correction": lambda a: torch.var(a, (0, 1), correction=0, keepdim=True),
-    "softmax": lambda a: torch.softmax(a, -1),
-    "log_softmax": lambda a: torch.log_softmax(a, 0),
-    "gather": lambda a: torch.gather(a, 1, M),
-    "index_select": lambda a: torch.index_select(a, 0, N),
-    "index": lambda a: ATEN.index(a, [N]),
-    "index later": lambda a: ATEN.index(a, [None, N]),
-    "index_put": lambda a: ATEN.index_put(a, [None, N], V),
-    "index_put_": lambda a: ATEN.index_put_(a.clone(), [N], V, True),
-    "index_add": lambda a: torch.index_add(a, 1, N, X.select(0, 1), alpha=2),
-    "scatter": lambda a: torch.scatter(a, 0, M, 9.0),
-    "diagonal": lambda a: ATEN.diagonal(a, 1),
-    "tril": lambda a: ATEN.tril(a),
-    "flip": lambda a: ATEN.flip(a, [0]),
-    "repeat": lambda a: ATEN.repeat(a, [2, 1, 1]),
-    "split": lambda a: ATEN.split(a, 1, -1),
-    "chunk": lambda a: ATEN.chunk(a, 2),
-    "linear": lambda a: ATEN.linear(a, X.select(0, 1), V),
-    "linear of vectors": lambda a: ATEN.linear(a.select(0, 1), X.select(0, 1), V),
-    "layer_norm": lambda a: ATEN.layer_norm(a, [2], V, V),
-    "mse_loss": lambda a: ATEN.mse_loss(a, X.select(0, 1)),
-    "mse_loss of each": lambda a: ATEN.mse_loss(a, X.select(0, 1), 0),
-    "max_pool2d": lambda a: ATEN.max_pool2d(a.unsqueeze(0), [1, 2]),
-    "max_pool2d of several": lambda a: ATEN.max_pool2d_with_indices(a.unsqueeze(0).unsqueeze(0), [2, 2]),
-    "dropout outside of training": lambda a: ATEN.dropout(a, 0.5, False),
-    "dropout of all": lambda a: ATEN.dropout(a, 1.0, True),
-}
-
-
-@pytest.mark.parametrize("dim", [0, 1, 2])
-@pytest.mark.parametrize("name", ONE)
-def test_layers_of_one_tensor(name: str, dim: int) -> None:
-    check(ONE[name], [X], (dim,))
 
 
 ZERO_DIM: dict[str, Function] = {
@@ -469,17 +445,6 @@ def test_pooling_backward() -> None:
         return ATEN.max_pool2d_with_indices_backward(grad, x, [2, 2], [2, 2], [0, 0], [1, 1], False, places)
 
     check(back, [grads], (0,))
-
-
-def test_dropout_is_the_same_or_different() -> None:
-    x = torch.ones(4, 30)
-    for function in (lambda a: ATEN.dropout(a, 0.5, True), lambda a: ATEN.native_dropout(a, 0.5, True)[0]):
-        same = torch.vmap(function, randomness="same")(x).tolist()
-        assert all(row == same[0] for row in same)
-        different = torch.vmap(function, randomness="different")(x).tolist()
-        assert len({tuple(row) for row in different}) == 4
-        with pytest.raises(RuntimeError, match="randomness error mode"):
-            torch.vmap(function)(x)
 
 
 REFUSED: dict[str, tuple[Function, str]] = {

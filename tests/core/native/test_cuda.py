@@ -21,16 +21,8 @@ pytestmark = pytest.mark.record("native_kernels")
 pytestmark = pytest.mark.long
 
 CPU_ONLY = (
-    "torch.empty(",
-    "torch.zeros(",
-    "torch.ones(",
-    "torch.tensor(",
-    "torch.full",
-    "torch.rand",
-    '"cpu"',
-    "M",
-    "scalar",
-)
+    "torch.empty(", "torch.zeros(", "torch.ones(", "torch.tensor(", "torch.full", "torch.rand", '"cpu"', "M", "scalar",
+)  # fmt: skip
 """Expressions that make or name tensors elsewhere."""
 
 REFUSED = {

@@ -20,9 +20,7 @@ EXPRESSIONS = questions.stored()["expressions"]
 DTYPES = questions.stored()["dtypes"]
 GRADIENTS = questions.stored()["gradients"]
 
-DIFFERENT = {
-    "(lambda x: x.as_strided((2,2),(1,1)).mul_(2))(torch.ones(3))": "NB: in PyTorch, overlaps are read back",
-}
+DIFFERENT = {"(lambda x: x.as_strided((2,2),(1,1)).mul_(2))(torch.ones(3))": "NB: in PyTorch, overlaps are read back"}
 """Expressions with another answer than PyTorch's, and why."""
 
 

@@ -25,18 +25,8 @@ from dispatchviz.explain.graph.backward_graph import backward_graph
 from dispatchviz.trace import Trace
 
 PER_EVENT = (
-    "kinds",
-    "parents",
-    "depths",
-    "ends",
-    "siblings",
-    "lines",
-    "operators",
-    "keys",
-    "nodes",
-    "tensors",
-    "names",
-)
+    "kinds", "parents", "depths", "ends", "siblings", "lines", "operators", "keys", "nodes", "tensors", "names",
+)  # fmt: skip
 GROUPS = ("of_kind", "of_node", "of_tensor", "of_name", "of_result", "of_storage", "of_detached", "of_call")
 
 

@@ -107,10 +107,5 @@ def test_a_program_emits_only_what_is_declared(monkeypatch: pytest.MonkeyPatch) 
             torch.add(x, torch.ones(3))
     assert not trace.notice
     assert {
-        "called_with_one",
-        "called_with_two",
-        "returned_one",
-        "redispatched_within",
-        "failed",
-        "a Node ends",
-    } <= seen
+        "called_with_one", "called_with_two", "returned_one", "redispatched_within", "failed", "a Node ends",
+    } <= seen  # fmt: skip

@@ -25,16 +25,8 @@ class Odd(NamedTuple):
 
 
 _SUBJECTS = (
-    "output",
-    "errors",
-    "signals",
-    "exits",
-    "last_things",
-    "interpreter",
-    "surroundings",
-    "library",
-    "processes",
-)
+    "output", "errors", "signals", "exits", "last_things", "interpreter", "surroundings", "library", "processes",
+)  # fmt: skip
 
 
 def _read(subject: str) -> Iterator[Odd]:
