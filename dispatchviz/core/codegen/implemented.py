@@ -71,6 +71,8 @@ def _grouped(rows: Iterable[Iterable[str]]) -> str:
 
 
 def _group(key: str, names: str) -> str:
+    if len(key) + len(names) < 108:
+        return f'    "{key}": "{names}",'
     inside = textwrap.indent(textwrap.fill(names, 108, break_long_words=False, break_on_hyphens=False), " " * 8)
     return f'    "{key}": """\n{inside}\n    """,'
 

@@ -107,7 +107,7 @@ def _broken_import(row: str) -> Iterator[str]:
 
 def broken(line: str) -> Iterator[str]:
     """A line that is too long as several: broken inside the bracket that holds most of it, then, if need be, at commas
-    there; docstrings, and long texts among the items of a bracket, between two words."""
+    there; docstrings between two words; a text among the items of a bracket stays whole."""
     text = line.lstrip()
     indent = line[: len(line) - len(text)]
     if len(line) <= WIDTH:
@@ -119,10 +119,8 @@ def broken(line: str) -> Iterator[str]:
 
 
 def _docstring(indent: str, text: str) -> Iterator[str]:
-    first, *rest = textwrap.wrap(text, WIDTH - len(indent) - 3, break_long_words=False, break_on_hyphens=False)
-    yield f'{indent}"""{first}'
-    yield from (f"{indent}{row}" for row in rest)
-    yield f'{indent}"""'
+    rows = textwrap.wrap(f'"""{text}"""', WIDTH - len(indent), break_long_words=False, break_on_hyphens=False)
+    yield from (f"{indent}{row}" for row in rows)
 
 
 def _laid_out(indent: str, text: str) -> Iterator[str]:
@@ -168,7 +166,7 @@ def _item(indent: str, item: str, comma: str) -> Iterator[str]:
     elif choice := _CONDITIONAL.fullmatch(item):
         yield from (f"{indent}(", *(f"{indent}    {row}" for row in choice.groups()), f"{indent}){comma}")
     elif re.fullmatch(r'"(?:\\.|[^"\\])*"', item):
-        yield from _literal(indent, item, comma)
+        yield indent + item + comma  # a signature, as PyTorch's generated sources have it
     elif operands[1:]:
         yield indent + operands[0]
         yield from (f"{indent}| {operand}" for operand in operands[1:-1])
@@ -179,14 +177,6 @@ def _item(indent: str, item: str, comma: str) -> Iterator[str]:
 
 _CONDITIONAL = re.compile(r'("[^"]*") (if [^"]+) (else "[^"]*")')
 """One of two literals."""
-
-
-def _literal(indent: str, literal: str, comma: str) -> Iterator[str]:
-    """One in double quotes as several; beside others in parentheses, so that no comma seems to be missing."""
-    width = WIDTH - len(indent) - 6
-    pieces = textwrap.wrap(literal[1:-1], width, break_long_words=False, break_on_hyphens=False, drop_whitespace=False)
-    rows = [f'{indent}    "{piece}"' for piece in pieces]
-    yield from (f"{indent}(", *rows, f"{indent}),") if comma else (row[4:] for row in rows)
 
 
 def _brackets(text: str) -> Iterator[tuple[int, str]]:

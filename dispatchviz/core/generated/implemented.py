@@ -9,9 +9,7 @@ from __future__ import annotations
 FALLBACKS = "Python FuncTorchDynamicLayerBackMode Functionalize Conjugate Negative ZeroTensor AutogradOther FuncTorchBatched FuncTorchGradWrapper PythonTLSSnapshot FuncTorchDynamicLayerFrontMode PreDispatch PythonDispatcher Meta AutogradCPU AutogradCUDA AutogradXLA AutogradMPS AutogradXPU AutogradHPU AutogradLazy AutogradMTIA AutogradMAIA AutogradPrivateUse1 AutogradMeta"
 
 BOXED_KERNELS = {
-    "": """
-        autogradNotImplementedFallback autogradNotImplementedInplaceOrViewFallback
-    """,
+    "": "autogradNotImplementedFallback autogradNotImplementedInplaceOrViewFallback",
     "(BatchRulesBinaryOps.cpp)": """
         __ilshift___Scalar __ilshift___Tensor __irshift___Scalar __irshift___Tensor _euclidean_dist
         _prelu_kernel_backward add__Tensor addcdiv addcmul atan2_ bitwise_and_Scalar_Tensor bitwise_and__Scalar
@@ -22,9 +20,7 @@ BOXED_KERNELS = {
         lerp_Scalar lerp_Tensor log_sigmoid_forward polygamma pow_Scalar pow__Scalar remainder_Scalar_Tensor
         softplus_backward special_xlog1py_self_scalar special_zeta_self_scalar xlogy_Scalar_Self
     """,
-    "(BatchRulesDecompositions.cpp)": """
-        _has_compatible_shallow_copy_type
-    """,
+    "(BatchRulesDecompositions.cpp)": "_has_compatible_shallow_copy_type",
     "(BatchRulesDynamic.cpp)": """
         _local_scalar_dense _unique2 allclose is_nonzero item nonzero unique_consecutive unique_dim
         unique_dim_consecutive where
@@ -45,9 +41,7 @@ BOXED_KERNELS = {
         prod_dim_int rot90 sort sort_stable std_correction std_mean_correction sum_dim_IntList topk var_correction
         var_mean_correction
     """,
-    "(BatchRulesScatterOps.cpp)": """
-        as_strided_scatter
-    """,
+    "(BatchRulesScatterOps.cpp)": "as_strided_scatter",
     "(BatchRulesUnaryOps.cpp)": """
         abs_ acos_ acosh_ asin_ asinh_ atan_ atanh_ bitwise_not_ ceil_ celu_ cos_ cosh_ deg2rad_ digamma_ elu_ erf_
         erfc_ erfinv_ exp2_ exp_ expm1_ fill__Scalar floor_ frac_ hardsigmoid_ hardswish_ hardtanh_ i0_ leaky_relu_
@@ -57,32 +51,24 @@ BOXED_KERNELS = {
         special_modified_bessel_k0 special_modified_bessel_k1 special_scaled_modified_bessel_k0
         special_scaled_modified_bessel_k1 special_spherical_bessel_j0 sqrt_ tan_ tanh_ threshold_ trunc_ zero_
     """,
-    "(DynamicLayer.cpp)": """
-        alias lift_fresh
-    """,
+    "(DynamicLayer.cpp)": "alias lift_fresh",
     "(VmapModeRegistrations.cpp)": """
         bernoulli_out_out multinomial_out_out normal_out_Tensor_Tensor_out normal_out_float_Tensor_out
         normal_out_float_float_out rand_out_generator_out rand_out_out randint_out_generator_out randint_out_out
         randn_out_generator_out randn_out_out randperm_out_generator_out randperm_out_out rrelu rrelu_
         rrelu_with_noise rrelu_with_noise_ rrelu_with_noise_out_out
     """,
-    "(record_function_ops.cpp)": """
-        _record_function_enter_new _record_function_exit__RecordFunction
-    """,
+    "(record_function_ops.cpp)": "_record_function_enter_new _record_function_exit__RecordFunction",
 }
 """A file of PyTorch to its boxed kernels of single operators that are ours too."""
 
 KERNELS = {
-    "ADInplaceOrView Autograd CompositeExplicitAutograd": """
-        _fw_primal _make_dual
-    """,
+    "ADInplaceOrView Autograd CompositeExplicitAutograd": "_fw_primal _make_dual",
     "ADInplaceOrView Tracer Autograd CompositeExplicitAutograd": """
         ccol_indices col_indices crow_indices indices linalg_pinv.atol_rtol_tensor_out log_softmax.int_out
         polygamma_ randint.low_generator_out range.out_ row_indices select_copy.int_out softmax.int_out values
     """,
-    "ADInplaceOrView Tracer CPU Autograd": """
-        histogram.bins_tensor_out histogram.bin_ct_out
-    """,
+    "ADInplaceOrView Tracer CPU Autograd": "histogram.bins_tensor_out histogram.bin_ct_out",
     "ADInplaceOrView Tracer CPU CUDA Autograd": """
         _native_batch_norm_legit.no_stats_out arange.start_out geqrf.a log_sigmoid_forward.output max.unary_out
         min.unary_out multilabel_margin_loss_forward.output std.correction_out var.correction_out
@@ -102,12 +88,8 @@ KERNELS = {
     "ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Autograd": """
         __ilshift__.Tensor __ilshift__.Scalar __irshift__.Tensor __irshift__.Scalar
     """,
-    "ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd": """
-        unfold
-    """,
-    "ADInplaceOrView Tracer FuncTorchVmapMode VmapMode Autograd CompositeExplicitAutograd": """
-        randint.generator_out
-    """,
+    "ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd": "unfold",
+    "ADInplaceOrView Tracer FuncTorchVmapMode VmapMode Autograd CompositeExplicitAutograd": "randint.generator_out",
     "ADInplaceOrView Tracer FuncTorchVmapMode VmapMode CPU CUDA Meta Autograd": """
         normal.float_Tensor_out randperm.generator_out
     """,
@@ -267,12 +249,8 @@ KERNELS = {
         triu_indices.out unfold_backward.out uniform.out unique_consecutive.out unique_dim.out
         unique_dim_consecutive.out values_copy.out var_mean.correction_out zero.out
     """,
-    "BackendSelect Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
-        to.dtype_layout
-    """,
-    "BackendSelect Functionalize Tracer FuncTorchBatched Autograd CompositeExplicitAutograd": """
-        _to_copy
-    """,
+    "BackendSelect Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition": "to.dtype_layout",
+    "BackendSelect Functionalize Tracer FuncTorchBatched Autograd CompositeExplicitAutograd": "_to_copy",
     "BackendSelect Tracer Autograd CompositeExplicitAutograd": """
         bartlett_window bartlett_window.periodic blackman_window blackman_window.periodic empty_permuted fft_fftfreq
         fft_rfftfreq hamming_window hamming_window.periodic hamming_window.periodic_alpha
@@ -301,25 +279,15 @@ KERNELS = {
     "FuncTorchDynamicLayerBackMode Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd": """
         alias
     """,
-    "FuncTorchDynamicLayerBackMode Functionalize Tracer Autograd CompositeExplicitAutograd": """
-        lift_fresh
-    """,
-    "Functionalize ADInplaceOrView Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd": """
-        view_as_complex
-    """,
+    "FuncTorchDynamicLayerBackMode Functionalize Tracer Autograd CompositeExplicitAutograd": "lift_fresh",
+    "Functionalize ADInplaceOrView Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd": "view_as_complex",
     "Functionalize ADInplaceOrView Tracer Autograd CompositeExplicitAutograd": """
         _conj_copy.out _neg_view _neg_view_copy.out _reshape_alias_copy.out addr_ detach_copy.out fft_fftfreq.out
         fft_rfftfreq.out linear.out resize_as_ slice_copy.Tensor_out view_as_complex_copy.out view_as_real_copy.out
     """,
-    "Functionalize ADInplaceOrView Tracer Autograd CompositeExplicitAutogradNonFunctional": """
-        as_strided_
-    """,
-    "Functionalize ADInplaceOrView Tracer Autograd CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
-        narrow
-    """,
-    "Functionalize ADInplaceOrView Tracer CPU Autograd": """
-        narrow_copy.out
-    """,
+    "Functionalize ADInplaceOrView Tracer Autograd CompositeExplicitAutogradNonFunctional": "as_strided_",
+    "Functionalize ADInplaceOrView Tracer Autograd CompositeImplicitAutograd FuncTorchBatchedDecomposition": "narrow",
+    "Functionalize ADInplaceOrView Tracer CPU Autograd": "narrow_copy.out",
     "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd": """
         _amp_update_scale_ _batch_norm_with_update.out _fft_c2c.out _fft_c2r.out _fft_r2c.out _logcumsumexp.out
         _native_batch_norm_legit.out addbmm.out addbmm_ angle.out binary_cross_entropy.out
@@ -395,19 +363,13 @@ KERNELS = {
         ne_.Tensor nextafter_ pow_.Tensor remainder_.Tensor renorm_ scatter_.src scatter_.value scatter_.reduce
         scatter_.value_reduce tril_ triu_ xlogy_.Tensor
     """,
-    "Functionalize ADInplaceOrView Tracer CUDA Meta Autograd CompositeExplicitAutograd": """
-        _chunk_cat.out
-    """,
-    "Functionalize ADInplaceOrView Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
-        chunk
-    """,
+    "Functionalize ADInplaceOrView Tracer CUDA Meta Autograd CompositeExplicitAutograd": "_chunk_cat.out",
+    "Functionalize ADInplaceOrView Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition": "chunk",
     "Functionalize ADInplaceOrView Tracer FuncTorchBatched Autograd CompositeExplicitAutograd": """
         _conj copy_ detach expand permute select.int slice.Tensor squeeze squeeze.dim squeeze.dims squeeze_
         squeeze_.dim squeeze_.dims t transpose.int unbind.int unsqueeze
     """,
-    "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Autograd": """
-        hardswish_ hardtanh_ logit_
-    """,
+    "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Autograd": "hardswish_ hardtanh_ logit_",
     "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd": """
         _index_put_impl_ fill_.Scalar fill_.Tensor index_fill_.int_Tensor index_fill_.int_Scalar masked_fill_.Scalar
         relu_ resize_ view_as_real zero_
@@ -460,12 +422,8 @@ KERNELS = {
         soft_margin_loss_backward.grad_input squeeze_copy.out stack.out t_copy.out unfold_copy.out
         unsqueeze_copy.out vdot.out view_copy.out view_copy.dtype_out xlogy_.Scalar_Other zeros.out
     """,
-    "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutogradNonFunctional": """
-        logsumexp.out
-    """,
-    "Functionalize Tracer Autograd CompositeExplicitAutograd": """
-        detach_ split_copy.Tensor_out
-    """,
+    "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutogradNonFunctional": "logsumexp.out",
+    "Functionalize Tracer Autograd CompositeExplicitAutograd": "detach_ split_copy.Tensor_out",
     "Functionalize Tracer CPU CUDA Autograd": """
         _amp_foreach_non_finite_check_and_unscale_ _fused_adagrad_ _fused_adagrad_.tensor_lr _fused_adam_
         _fused_adam_.tensor_lr _fused_adamw_ _fused_adamw_.tensor_lr _fused_sgd_ _fused_sgd_.tensor_lr
@@ -479,9 +437,7 @@ KERNELS = {
         _foreach_mul_.List _foreach_mul_.ScalarList _foreach_mul_.Tensor _foreach_neg_ _foreach_pow_.Scalar
         _foreach_reciprocal_ _foreach_sign_ _foreach_sqrt_ _foreach_sub_.Scalar _foreach_sub_.List _foreach_zero_
     """,
-    "Functionalize Tracer CUDA Meta Autograd CompositeExplicitAutograd": """
-        split_with_sizes_copy.out
-    """,
+    "Functionalize Tracer CUDA Meta Autograd CompositeExplicitAutograd": "split_with_sizes_copy.out",
     "Functionalize Tracer CompositeImplicitAutograd": """
         _unpack_dual coalesce conj moveaxis.int narrow.Tensor pin_memory tensor_split.tensor_indices_or_sections
     """,
@@ -491,24 +447,14 @@ KERNELS = {
         reshape reshape_as resolve_conj resolve_neg split.sizes swapaxes swapdims tensor_split.sections
         tensor_split.indices to.device to.dtype to.other unflatten.int view_as vsplit.int vsplit.array
     """,
-    "Functionalize Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd": """
-        _unsafe_view
-    """,
+    "Functionalize Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd": "_unsafe_view",
     "Functionalize ZeroTensor ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd": """
         _reshape_alias as_strided view
     """,
-    "Tracer AutocastCPU": """
-        _grid_sampler_2d_cpu_fallback fake_quantize_per_tensor_affine
-    """,
-    "Tracer AutocastCPU AutocastCUDA": """
-        _convolution.deprecated
-    """,
-    "Tracer AutocastCPU AutocastCUDA Autograd CompositeExplicitAutograd": """
-        conv_tbc
-    """,
-    "Tracer AutocastCPU AutocastCUDA CPU CUDA Meta Autograd": """
-        multi_margin_loss
-    """,
+    "Tracer AutocastCPU": "_grid_sampler_2d_cpu_fallback fake_quantize_per_tensor_affine",
+    "Tracer AutocastCPU AutocastCUDA": "_convolution.deprecated",
+    "Tracer AutocastCPU AutocastCUDA Autograd CompositeExplicitAutograd": "conv_tbc",
+    "Tracer AutocastCPU AutocastCUDA CPU CUDA Meta Autograd": "multi_margin_loss",
     "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd": """
         kl_div margin_ranking_loss multilabel_margin_loss triplet_margin_loss
     """,
@@ -517,12 +463,8 @@ KERNELS = {
         cosine_embedding_loss grid_sampler hinge_embedding_loss l1_loss linalg_vecdot matmul nll_loss nll_loss2d
         poisson_nll_loss prelu
     """,
-    "Tracer AutocastCPU AutocastCUDA FuncTorchBatched CPU CUDA Autograd": """
-        addbmm huber_loss prod
-    """,
-    "Tracer AutocastCPU AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd": """
-        binary_cross_entropy
-    """,
+    "Tracer AutocastCPU AutocastCUDA FuncTorchBatched CPU CUDA Autograd": "addbmm huber_loss prod",
+    "Tracer AutocastCPU AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd": "binary_cross_entropy",
     "Tracer AutocastCPU AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional": """
         addmm baddbmm bmm mm mse_loss prod.dim_int smooth_l1_loss
     """,
@@ -535,18 +477,10 @@ KERNELS = {
     "Tracer AutocastCPU AutocastCUDA FuncTorchVmapMode CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
         scaled_dot_product_attention
     """,
-    "Tracer AutocastCPU AutocastCUDA Meta Autograd CompositeExplicitAutograd": """
-        soft_margin_loss
-    """,
-    "Tracer AutocastCPU CPU Autograd": """
-        mkldnn_rnn_layer
-    """,
-    "Tracer AutocastCPU CPU CUDA Autograd": """
-        _native_multi_head_attention max_unpool3d
-    """,
-    "Tracer AutocastCPU CPU CUDA Meta Autograd": """
-        max_unpool2d multilabel_margin_loss_forward ormqr
-    """,
+    "Tracer AutocastCPU AutocastCUDA Meta Autograd CompositeExplicitAutograd": "soft_margin_loss",
+    "Tracer AutocastCPU CPU Autograd": "mkldnn_rnn_layer",
+    "Tracer AutocastCPU CPU CUDA Autograd": "_native_multi_head_attention max_unpool3d",
+    "Tracer AutocastCPU CPU CUDA Meta Autograd": "max_unpool2d multilabel_margin_loss_forward ormqr",
     "Tracer AutocastCPU CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional": """
         _addmm_activation fractional_max_pool2d fractional_max_pool3d
     """,
@@ -561,12 +495,8 @@ KERNELS = {
         linalg_inv linalg_matrix_rank.atol_rtol_tensor linalg_matrix_rank.atol_rtol_float linalg_solve linalg_svd
         linalg_svdvals linalg_tensorinv max_pool3d orgqr pinverse qr svd
     """,
-    "Tracer AutocastCPU FuncTorchBatched Autograd CompositeExplicitAutograd": """
-        linalg_lstsq
-    """,
-    "Tracer AutocastCPU FuncTorchBatched CPU CUDA Autograd": """
-        cholesky geqrf
-    """,
+    "Tracer AutocastCPU FuncTorchBatched Autograd CompositeExplicitAutograd": "linalg_lstsq",
+    "Tracer AutocastCPU FuncTorchBatched CPU CUDA Autograd": "cholesky geqrf",
     "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd": """
         cholesky_inverse grid_sampler_2d grid_sampler_3d linalg_eig linalg_householder_product reflection_pad2d
         trace
@@ -575,15 +505,9 @@ KERNELS = {
         adaptive_max_pool3d avg_pool3d cat index_copy linalg_cholesky_ex linalg_inv_ex linalg_qr reflection_pad1d
         replication_pad1d replication_pad2d replication_pad3d triangular_solve
     """,
-    "Tracer AutocastCPU FuncTorchBatched Meta Autograd CompositeExplicitAutograd": """
-        cholesky_solve polar stack
-    """,
-    "Tracer AutocastCUDA": """
-        _scaled_dot_product_flash_attention
-    """,
-    "Tracer AutocastCUDA CPU CUDA Meta Autograd": """
-        addr
-    """,
+    "Tracer AutocastCPU FuncTorchBatched Meta Autograd CompositeExplicitAutograd": "cholesky_solve polar stack",
+    "Tracer AutocastCUDA": "_scaled_dot_product_flash_attention",
+    "Tracer AutocastCUDA CPU CUDA Meta Autograd": "addr",
     "Tracer AutocastCUDA CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional": """
         _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d renorm
     """,
@@ -598,12 +522,8 @@ KERNELS = {
         linalg_matrix_norm.str_ord linalg_multi_dot log_softmax.int nuclear_norm nuclear_norm.dim rms_norm
         softmax.int tensordot
     """,
-    "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Autograd": """
-        dot vdot
-    """,
-    "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutograd": """
-        native_layer_norm
-    """,
+    "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Autograd": "dot vdot",
+    "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutograd": "native_layer_norm",
     "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional": """
         _upsample_bicubic2d_aa _upsample_bilinear2d_aa acos addcdiv addcmul addmv asin atan2 cosh cumprod cumsum
         erfinv exp expm1 linalg_vector_norm log log10 log1p log2 norm.ScalarOpt_dim pow.Tensor_Tensor
@@ -623,17 +543,13 @@ KERNELS = {
         _conj_copy _neg_view_copy _reshape_alias_copy _trilinear detach_copy select_copy.int slice_copy.Tensor
         split_copy.Tensor view_as_complex_copy view_as_real_copy
     """,
-    "Tracer Autograd CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
-        value_selecting_reduction_backward
-    """,
+    "Tracer Autograd CompositeImplicitAutograd FuncTorchBatchedDecomposition": "value_selecting_reduction_backward",
     "Tracer CPU Autograd": """
         _histogramdd_bin_edges _histogramdd_from_bin_cts _histogramdd_from_bin_tensors
         _scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_flash_attention_for_cpu_backward
         histogram.bins_tensor histogram.bin_ct mkldnn_rnn_layer_backward slow_conv3d_forward
     """,
-    "Tracer CPU Autograd CompositeImplicitAutograd": """
-        native_channel_shuffle
-    """,
+    "Tracer CPU Autograd CompositeImplicitAutograd": "native_channel_shuffle",
     "Tracer CPU CUDA Autograd": """
         _assert_async _assert_async.msg _batch_norm_with_update _ctc_loss.Tensor _ctc_loss_backward
         _ctc_loss_backward.Tensor _cummax_helper _cummin_helper _dirichlet_grad _embedding_bag_backward
@@ -671,9 +587,7 @@ KERNELS = {
         _foreach_mul.List _foreach_mul.ScalarList _foreach_neg _foreach_pow.ScalarAndTensor _foreach_reciprocal
         _foreach_sign _foreach_sqrt _foreach_sub.Scalar _foreach_sub.List
     """,
-    "Tracer CUDA Meta Autograd CompositeExplicitAutograd": """
-        _chunk_cat _foreach_norm.Scalar
-    """,
+    "Tracer CUDA Meta Autograd CompositeExplicitAutograd": "_chunk_cat _foreach_norm.Scalar",
     "Tracer CompositeImplicitAutograd": """
         _is_zerotensor _nnpack_available _pack_padded_sequence_backward _pad_enum _pad_packed_sequence
         _thnn_differentiable_gru_cell_backward _thnn_differentiable_lstm_cell_backward
@@ -804,18 +718,12 @@ KERNELS = {
     "Tracer FuncTorchBatched CPU Meta Autograd CompositeExplicitAutogradNonFunctional": """
         narrow_copy pixel_shuffle pixel_unshuffle
     """,
-    "Tracer FuncTorchBatched CUDA Meta Autograd CompositeExplicitAutograd": """
-        convolution_backward
-    """,
+    "Tracer FuncTorchBatched CUDA Meta Autograd CompositeExplicitAutograd": "convolution_backward",
     "Tracer FuncTorchBatched CompositeImplicitAutograd": """
         is_nonzero item linalg_slogdet masked_select_backward one_hot where
     """,
-    "Tracer FuncTorchBatched FuncTorchVmapMode Autograd CompositeExplicitAutograd": """
-        rand_like randn_like
-    """,
-    "Tracer FuncTorchBatched FuncTorchVmapMode CPU CUDA Meta Autograd": """
-        rrelu_with_noise
-    """,
+    "Tracer FuncTorchBatched FuncTorchVmapMode Autograd CompositeExplicitAutograd": "rand_like randn_like",
+    "Tracer FuncTorchBatched FuncTorchVmapMode CPU CUDA Meta Autograd": "rrelu_with_noise",
     "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd": """
         _euclidean_dist _safe_softmax _unsafe_index.Tensor _unsafe_index_put _unsafe_masked_index
         _unsafe_masked_index_put_accumulate abs add.Scalar bitwise_and.Scalar bitwise_and.Scalar_Tensor
@@ -840,12 +748,8 @@ KERNELS = {
     "Tracer FuncTorchDynamicLayerFrontMode CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
         index_select_backward
     """,
-    "Tracer FuncTorchVmapMode Autograd CompositeExplicitAutograd": """
-        randint_like randint_like.low_dtype
-    """,
-    "Tracer FuncTorchVmapMode CPU CUDA Autograd": """
-        _sample_dirichlet binomial native_dropout native_dropout_backward
-    """,
+    "Tracer FuncTorchVmapMode Autograd CompositeExplicitAutograd": "randint_like randint_like.low_dtype",
+    "Tracer FuncTorchVmapMode CPU CUDA Autograd": "_sample_dirichlet binomial native_dropout native_dropout_backward",
     "Tracer FuncTorchVmapMode CPU CUDA Meta Autograd": """
         _standard_gamma multinomial normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor poisson
     """,
@@ -858,15 +762,9 @@ KERNELS = {
     "Tracer FuncTorchVmapMode FuncTorchDynamicLayerFrontMode CompositeImplicitAutograd FuncTorchBatchedDecomposition": """
         dropout
     """,
-    "Tracer FuncTorchVmapMode Meta Autograd CompositeExplicitAutograd": """
-        bernoulli
-    """,
-    "Tracer FuncTorchVmapMode Meta Autograd CompositeExplicitAutogradNonFunctional": """
-        bernoulli.p
-    """,
-    "Tracer FuncTorchVmapMode VmapMode CompositeImplicitAutograd": """
-        rand.generator_out randn.out randn.generator_out
-    """,
+    "Tracer FuncTorchVmapMode Meta Autograd CompositeExplicitAutograd": "bernoulli",
+    "Tracer FuncTorchVmapMode Meta Autograd CompositeExplicitAutogradNonFunctional": "bernoulli.p",
+    "Tracer FuncTorchVmapMode VmapMode CompositeImplicitAutograd": "rand.generator_out randn.out randn.generator_out",
     "Tracer Meta Autograd CompositeExplicitAutograd": """
         _batch_norm_no_update _native_batch_norm_legit_no_training affine_grid_generator fill.Scalar fill.Tensor
         huber_loss_backward masked_fill.Tensor masked_scatter masked_scatter_backward randint_like.Tensor
@@ -889,9 +787,7 @@ KERNELS = {
         copy permute_copy squeeze_copy squeeze_copy.dim squeeze_copy.dims t_copy transpose_copy.int unsqueeze_copy
         view_copy.dtype
     """,
-    "Tracer Meta Autograd FuncTorchBatchedDecomposition CompositeExplicitAutograd": """
-        is_same_size
-    """,
+    "Tracer Meta Autograd FuncTorchBatchedDecomposition CompositeExplicitAutograd": "is_same_size",
     "Tracer Meta Autograd FuncTorchBatchedDecomposition CompositeExplicitAutogradNonFunctional": """
         alias_copy as_strided_copy diagonal_copy unfold_copy
     """,
