@@ -72,7 +72,7 @@ class _Folded(ast.NodeTransformer):
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)
         decisive = isinstance(node.op, ast.Or)
-        values = [v for v in node.values if not (isinstance(v, ast.Constant) and v.value is not decisive)]
+        values = [v for v in node.values if not (isinstance(v, ast.Constant) and v.value is (not decisive))]
         if any(isinstance(value, ast.Constant) and value.value is decisive for value in values):
             return ast.copy_location(ast.Constant(decisive), node)
         if len(values) == 1:

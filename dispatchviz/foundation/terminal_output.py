@@ -94,7 +94,24 @@ def complain(text: str) -> None:
         complain_at_once(text)
         return
     with contextlib.suppress(OSError):
-        print_lines([_complaint(text)], sys.stderr)
+        sys.stderr.flush()  # what the program could not write stays its own
+        try:
+            print_lines([_complaint(text)], sys.stderr)
+        except OSError:
+            _drop_written(sys.stderr)
+
+
+def _drop_written(stream: TextIO) -> None:
+    """Empties the buffer of a stream whose file takes nothing: Python would end with status 120 because of it."""
+    file = stream.fileno()
+    kept, nowhere = os.dup(file), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, file)
+        stream.flush()
+    finally:
+        os.dup2(kept, file)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def complain_at_once(text: str) -> None:

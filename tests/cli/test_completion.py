@@ -37,7 +37,7 @@ def completed(*words: str, cwd: Path = ROOT) -> list[str]:
 
 def test_commands_and_options() -> None:
     assert completed("tr") == ["plain,trace"]
-    assert completed("run", "--s") == ["plain,--save", "plain,--step"]
+    assert completed("run", "--s") == ["plain,--save", "plain,--step", "plain,--strict"]
     assert completed("trace", "--format", "") == ["plain,text", "plain,torch", "plain,jsonl"]
     assert completed("table", "add", "--bu") == ["plain,--build"]
     assert completed("table", "add", "--build", "c") == ["plain,cpu", "plain,cuda"]

@@ -18,8 +18,8 @@ import dispatchviz
 import dispatchviz.torch as model
 from dispatchviz.core.autograd.graph.node_life import follow
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.builders.builder_base import BuilderBase
 from dispatchviz.core.record.builders.deletion_order import in_order
+from dispatchviz.core.record.event_builder import EventBuilder
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.seam import recorder
 from tests.explain.programs import traced
@@ -298,7 +298,7 @@ def test_no_python_code_runs_where_a_node_is_freed(threads: bool) -> None:
 
 
 def test_of_nodes_that_two_threads_free_each_is_told_on_its_own() -> None:
-    class Builder(BuilderBase):
+    class Builder(EventBuilder):
         def __init__(self) -> None:
             super().__init__()
             self.told: list[tuple[int, list[int]]] = []
