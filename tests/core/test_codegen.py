@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from dispatchviz import record, torch
-from dispatchviz.core.call import operator_class
 from dispatchviz.core.codegen import __main__ as command
 from dispatchviz.core.codegen import autograd, native, operators, registers
 from dispatchviz.core.codegen.entries import SpecError
@@ -80,7 +79,7 @@ def test_what_is_implemented_is_known_without_loading_it() -> None:
 
 
 def test_our_schemas_are_pytorchs() -> None:
-    assert [schema for schema in SCHEMAS if schema != pytorch_schema(schema.partition("(")[0])] == []
+    assert [schema for schema in SCHEMAS.values() if schema != pytorch_schema(schema.partition("(")[0])] == []
 
 
 def generated(tmp_path: Path, functions: str = ADD, derivatives: str = DERIVATIVE) -> str:
@@ -102,8 +101,8 @@ def test_an_operator_gets_all_its_functions(tmp_path: Path) -> None:
 
 def test_every_operator_has_the_class_that_its_schema_and_the_stub_tell() -> None:
     stub = (command.FOLDER / "operators.pyi").read_text()
-    assert re.findall(r"^@operator\ndef (\w+)\(", stub, re.MULTILINE) == [*ops.schemas()]
-    for name, text in ops.schemas().items():
+    assert re.findall(r"^@operator\ndef (\w+)\(", stub, re.MULTILINE) == [*SCHEMAS]
+    for name, text in SCHEMAS.items():
         schema, made = parse_schema(text), getattr(ops, name)
         arguments = [python_signature.python_name(argument.name) for argument in schema.arguments]
         assert list(inspect.signature(made.call).parameters) == arguments
@@ -127,7 +126,7 @@ class add_Tensor:
     def redispatch(ks: int, self: Tensor, other: Tensor, alpha: Scalar = 1) -> Tensor:
         return redispatch(add_Tensor.entry, ks)(ks, self, other, alpha)
 """
-    assert operator_class.text(parse_schema(ops.schemas()["add_Tensor"])) == source
+    assert python_signature.class_text(parse_schema(SCHEMAS["add_Tensor"])) == source
     assert inspect.getsource(ops.add_Tensor.call) == "".join(source.splitlines(keepends=True)[5:9])
 
 

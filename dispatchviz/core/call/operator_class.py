@@ -15,24 +15,8 @@ from typing import Any
 from dispatchviz.core.call.aten import Entry, keys_of
 from dispatchviz.core.call.dispatcher import call, redispatch
 from dispatchviz.core.schema.function_schema import FunctionSchema
-from dispatchviz.core.schema.python_signature import class_name, comma, key_union, names, parameters, result_type
+from dispatchviz.core.schema.python_signature import class_name, class_text
 from dispatchviz.core.tensor.dtype import int64
-
-_CLASS = '''\
-class {name}:
-    """{schema}"""
-
-    entry = Entry("{operator}")
-
-    @staticmethod
-    def call({parameters}) -> {result}:
-        kernel, ks = call({own}.entry, {key_union})
-        return kernel(ks{arguments})
-
-    @staticmethod
-    def redispatch(ks: int{more_parameters}) -> {result}:
-        return redispatch({own}.entry, ks)(ks{arguments})
-'''
 
 NAMES: Mapping[str, Any] = {
     "Entry": Entry,
@@ -44,30 +28,12 @@ NAMES: Mapping[str, Any] = {
 """The names that the text of a class refers to."""
 
 
-def text(schema: FunctionSchema) -> str:
-    """The class in Python."""
-    name, arguments, taken = class_name(schema.full_name), names(schema), parameters(schema)
-    hidden = name in arguments.split(", ")  # by a parameter of the same name, as threshold's
-    written = _CLASS.format(
-        name=name,
-        schema=schema,
-        operator=schema.full_name,
-        own=f"_{name}" if hidden else name,
-        parameters=taken,
-        more_parameters=comma(taken),
-        key_union=key_union(schema),
-        arguments=comma(arguments),
-        result=result_type(schema),
-    )
-    return f"{written}\n_{name} = {name}\n" if hidden else written
-
-
 def define(schema: FunctionSchema, space: dict[str, Any], folder: Path) -> Any:
     """Defines the class in a module's names, among which ``NAMES`` are, and returns it.
 
     A debugger and a traceback show its text under the name of a file in ``folder`` that does not exist.
     """
-    name, source = class_name(schema.full_name), text(schema)
+    name, source = class_name(schema.full_name), class_text(schema)
     file = str(folder / f"{name}.py")
     exec(compile(f"from __future__ import annotations\n{source}", file, "exec", dont_inherit=True), space)
     linecache.cache[file] = (len(source), None, ["\n", *source.splitlines(keepends=True)], file)

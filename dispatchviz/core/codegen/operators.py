@@ -29,7 +29,6 @@ class Operator(Generic[_P, _R]):
     def redispatch(self, ks: int, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 
 def operator(function: Callable[_P, _R]) -> Operator[_P, _R]: ...
-def schemas() -> dict[str, str]: ...
 
 '''
 
@@ -48,15 +47,15 @@ def _type(schema: FunctionSchema) -> str:
 def schemas(spec: Specification) -> str:
     """``generated/register_schema.py``: what ``TORCH_LIBRARY(aten)`` defines."""
     return page(
-        "Every operator's schema, in the order of the yaml.",
+        "Every operator's class and schema, in the order of the yaml.",
         "build/aten/src/ATen/RegisterSchema.cpp",
         {},
-        ["SCHEMAS = (\n" + "".join(_lines(spec)) + ")\n"],
+        ["SCHEMAS = {\n" + "".join(_lines(spec)) + "}\n"],
     )
 
 
 def _lines(spec: Specification) -> Iterator[str]:
-    return (f"    {quoted(str(function.schema))},\n" for function in spec.functions.values())
+    return (f'    "{f.identifier}": {quoted(str(f.schema))},\n' for f in spec.functions.values())
 
 
 def quoted(text: str) -> str:

@@ -113,3 +113,38 @@ def key_union(schema: FunctionSchema) -> str:
         elif argument.type.startswith("Tensor"):
             words.append(f"keys_of({name})")
     return " | ".join(words) or "0"
+
+
+_CLASS = '''\
+class {name}:
+    """{schema}"""
+
+    entry = Entry("{operator}")
+
+    @staticmethod
+    def call({parameters}) -> {result}:
+        kernel, ks = call({own}.entry, {key_union})
+        return kernel(ks{arguments})
+
+    @staticmethod
+    def redispatch(ks: int{more_parameters}) -> {result}:
+        return redispatch({own}.entry, ks)(ks{arguments})
+'''
+
+
+def class_text(schema: FunctionSchema) -> str:
+    """The class of an operator with its two typed entry points, as ``at::_ops::add_Tensor`` has them."""
+    name, arguments, taken = class_name(schema.full_name), names(schema), parameters(schema)
+    hidden = name in arguments.split(", ")  # by a parameter of the same name, as threshold's
+    written = _CLASS.format(
+        name=name,
+        schema=schema,
+        operator=schema.full_name,
+        own=f"_{name}" if hidden else name,
+        parameters=taken,
+        more_parameters=comma(taken),
+        key_union=key_union(schema),
+        arguments=comma(arguments),
+        result=result_type(schema),
+    )
+    return f"{written}\n_{name} = {name}\n" if hidden else written

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dispatchviz.core.codegen.pages import broken
+from dispatchviz.core.generated.register_schema import SCHEMAS
+from dispatchviz.core.schema.python_signature import class_text
 from dispatchviz.core.schema.schema_parser import parse_schema
 
 CORE = Path(__file__).parents[2] / "core"
@@ -168,19 +170,14 @@ def delegating() -> dict[str, list[str]]:
 @cache
 def operators() -> dict[str, str]:
     """Name of the class in ``generated/operators`` (``add_Tensor``) to the operator (``add.Tensor``)."""
-    from dispatchviz.core.generated.operators import schemas  # loads NumPy
-
-    return {name: schema.partition("(")[0].removeprefix("aten::") for name, schema in schemas().items()}
+    return {name: schema.partition("(")[0].removeprefix("aten::") for name, schema in SCHEMAS.items()}
 
 
 def operator_class(name: str) -> Piece | None:
     """The class of an operator (``add_Tensor``) as it runs, with its line in the stub; None if there is none."""
-    from dispatchviz.core.call.operator_class import text  # these load NumPy
-    from dispatchviz.core.generated.operators import schemas
-
-    if name not in schemas():
+    if name not in SCHEMAS:
         return None
-    lines = (row for line in text(parse_schema(schemas()[name])).splitlines() for row in broken(line))
+    lines = (row for line in class_text(parse_schema(SCHEMAS[name])).splitlines() for row in broken(line))
     return Piece(STUB, line_at(STUB, text_of(STUB).index(f"\ndef {name}(") + 1), "\n".join(lines))
 
 

@@ -184,7 +184,7 @@ def kernels() -> dict[str, Kernel]:
 
     Of composite operators only those that may make views are here, as they are: they call other operators.
     """
-    schemas = {text.partition("(")[0].removeprefix("aten::"): text for text in SCHEMAS}
+    schemas = {text.partition("(")[0].removeprefix("aten::"): text for text in SCHEMAS.values()}
     composite: Mapping[str, Any] = register_composite_implicit_autograd.KERNELS
     found: dict[str, Kernel] = {name: view(name) for name in VIEWS if name in schemas and name != "_unsafe_view"}
     found |= {name: function for name, function in composite.items() if _MAY_BE_VIEW.search(schemas[name])}
