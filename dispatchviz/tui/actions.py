@@ -17,7 +17,7 @@ from textual.screen import ModalScreen
 from dispatchviz.core.record.events import ErrorRaised
 from dispatchviz.explain.things.thing import CellThing
 from dispatchviz.tui.commands import going, moves, predicting, searching, sharing
-from dispatchviz.tui.questions.asked import Question
+from dispatchviz.tui.questions.question import Question
 from dispatchviz.tui.questions.typed_questions import (
     BreakpointQuestion,
     FilterQuestion,

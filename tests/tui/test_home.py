@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -385,3 +387,8 @@ async def test_a_wide_screen_shows_what_the_chosen_row_is_about() -> None:
         await reader.pilot.resize_terminal(200, 60)
         await reader.press("g")
         assert reader.sees("z = torch.add(x, y)")
+
+
+def test_the_home_screen_loads_no_session() -> None:
+    loads = "import sys, dispatchviz.tui.home.home_app; sys.exit('dispatchviz.views.session' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", loads], check=False).returncode == 0

@@ -1,10 +1,8 @@
-"""Questions on the input line: the fields that it needs, and the base class of the stepper's questions."""
+"""The fields of a question that the input line needs, in the stepper and on the home screen."""
 
 from __future__ import annotations
 
 from typing import Generic, TypeVar
-
-from dispatchviz.views.session import Session, Update
 
 Reply = TypeVar("Reply")
 """What comes of an answer."""
@@ -36,14 +34,3 @@ class Asked(Generic[Reply]):
     def answered(self, text: str | None) -> Reply:
         """After Enter; after Esc the text is None."""
         raise NotImplementedError
-
-
-class Question(Asked[Update]):
-    """A question about a session; what it returns is shown by the stepper."""
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-
-    def opened(self) -> Update:
-        """As the question appears."""
-        return Update(self.session.cursor)

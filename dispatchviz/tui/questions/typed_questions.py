@@ -11,7 +11,7 @@ from dispatchviz.tui.commands.move_notes import nothing_has
 from dispatchviz.tui.commands.moves import goto
 from dispatchviz.tui.commands.searching import counted, nearest, next_hit
 from dispatchviz.tui.commands.stopping import toggle, told
-from dispatchviz.tui.questions.asked import Question
+from dispatchviz.tui.questions.question import Question
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.step_search import Search
 from dispatchviz.views.cursor.typed_text import repeated, whole_number
