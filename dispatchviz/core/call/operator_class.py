@@ -35,6 +35,6 @@ def define(schema: FunctionSchema, space: dict[str, Any], folder: Path) -> Any:
     """
     name, source = class_name(schema.full_name), class_text(schema)
     file = str(folder / f"{name}.py")
-    exec(compile(f"from __future__ import annotations\n{source}", file, "exec", dont_inherit=True), space)
-    linecache.cache[file] = (len(source), None, ["\n", *source.splitlines(keepends=True)], file)
+    exec(compile(class_text(schema, types=False), file, "exec", dont_inherit=True), space)
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     return space[name]

@@ -37,7 +37,7 @@ TEXTS = {
     "libraries by `import torch_xla`",
     "xpu": "Cannot get XPU generator without ATen_xpu library.",
 }
-"""What hooks say that no library has replaced."""
+"""The message of hooks that no library has replaced."""
 
 PRIVATE_USE = "Please register PrivateUse1HooksInterface by `RegisterPrivateUse1HooksInterface` first."
 
