@@ -65,5 +65,5 @@ def family_of_call(trace: Trace, call: StructuredCall) -> Family | None:
 
 
 def does(made: StructuredClass, member: str) -> str:
-    """What a member function of that class does: ``outputs_[i] = create_out(...)``"""
+    """The action of a member function of that class: ``outputs_[i] = create_out(...)``"""
     return next((each.does for each in made.members if each.name == member), "")

@@ -84,11 +84,11 @@ def broken_rule(message: str) -> str:
 
 
 MOST = 100
-"""So many calls of the operator within each other are looked at."""
+"""The explanation looks at so many nested calls of the operator."""
 
 
 def called_again(trace: Trace, error: ev.ErrorRaised | ev.ProgramRaised) -> str:
-    """Of a RecursionError: which operator its own kernel calls again, and why that leads back to it; else empty."""
+    """Says which operator its own kernel calls again, and why that leads back to it; empty for other errors."""
     if error.exception != "RecursionError":
         return ""
     steps = trace.steps_of(ev.Dispatched)

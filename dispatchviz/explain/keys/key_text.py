@@ -146,7 +146,7 @@ def _backend_names() -> frozenset[str]:
 K = DispatchKey
 
 TITLES = {K.Dense: "dense backend", K.AutogradFunctionality: "Autograd"}
-"""What the keys of a functionality are called, where that is not its own name."""
+"""The name for the keys of a functionality, where it is not its own name."""
 
 FEW = 4
 """Up to so many keys of one functionality are named one by one."""

@@ -92,7 +92,7 @@ def prediction(
 ENGINE = (ev.DependenciesCounted, ev.DependencyMet, ev.NodeStarted, ev.GradientAccumulated)
 
 INNER = (ev.NodeStarted, ev.TorchDispatchEntered, ev.TensorFormatted)
-"""What happens within these nobody has called."""
+"""The program calls nothing that happens within these."""
 
 
 def is_outer(trace: Trace, step: int) -> bool:

@@ -205,7 +205,7 @@ def _has_tensor(trace: Trace) -> bool:
 
 
 _known: WeakKeyDictionary[Trace, tuple[int, bool]] = WeakKeyDictionary()
-"""Of a trace: as of how many steps, and the answer."""
+"""For each trace, the number of steps at the time of the question, and the answer."""
 
 
 def neighbour(steps: Sequence[int], at: int, forward: bool = True) -> int | None:

@@ -59,7 +59,7 @@ class LitTable:
     """All cells after a step."""
 
     changed: tuple[ChangedCells, ...]
-    """What they hold since this step."""
+    """The kernels that these cells hold since this step."""
     kept: tuple[tuple[str, Held], ...]
     """Keys and what their cells hold, as before: what is registered for the operator."""
     fallbacks: str

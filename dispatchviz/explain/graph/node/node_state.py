@@ -53,7 +53,7 @@ _OTHERWISE: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] 
 
 
 EDGES_LOOKED_AT = 256
-"""So many Nodes that got edges after a Node was made are looked at for one that leads to it."""
+"""The search for a Node that leads to a new one looks at so many Nodes that got edges later."""
 
 
 def has_parent(trace: Trace, node: int, at: int) -> bool | None:
