@@ -7,8 +7,9 @@ import functools
 import inspect
 import io
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType
 
 import pytest
 
@@ -136,12 +137,8 @@ SAMPLE = [*PROGRAMS][::60]
 
 
 @pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+def plain() -> Iterator[None]:
     """Kernels as they stand in their files, so that a guard has a line of its own; lines laid out once a function."""
-    monkeypatch.setattr(guard_fusion, "fuse", lambda function: None)
-    for module in (variable_type, inplace_or_view):
-        for kernel in module.KERNELS.values():
-            monkeypatch.setattr(kernel, "__code__", as_written(kernel.__code__))
     laid_out = functools.cache(lambda file, function, events, skipped: lines_of(file, function, events, skipped))
 
     def once(
@@ -149,7 +146,16 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     ) -> list[int]:
         return laid_out(file, function, tuple(events), skipped)  # type: ignore[no-any-return]
 
-    monkeypatch.setattr(event_lines, "lines_of", once)
+    left_plain: list[FunctionType] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(guard_fusion, "fuse", left_plain.append)
+        for module in (variable_type, inplace_or_view):
+            for kernel in module.KERNELS.values():
+                patch.setattr(kernel, "__code__", as_written(kernel.__code__))
+        patch.setattr(event_lines, "lines_of", once)
+        yield
+    for kernel in left_plain:  # the next test of this process has them fused, as every program has
+        guard_fusion.fuse(kernel)
 
 
 def as_written(code: CodeType) -> CodeType:
