@@ -12,7 +12,6 @@ Not here: where text leaves the program (``terminal_output.py``, ``views/text/st
 from __future__ import annotations
 
 import os
-import shlex
 
 TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
 if TYPE_CHECKING:
@@ -150,6 +149,8 @@ def _is_emoji(char: str) -> bool:
 
 def quoted(word: str) -> str:
     """A word for a shell; what would command the terminal into which it is pasted, as bash and zsh read it."""
+    import shlex  # --help needs none
+
     if shown(word) == word:
         return shlex.quote(word)
     text = (

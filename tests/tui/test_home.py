@@ -389,6 +389,14 @@ async def test_a_wide_screen_shows_what_the_chosen_row_is_about() -> None:
         assert reader.sees("z = torch.add(x, y)")
 
 
-def test_the_home_screen_loads_no_session() -> None:
-    loads = "import sys, dispatchviz.tui.home.home_app; sys.exit('dispatchviz.views.session' in sys.modules)"
+@pytest.mark.parametrize(
+    ("screen", "unneeded"),
+    [
+        ("home.home_app", "views.session"),
+        ("app", "explain.graph.backward_graph"),
+        ("app", "explain.codegen.structured_classes"),
+    ],
+)
+def test_a_first_screen_loads_only_what_it_shows(screen: str, unneeded: str) -> None:
+    loads = f"import sys, dispatchviz.tui.{screen}; sys.exit('dispatchviz.{unneeded}' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", loads], check=False).returncode == 0

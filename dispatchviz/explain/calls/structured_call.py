@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.codegen.structured_classes import Family, StructuredClass, family_of
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
+
+if TYPE_CHECKING:
+    from dispatchviz.explain.codegen.structured_classes import Family, StructuredClass
 
 Part = ev.MetaEntered | ev.OutputAllocated | ev.ImplEntered | ev.ProxyCopied
 
@@ -60,6 +63,8 @@ def class_of_call(trace: Trace, call: StructuredCall) -> StructuredClass | None:
 
 def family_of_call(trace: Trace, call: StructuredCall) -> Family | None:
     """The family of the kernel's operator; None if that is not one of PyTorch's."""
+    from dispatchviz.explain.codegen.structured_classes import family_of  # with the pane, not for the first paint
+
     called = at_or_around(trace, call.kernel.seq, ev.Dispatched)
     return family_of(called.operator.removeprefix("aten::")) if called is not None else None
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from dispatchviz.core.record.events import NodeCreated
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.graph.selected_nodes import selector
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.shown_text import quoted
 from dispatchviz.views.session import Session, Update
@@ -72,6 +71,7 @@ def picture_file(trace: Trace, at: int) -> tuple[Path, str]:
 
     Of a folded graph the turn with the step's Node is drawn in full. RenderError if there is no graph.
     """
+    from dispatchviz.explain.graph.selected_nodes import selector  # with the key, not for the first paint
     from dispatchviz.outputs.picture.graph_picture import backward_graph
 
     path = Path(tempfile.mkdtemp(prefix="dispatchviz-")) / "backward_graph.svg"

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 from dispatchviz.core.record.events import (
@@ -44,7 +44,6 @@ FRAMES = (SourceLine, BindingEntered, Dispatched, KernelEntered, BackwardStarted
 """Events that are calls: what ``caller`` and ``callee`` move between."""
 
 
-@dataclass(frozen=True)
 class Cursor(SteppingCursor):
     """A position in a trace, with all moves."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 from dispatchviz.core.record.events import SourceLine
@@ -13,7 +13,6 @@ REMEMBERED = 200
 """How many moves can be undone."""
 
 
-@dataclass(frozen=True)
 class SteppingCursor(CursorState):
     """A state with the moves that every other move is made of."""
 
