@@ -66,12 +66,32 @@ def as_in_a_new_process() -> None:
     warning.set_warn_always(False)
 
 
+STARTS = pytest.StashKey[str]()
+"""What a test was skipped for."""
+
+
 @pytest.fixture(autouse=True)
 def starts_nothing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """With ``--start-nothing`` a test that starts an app or a process is skipped at that moment."""
+
+    def skip(reason: str) -> None:
+        request.node.stash[STARTS] = reason
+        pytest.skip(reason)
+
     if request.config.getoption("--start-nothing"):
-        monkeypatch.setattr("textual.app.App.run_test", lambda *_, **__: pytest.skip("starts an app"))
-        monkeypatch.setattr("subprocess.Popen.__init__", lambda *_, **__: pytest.skip("starts a process"))
+        monkeypatch.setattr("textual.app.App.run_test", lambda *_, **__: skip("starts an app"))
+        monkeypatch.setattr("subprocess.Popen.__init__", lambda *_, **__: skip("starts a process"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """A recorded program may catch the skip of ``starts_nothing``: its test fails then, and is skipped here."""
+    try:
+        yield
+    except Exception:
+        if STARTS not in item.stash:
+            raise
+        pytest.skip(item.stash[STARTS])
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -11,9 +11,12 @@ Step 0 and ``last_step`` need no search: they are the ends of any trace.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dispatchviz.core.record.events import Event, SourceLine
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.testing import Pattern, event
+from dispatchviz.views.cursor.step_search import Search
 
 What = type[Event] | Pattern
 
@@ -45,3 +48,12 @@ def inside(trace: Trace, at: int) -> range:
 def last_step(trace: Trace) -> int:
     """Where a trace ends."""
     return len(trace) - 1
+
+
+def all_hits(trace: Trace, query: str) -> Sequence[int]:
+    """All steps that have what is asked for, at once."""
+    search = Search(trace)
+    search.find(query)
+    while search.go_on():
+        pass
+    return search.hits()

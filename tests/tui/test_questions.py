@@ -15,9 +15,8 @@ from dispatchviz.tui.commands import sharing
 from dispatchviz.views.cursor.breakpoints.breakpoint import Breakpoint
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.kept_texts import Marks
-from dispatchviz.views.cursor.step_search import all_hits
 from dispatchviz.views.session import Session
-from tests.steps import last_step, step
+from tests.steps import all_hits, last_step, step
 from tests.waiting import HANGS
 
 from .screens import stepper

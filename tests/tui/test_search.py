@@ -14,8 +14,8 @@ from dispatchviz.testing import Pattern, node_created, redispatch
 from dispatchviz.tui.commands.move_notes import hit_note
 from dispatchviz.tui.widgets.step_list import StepList
 from dispatchviz.views.cursor.cursor import Cursor
-from dispatchviz.views.cursor.step_search import Search, all_hits
-from tests.steps import last_step, line, steps
+from dispatchviz.views.cursor.step_search import Search
+from tests.steps import all_hits, last_step, line, steps
 
 from .synthetic import big, forum
 

@@ -270,15 +270,6 @@ def place_of(trace: Trace, step: int) -> str:
     return f"{event.file}:{event.line}".casefold() if isinstance(event, SourceLine) else ""
 
 
-def all_hits(trace: Trace, query: str) -> Sequence[int]:
-    """All steps that have what is asked for, at once."""
-    search = Search(trace)
-    search.find(query)
-    while search.go_on():
-        pass
-    return search.hits()
-
-
 def still_hits(trace: Trace, query: str, shown: Sequence[int], begin: int) -> list[int]:
     """The hits in a trace of which those before ``begin`` were found when it ended there."""
     asked = _Asked(trace, query_of(query))
