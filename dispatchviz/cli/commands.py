@@ -7,7 +7,7 @@ import importlib
 
 import click
 
-from dispatchviz.cli.fast_commands import FAST_COMMANDS, click_command
+from dispatchviz.cli.fast_commands import FAST_COMMANDS, click_command, names_program
 from dispatchviz.cli.other_meanings import with_meaning
 from dispatchviz.cli.overview import COMMANDS, OVERVIEW, help_text
 from dispatchviz.foundation.terminal_output import print_lines
@@ -35,6 +35,10 @@ class Commands(click.Group):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             unknown = f"there is no command {args[0]!r}"
             raise click.UsageError(with_meaning(f"{unknown}{_meant(args[0])}", args[0]), ctx)
+        if names_program(args):
+            from dispatchviz.cli.diagnose_command import command
+
+            return "why", command, args[1:]
         return super().resolve_command(ctx, args)
 
     def get_help(self, ctx: click.Context) -> str:

@@ -55,6 +55,12 @@ BUILD = Option(
     "cpu|cuda",
     ("cpu", "cuda"),
 )
+OF_PROGRAMS = ("-c", "-m", "--engine", "--cuda", "--save", "--only", "--limit")
+"""Options that only programs have."""
+
+ENDINGS = (".py", ".dvtrace", ".jsonl", ".jsonl.gz")
+"""How the names of programs and traces end."""
+
 JSON = Option("as_json", "--json", "Print JSON.")
 
 
@@ -63,8 +69,20 @@ def run_fast(arguments: Sequence[str]) -> int | None:
     if not arguments or arguments[0] not in FAST_COMMANDS:
         return None
     module = command_module(arguments[0])
+    if names_program(arguments):
+        return None
     values = read(module.OPTIONS, module.ARGUMENTS, arguments[1:])
     return None if values is None else int(module.run(**values))
+
+
+def names_program(arguments: Sequence[str]) -> bool:
+    """Whether this is ``why`` with a program or a trace, not with an operator or an error."""
+    if arguments[:1] != ["why"] or "--error" in arguments:
+        return False
+    words = arguments[1:]
+    first = next((place for place, word in enumerate(words) if not word.startswith("-") or word == "-"), len(words))
+    ours = any(word.startswith(OF_PROGRAMS) for word in words[:first])
+    return ours or any(word == "-" or word.endswith(ENDINGS) or "/" in word for word in words[first : first + 1])
 
 
 def command_module(name: str) -> ModuleType:

@@ -161,9 +161,14 @@ def _where(trace: Trace, saved: str | None) -> str:
 
 
 def _keep(trace: Trace) -> str:
-    """Saves the trace of a program, over the last one of that program."""
+    return kept_trace(trace) or "FILE, had it been saved with --save FILE: no cache folder can be written to"
+
+
+def kept_trace(trace: Trace) -> str:
+    """Save the trace of a program over the last one of that program, and return the file; empty if none can be
+    written."""
     for path in places(trace.header.program):
         with suppress(OSError, DispatchvizError):
             save_trace(trace, path)
             return str(path)
-    return "FILE, had it been saved with --save FILE: no cache folder can be written to"
+    return ""

@@ -1,0 +1,1 @@
+"""Diagnoses: why a program failed or computes something else than its author wants, from its trace alone."""

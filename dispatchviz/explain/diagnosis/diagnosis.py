@@ -1,0 +1,43 @@
+"""A diagnosis as a value: the cause in the program's own terms, what PyTorch says, what to try, which steps prove it.
+
+Every screen, page and report shows the same three parts: why, PyTorch says, try.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from dispatchviz.explain.sentences.statement import Statement, text_of
+
+Rank = Literal["error", "silent mistake", "warning", "gradient that never arrives"]
+"""What kind of problem it is; the order of ``RANKS`` is the order in which they are told."""
+
+RANKS: tuple[Rank, ...] = ("error", "silent mistake", "warning", "gradient that never arrives")
+
+
+class Diagnosis(NamedTuple):
+    """One problem of one program."""
+
+    rank: Rank
+    at: int
+    """The step that the text is about: the stepper opens there."""
+    cause: tuple[Statement, ...]
+    """The cause as sentences with claims: variables, lines, Nodes, modules, versions of the program itself."""
+    says: str
+    """PyTorch's own message, whole; empty if PyTorch says nothing."""
+    fixes: tuple[str, ...]
+    """What to change, the best first: one sentence each, with the program's names and lines."""
+    proof: tuple[int, ...] = ()
+    """The steps that prove the cause, in order."""
+    unseen: str = ""
+    """What the recording could not see, where that limits the cause; empty otherwise."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of its first sentence names the diagnosis: ``no grad_fn: no leaf requires grad``."""
+        return self.cause[0].kind
+
+    @property
+    def why(self) -> str:
+        """The cause as one text."""
+        return text_of(self.cause)

@@ -1,0 +1,91 @@
+"""The error that ended a program, and the call that raised it.
+
+The model records where an error is raised (``ErrorRaised``). A recording of an installed PyTorch has only the error
+that left the program (``ProgramRaised``): there the call that raised is the last one that never returned.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import NamedTuple
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.trace_index.enclosing_steps import around, source_line
+
+
+class Failure(NamedTuple):
+    """An error that left the program."""
+
+    trace: Trace
+    ended: ev.ProgramRaised
+    raised: int
+    """The step at which it was raised, as far as the recording knows."""
+
+    @property
+    def message(self) -> str:
+        """PyTorch's message, whole."""
+        return self.ended.message
+
+    @property
+    def call(self) -> ev.Dispatched | None:
+        """The outermost call of an operator that raised it; None if no operator did."""
+        calls = [event for event in self.inside if isinstance(event, ev.Dispatched)]
+        return calls[-1] if calls else None
+
+    @property
+    def innermost(self) -> ev.Dispatched | None:
+        """The innermost call of an operator that raised it."""
+        return next((event for event in self.inside if isinstance(event, ev.Dispatched)), None)
+
+    @property
+    def node(self) -> ev.NodeStarted | None:
+        """The Node that ran when it was raised."""
+        return next((event for event in self.inside if isinstance(event, ev.NodeStarted)), None)
+
+    @property
+    def inside(self) -> tuple[ev.AnyEvent, ...]:
+        """The events that had begun and not ended, innermost first, up to the line of the program."""
+        found = []
+        for event in self.trace.ancestors(self.raised):
+            if isinstance(event, ev.SourceLine):
+                break
+            found.append(event)
+        return tuple(found)
+
+    @property
+    def line(self) -> ev.SourceLine | None:
+        """The line of the program that raised it."""
+        return source_line(self.trace, self.raised)
+
+
+def failure(trace: Trace) -> Failure | None:
+    """The error that ended a program; None if none did, or if the user interrupted it."""
+    last = trace[-1] if len(trace) else None
+    if not isinstance(last, ev.ProgramRaised) or last.exception in ("KeyboardInterrupt", "SystemExit"):
+        return None
+    return Failure(trace, last, _raised(trace, last))
+
+
+def _raised(trace: Trace, ended: ev.ProgramRaised) -> int:
+    steps = trace.steps_of(ev.ErrorRaised)
+    for step in reversed(steps[-8:]):
+        event = trace[step]
+        if isinstance(event, ev.ErrorRaised) and event.message == ended.message:
+            return step
+    return ended.seq if steps else _unreturned(trace, ended.seq)
+
+
+def _unreturned(trace: Trace, end: int) -> int:
+    """The last step within a call that never returned; the end if all returned."""
+    last = end - 1
+    if last < 0 or source_line(trace, last) != source_line(trace, end):
+        return end
+    call = around(trace, last, ev.Dispatched)
+    if call is None:
+        return last if around(trace, last, ev.NodeStarted) is not None else end
+    outermost = [event for event in trace.ancestors(last) if isinstance(event, ev.Dispatched)][-1]
+    returned = trace.steps_of(ev.KernelReturned)
+    after = returned[bisect_left(returned, outermost.seq) :]
+    back = any(trace.columns.parents[step] == outermost.seq for step in after)
+    return end if back else last

@@ -1,0 +1,57 @@
+"""How diagnoses name lines, tensors and calls: as the author of the program would."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.things.calls_around import maker, plain
+from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text, within
+from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import shortened
+
+LONGEST = 60
+"""A line of the program is cut at so many characters."""
+
+
+def on_line(trace: Trace, seq: int, text: bool = True) -> str:
+    """``line 4 (y = x * 2)``; with the file's name if it is not the program's own; empty if the step has no line."""
+    line = source_line(trace, seq)
+    if line is None:
+        return ""
+    file = "" if line.file == trace.header.program else f"{line.file}, "
+    code = shortened(source_text(trace, line).partition("  #")[0], LONGEST) if text else ""
+    return f"{file}line {line.line}{f' ({code})' if code else ''}"
+
+
+def last_name(trace: Trace, tensor: int, at: int) -> str:
+    """A tensor by its variable as of a step, ``w``; else by what made it, ``the result of mul on line 4``."""
+    name = tensor_name(trace, tensor, at)
+    if name.rstrip("0123456789") != "t":
+        return name
+    view = index(trace).views.get(tensor)
+    if view is not None and (base := last_name(trace, view.base, at)) and not base.startswith("the "):
+        call = made_by(trace, tensor)
+        return f"{base}.T" if call is not None and plain(call) in ("t", "numpy_T") else f"a view of {base}"
+    call = made_by(trace, tensor)
+    where = on_line(trace, call.seq, text=False) if call is not None else ""
+    return f"the result of {base_name(call)}{f' on {where}' if where else ''}" if call is not None else name
+
+
+def base_name(call: ev.Dispatched) -> str:
+    """``add`` for ``aten::add.Tensor``: what the program calls."""
+    return plain(call).partition(".")[0]
+
+
+def made_by(trace: Trace, tensor: int) -> ev.Dispatched | None:
+    """The call that made a tensor; None if it is older than the recording, or no operator made it."""
+    made = index(trace).tensors.get(tensor)
+    return None if made is None or made.how != "new" else maker(trace, made.seq, tensor)
+
+
+def arguments_of(trace: Trace, call: ev.Dispatched) -> tuple[int, ...]:
+    """The tensors that a call got, without numbers that Python wrapped."""
+    computed = within(trace, call.seq, ev.KeySetComputed)
+    tensors = () if computed is None else dict.fromkeys(tensor for _, tensor, _ in computed.arguments)
+    known = index(trace).tensors
+    return tuple(each for each in tensors if (made := known.get(each)) is None or not made.wrapped_number)

@@ -1,0 +1,71 @@
+"""Diagnoses as text: lines that begin with ``why``, ``PyTorch says``, ``try`` and ``see``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
+from dispatchviz.explain.sentences.statement import number_of_steps
+from dispatchviz.views.text.console import Console
+
+LABELS = ("why", "PyTorch says", "try", "not seen", "see")
+"""The parts, in their order."""
+
+COLUMN = max(map(len, LABELS)) + 2
+"""Where the texts begin."""
+
+
+def diagnosis_lines(trace: Trace, found: Sequence[Diagnosis], trace_file: str, console: Console) -> Iterator[str]:
+    """Each diagnosis, with the command that opens the stepper where it is proven; one line if there is none."""
+    if not found:
+        yield from console.wrapped(nothing_wrong(trace), 0)
+    for number, diagnosis in enumerate(found):
+        if number:
+            yield ""
+        for label, text in parts(diagnosis, trace_file):
+            yield from _part(label, text, console)
+
+
+def parts(diagnosis: Diagnosis, trace_file: str = "") -> Iterator[tuple[str, str]]:
+    """Its parts with their labels; without a file of the trace no command opens it."""
+    yield "why", diagnosis.why
+    if diagnosis.says:
+        yield "PyTorch says", f'"{" ".join(diagnosis.says.split())}"'
+    yield from (("try", fix) for fix in diagnosis.fixes)
+    if diagnosis.unseen:
+        yield "not seen", diagnosis.unseen
+    if trace_file:
+        yield "see", f"dispatchviz open --step {diagnosis.at} {trace_file}"
+
+
+def _part(label: str, text: str, console: Console) -> Iterator[str]:
+    lines = console.wrapped(text, COLUMN)
+    yield console.styled(label, "bold") + " " * (COLUMN - len(label)) + lines[0].lstrip()
+    yield from lines[1:]
+
+
+def nothing_wrong(trace: Trace) -> str:
+    """The line about a sound program."""
+    return f"{trace.header.program}: no error and none of the known silent mistakes in {number_of_steps(len(trace))}."
+
+
+def as_values(trace: Trace, found: Sequence[Diagnosis]) -> dict[str, Any]:
+    """The same for JSON."""
+    return {
+        "program": trace.header.program,
+        "diagnoses": [
+            {
+                "kind": each.kind,
+                "rank": each.rank,
+                "step": each.at,
+                "why": each.why,
+                "PyTorch says": each.says,
+                "try": each.fixes,
+                "proof": each.proof,
+                "not seen": each.unseen,
+            }
+            for each in found
+        ],
+    }
