@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 
@@ -14,7 +15,7 @@ from dispatchviz.core.device.array_library import choose_cuda
 from dispatchviz.core.record.event_filter import read_only
 from dispatchviz.core.record.recording_limit import read_limit
 from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
-from dispatchviz.foundation.terminal_output import complain
+from dispatchviz.foundation.terminal_output import complain, print_lines
 from dispatchviz.outputs.trace_files import save_trace
 from dispatchviz.running.engines import MODEL, Engine, engine_named
 from dispatchviz.running.instrumented_source import Changed
@@ -144,16 +145,30 @@ NOT_ALL = 3
 """The exit status, with ``--strict``, of a program that ended with 0 and was not recorded to its end."""
 
 
-def conclude(outcome: Outcome, saved: str | None, strict: bool = False) -> int:
-    """Prints what left the program, and where its trace is; returns the exit status.
+def conclude(outcome: Outcome, saved: str | None, strict: bool = False, has_log: bool = False) -> int:
+    """Prints what left the program, why, and where its trace is; returns the exit status. A log has said why.
 
     Raises EndedBySignal if that is how the program ended.
     """
     if outcome.error is not None:
+        if not has_log:
+            _tell_why(outcome.trace)
         complain(f"{outcome.error_message} {_where(outcome.trace, saved)}")
     if outcome.signal:
         raise EndedBySignal(outcome.signal)
     return NOT_ALL if strict and outcome.status == 0 and outcome.trace.notice else outcome.status
+
+
+def _tell_why(trace: Trace) -> None:
+    """Prints the diagnosis of the error on standard error; nothing for an error of no known kind."""
+    from dispatchviz.explain.diagnosis.diagnose import UNKNOWN, diagnosis_of_error
+    from dispatchviz.views.cards.diagnosis_text import diagnosis_lines
+    from dispatchviz.views.text.console import Console, width
+
+    found = diagnosis_of_error(trace)
+    if found is not None and found.kind != UNKNOWN and sys.stderr is not None and not sys.stderr.closed:
+        with suppress(OSError):
+            print_lines(diagnosis_lines(trace, [found], "", Console(width(), colours=False)), sys.stderr)
 
 
 def _where(trace: Trace, saved: str | None) -> str:

@@ -14,7 +14,7 @@ from dispatchviz.explain.calls.key_set_stages import stage_sentence
 from dispatchviz.explain.kinds.all_kinds import how_known, how_known_in_short, rule, why_here
 from dispatchviz.explain.kinds.kind import Rule
 from dispatchviz.explain.outline.overview import counts, first_node
-from dispatchviz.explain.sentences.statement import part_of, place_of
+from dispatchviz.explain.sentences.statement import part_of, parts_of, place_of
 from dispatchviz.explain.trace_index.lookups import uses_cuda
 from dispatchviz.explain.trace_index.recorded_engine import engine_text, is_live
 from dispatchviz.explain.trace_index.thread_state import ThreadState, thread_state
@@ -183,9 +183,17 @@ def needed_rows(cursor: Cursor, notes: Iterable[Line], width: int, notes_alone: 
         return [part for note in notes for part in wrap(cut_row(replace(note, indent=1), LONGEST_REASON), width - 1)]
     shown = _stage(cursor) or why_here(cursor.trace, cursor.at)
     sentence = ASKED_FIRST.plain if hides_sentence(cursor) else shown
-    texts = [line(" ", (sentence, "bold"), indent=1), *message_lines(event, sentence)]
+    texts = [*(line(" ", *part, indent=1) for part in sentence_spans(sentence)), *message_lines(event, sentence)]
     rows = [*(replace(note, indent=1) for note in notes), *texts]
     return [part for row in rows for part in wrap(cut_row(row, LONGEST_REASON), width - 1)]
+
+
+def sentence_spans(sentence: str) -> list[tuple[Span, ...]]:
+    """The lines of a sentence: one of most steps, of an error the parts of its diagnosis."""
+    return [
+        ((f"{name}  ", "hint"), (text, "bold" if name == "why" else "")) if name else ((text, "bold"),)
+        for name, text in parts_of(sentence)
+    ]
 
 
 def _stage(cursor: Cursor) -> str:
@@ -212,7 +220,7 @@ def why_lines(trace: Trace, at: int) -> list[Line]:
     """The sentence of a step, an error's message, the rule with PyTorch's function and file, how the step is known."""
     event, sentence = trace[at], why_here(trace, at)
     return [
-        line((sentence, "bold")),
+        *(line(*part) for part in sentence_spans(sentence)),
         *message_lines(event, sentence),
         *rule_lines(rule(event)),
         *known_lines(trace, event),

@@ -133,7 +133,7 @@ class Session:
 
 
 def _first_step(outline: Outline) -> int:
-    """The first line that calls an operator; the last step if the program raised."""
+    """The step that the diagnosis of an error is about; else the first line that calls an operator."""
     trace = outline.trace
     if isinstance(trace[-1], ProgramRaised):
         return len(trace) - 1

@@ -21,16 +21,26 @@ ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = ((n
 SILENT_RULES: tuple[Callable[[Trace], Iterator[Diagnosis]], ...] = ()
 """Rules for what PyTorch does not complain about."""
 
+UNKNOWN = "error of no known kind"
+"""The kind of a diagnosis that knows the line and the call alone."""
+
 
 def diagnoses(trace: Trace) -> tuple[Diagnosis, ...]:
     """All diagnoses, in the order of ``RANKS``, those of one rank in the order of their steps."""
+    error = diagnosis_of_error(trace)
+    silent = (each for rule in SILENT_RULES for each in rule(trace))
+    found = silent if error is None else (error, *silent)
+    return tuple(sorted(found, key=lambda each: (RANKS.index(each.rank), each.at)))
+
+
+def diagnosis_of_error(trace: Trace) -> Diagnosis | None:
+    """The diagnosis of the error that ended a program; None if none did."""
     failed = failure(trace)
-    found = [] if failed is None else [_of_error(failed)]
-    silent = [each for rule in SILENT_RULES for each in rule(trace)]
-    return tuple(sorted((*found, *silent), key=lambda each: (RANKS.index(each.rank), each.at)))
+    return None if failed is None else diagnosis_of(failed)
 
 
-def _of_error(failed: Failure) -> Diagnosis:
+def diagnosis_of(failed: Failure) -> Diagnosis:
+    """The diagnosis of an error: by the first rule that knows its kind."""
     for part, rule in ERROR_RULES:
         if part in failed.message and (found := rule(failed)) is not None:
             return found
@@ -40,6 +50,6 @@ def _of_error(failed: Failure) -> Diagnosis:
 def _plain(failed: Failure) -> Diagnosis:
     """Which line and which call raised, where no rule knows the cause."""
     call, where = failed.call, on_line(failed.trace, failed.raised)
-    by = f"{base_name(call)} raised {failed.ended.exception}" if call is not None else f"{failed.ended.exception}"
-    cause = Statement("error of no known kind", f"{by} on {where}." if where else f"{by} ended the program.")
+    by = f"{base_name(call)} raised {failed.exception}" if call is not None else f"{failed.exception}"
+    cause = Statement(UNKNOWN, f"{by} on {where}." if where else f"{by} ended the program.")
     return Diagnosis("error", failed.raised, (cause,), failed.message, (), (failed.raised,))

@@ -18,14 +18,12 @@ class Failure(NamedTuple):
     """An error that left the program."""
 
     trace: Trace
-    ended: ev.ProgramRaised
+    exception: str
+    """The name of its class: ``RuntimeError``."""
+    message: str
+    """PyTorch's message, whole."""
     raised: int
     """The step at which it was raised, as far as the recording knows."""
-
-    @property
-    def message(self) -> str:
-        """PyTorch's message, whole."""
-        return self.ended.message
 
     @property
     def call(self) -> ev.Dispatched | None:
@@ -64,28 +62,36 @@ def failure(trace: Trace) -> Failure | None:
     last = trace[-1] if len(trace) else None
     if not isinstance(last, ev.ProgramRaised) or last.exception in ("KeyboardInterrupt", "SystemExit"):
         return None
-    return Failure(trace, last, _raised(trace, last))
+    return Failure(trace, last.exception, last.message, _raised(trace, last.message, last.seq))
 
 
-def _raised(trace: Trace, ended: ev.ProgramRaised) -> int:
+def failure_of(trace: Trace, error: BaseException) -> Failure | None:
+    """An error that left a recorded block of a program, such as a test; None of an empty trace."""
+    if not len(trace):
+        return None
+    return Failure(trace, type(error).__name__, str(error), _raised(trace, str(error), len(trace)))
+
+
+def _raised(trace: Trace, message: str, end: int) -> int:
+    """The step at which an error was raised that ended a program, or a recording, before a step."""
     steps = trace.steps_of(ev.ErrorRaised)
     for step in reversed(steps[-8:]):
         event = trace[step]
-        if isinstance(event, ev.ErrorRaised) and event.message == ended.message:
+        if isinstance(event, ev.ErrorRaised) and event.message == message:
             return step
-    return ended.seq if steps else _unreturned(trace, ended.seq)
+    last = min(end, len(trace) - 1)
+    return last if steps else _unreturned(trace, end, last)
 
 
-def _unreturned(trace: Trace, end: int) -> int:
-    """The last step within a call that never returned; the end if all returned."""
+def _unreturned(trace: Trace, end: int, ended: int) -> int:
+    """The last step within a call that never returned; ``ended`` if all returned."""
     last = end - 1
-    if last < 0 or source_line(trace, last) != source_line(trace, end):
-        return end
+    if last < 0 or source_line(trace, last) != source_line(trace, ended):
+        return ended
     call = around(trace, last, ev.Dispatched)
     if call is None:
-        return last if around(trace, last, ev.NodeStarted) is not None else end
+        return last if around(trace, last, ev.NodeStarted) is not None else ended
     outermost = [event for event in trace.ancestors(last) if isinstance(event, ev.Dispatched)][-1]
     returned = trace.steps_of(ev.KernelReturned)
     after = returned[bisect_left(returned, outermost.seq) :]
-    back = any(trace.columns.parents[step] == outermost.seq for step in after)
-    return end if back else last
+    return ended if any(trace.columns.parents[step] == outermost.seq for step in after) else last

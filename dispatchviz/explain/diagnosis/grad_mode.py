@@ -13,7 +13,7 @@ from bisect import bisect_left
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.words import on_line
+from dispatchviz.explain.diagnosis.words import file_of, on_line
 from dispatchviz.explain.trace_index.enclosing_steps import user_stack
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.foundation.english import shortened
@@ -46,8 +46,7 @@ def _written_around(trace: Trace, seq: int) -> str:
     for line in reversed(user_stack(trace, seq)):
         text = trace.header.sources.get(line.file, "")
         if (found := _around(text, line.line)) is not None:
-            file = "" if line.file == trace.header.program else f"{line.file}, "
-            return f"{file}line {found[0]} ({found[1]})"
+            return f"{file_of(trace, line)}line {found[0]} ({found[1]})"
     return ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.diagnosis.failure import failure
 from dispatchviz.explain.errors.broken_rules import broken_rule, called_again
 from dispatchviz.explain.errors.inplace_errors import changed_by
 from dispatchviz.explain.kinds.kind import WIDTH, Kind, Known, Rule, unseen
@@ -22,7 +23,9 @@ def raised(exception: str, message: str) -> str:
 
 
 def _why_error(trace: Trace, event: ev.ErrorRaised) -> Statements:
-    """Name the error and the code that raised it; a known reason comes before the message."""
+    """The diagnosis of the error that ended the program; of one that the program caught, its code and its rule."""
+    if (failed := failure(trace)) is not None and failed.raised == event.seq:
+        return _diagnosis(trace)
     begin = f"{_where(trace, event)}{event.exception}"
     rule = _rule(trace, event)
     raised = Statement("error", f"{begin}." if rule else _with_message(begin, event))
@@ -52,23 +55,23 @@ def _message(message: str) -> str:
 
 
 def _ended(trace: Trace, event: ev.ProgramRaised) -> Statements:
-    where = f" at line {event.line}" if event.line else ""
     if event.exception == "KeyboardInterrupt":
+        where = f" at line {event.line}" if event.line else ""
         return Statement("program interrupted", f"The program was interrupted{where} (Ctrl+C).")
-    begin = f"{event.exception} ended the program{where}"
-    errors = (trace[step] for step in reversed(trace.steps_of(ev.ErrorRaised)))
-    same = (error for error in errors if isinstance(error, ev.ErrorRaised) and _is_same(error, event))
-    error = next(same, event)
-    rule = _rule(trace, error)
-    ended = Statement("program ended", f"{begin}." if rule else _with_message(begin, event))
-    return *_changed(trace, error), ended, *rule, *(_said(event) if rule else ())
+    return _diagnosis(trace) or Statement("program ended", f"{event.exception} ended the program.")
 
 
-def _is_same(error: ev.ErrorRaised, event: ev.ProgramRaised) -> bool:
-    """Whether an error is the one that ended the program; the end of the stack has several messages."""
-    if error.exception != event.exception:
-        return False
-    return error.message == event.message or event.exception == "RecursionError"
+def _diagnosis(trace: Trace) -> tuple[Statement, ...]:
+    """The three parts of the diagnosis of the error that ended the program."""
+    from dispatchviz.explain.diagnosis.diagnose import diagnosis_of_error  # with the rules: few programs raise
+
+    found = diagnosis_of_error(trace)
+    if found is None:
+        return ()
+    why, *more = found.cause
+    says = Statement("error: message", f'"{" ".join(found.says.split())}"' if found.says else "", part="PyTorch says")
+    fixes = (Statement("error: try", fix, part="try") for fix in found.fixes)
+    return why._replace(part="why"), *more, says, *fixes
 
 
 def _with_message(begin: str, event: ev.ErrorRaised | ev.ProgramRaised) -> str:
@@ -112,6 +115,7 @@ ERROR_KINDS = (
         known=Known("observed", "the exception that left the program"),
         level="lines",
         panes=("source", "calls"),
+        reason_in_log="always",
     )
     | Kind(
         ev.ErrorRaised,
