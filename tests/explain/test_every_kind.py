@@ -84,7 +84,9 @@ def test_what_is_said_of_an_unseen_kind() -> None:
 
 
 def test_the_records_of_unseen_kinds_say_so() -> None:
-    assert {KINDS[kind].known.how for kind in typing.get_args(Unseen)} == {"unseen"}
+    not_all_seen = {KINDS[kind].known.how for kind in typing.get_args(Unseen)}
+    assert not_all_seen == {"unseen", "derived"}
+    assert KINDS[ev.RequiresGradSet].known.how == "derived"
 
 
 def test_nothing_of_the_model_is_unseen() -> None:

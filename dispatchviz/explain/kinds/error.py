@@ -24,8 +24,9 @@ def raised(exception: str, message: str) -> str:
 
 def _why_error(trace: Trace, event: ev.ErrorRaised) -> Statements:
     """The diagnosis of the error that ended the program; of one that the program caught, its code and its rule."""
-    if (failed := failure(trace)) is not None and failed.raised == event.seq:
-        return _diagnosis(trace)
+    failed = failure(trace)
+    if failed is not None and failed.raised == event.seq and (diagnosis := _diagnosis(trace)):
+        return diagnosis
     begin = f"{_where(trace, event)}{event.exception}"
     rule = _rule(trace, event)
     raised = Statement("error", f"{begin}." if rule else _with_message(begin, event))
@@ -55,18 +56,19 @@ def _message(message: str) -> str:
 
 
 def _ended(trace: Trace, event: ev.ProgramRaised) -> Statements:
+    where = f" at line {event.line}" if event.line else ""
     if event.exception == "KeyboardInterrupt":
-        where = f" at line {event.line}" if event.line else ""
         return Statement("program interrupted", f"The program was interrupted{where} (Ctrl+C).")
-    return _diagnosis(trace) or Statement("program ended", f"{event.exception} ended the program.")
+    begin = f"{event.exception} ended the program{where}"
+    return _diagnosis(trace) or Statement("program ended", _with_message(begin, event))
 
 
 def _diagnosis(trace: Trace) -> tuple[Statement, ...]:
-    """The three parts of the diagnosis of the error that ended the program."""
-    from dispatchviz.explain.diagnosis.diagnose import diagnosis_of_error  # with the rules: few programs raise
+    """The three parts of the diagnosis of the error that ended the program; none of an error of no known kind."""
+    from dispatchviz.explain.diagnosis.diagnose import UNKNOWN, diagnosis_of_error  # with the rules: few programs raise
 
     found = diagnosis_of_error(trace)
-    if found is None:
+    if found is None or found.kind == UNKNOWN:
         return ()
     why, *more = found.cause
     says = Statement("error: message", f'"{" ".join(found.says.split())}"' if found.says else "", part="PyTorch says")
