@@ -41,7 +41,7 @@ def parts(diagnosis: Diagnosis, trace_file: str = "") -> Iterator[tuple[str, str
 
 
 def _part(label: str, text: str, console: Console) -> Iterator[str]:
-    lines = console.wrapped(text, COLUMN)
+    lines = [text] if label == "see" else console.wrapped(text, COLUMN)  # a command is copied: it stays on one line
     yield console.styled(label, "bold") + " " * (COLUMN - len(label)) + lines[0].lstrip()
     yield from lines[1:]
 
