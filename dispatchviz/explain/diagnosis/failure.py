@@ -62,22 +62,29 @@ def failure(trace: Trace) -> Failure | None:
     last = trace[-1] if len(trace) else None
     if not isinstance(last, ev.ProgramRaised) or last.exception in ("KeyboardInterrupt", "SystemExit"):
         return None
-    return Failure(trace, last.exception, last.message, _raised(trace, last.message, last.seq))
+    return Failure(trace, last.exception, last.message, _raised(trace, last.exception, last.message, last.seq))
 
 
 def failure_of(trace: Trace, error: BaseException) -> Failure | None:
     """An error that left a recorded block of a program, such as a test; None of an empty trace."""
     if not len(trace):
         return None
-    return Failure(trace, type(error).__name__, str(error), _raised(trace, str(error), len(trace)))
+    return Failure(
+        trace, type(error).__name__, str(error), _raised(trace, type(error).__name__, str(error), len(trace))
+    )
 
 
-def _raised(trace: Trace, message: str, end: int) -> int:
-    """The step at which an error was raised that ended a program, or a recording, before a step."""
+def _raised(trace: Trace, exception: str, message: str, end: int) -> int:
+    """The step at which an error was raised that ended a program, or a recording, before a step.
+
+    At the end of the stack there are several messages, one after the other.
+    """
     steps = trace.steps_of(ev.ErrorRaised)
     for step in reversed(steps[-8:]):
         event = trace[step]
-        if isinstance(event, ev.ErrorRaised) and event.message == message:
+        if not isinstance(event, ev.ErrorRaised) or event.exception != exception:
+            continue
+        if event.message == message or exception == "RecursionError":
             return step
     last = min(end, len(trace) - 1)
     return last if steps else _unreturned(trace, end, last)

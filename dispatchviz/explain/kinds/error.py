@@ -5,9 +5,9 @@ from __future__ import annotations
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.failure import failure
-from dispatchviz.explain.errors.broken_rules import broken_rule, called_again
+from dispatchviz.explain.errors.broken_rules import broken_rule
 from dispatchviz.explain.errors.inplace_errors import changed_by
-from dispatchviz.explain.kinds.kind import WIDTH, Kind, Known, Rule, unseen
+from dispatchviz.explain.kinds.kind import NO_RULE, WIDTH, Kind, Known, Rule, unseen
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.enclosing_steps import around, caller
 from dispatchviz.foundation.english import shortened
@@ -98,7 +98,7 @@ def _changed(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[St
 
 def _rule(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
     """The rule that was broken, unless the program's own reason is known."""
-    rule = called_again(trace, event) or broken_rule(event.message)
+    rule = broken_rule(event.message)
     return (Statement("error: rule", rule),) if rule and not _changed(trace, event) else ()
 
 
@@ -113,7 +113,7 @@ ERROR_KINDS = (
         group="error",
         label=_program_raised_label,
         why=_ended,
-        rule=Rule("An uncaught exception ends the program, and with it the trace.", "", ""),
+        rule=NO_RULE,
         known=Known("observed", "the exception that left the program"),
         level="lines",
         panes=("source", "calls"),
@@ -140,7 +140,7 @@ ERROR_KINDS = (
         group="unknown",
         label=lambda trace, event: f"{event.kind} (from another version)",
         why=_unknown,
-        rule=Rule("An event of an unknown kind is kept as it is.", "", ""),
+        rule=NO_RULE,
         known=unseen("another version of dispatchviz wrote it"),
         level="lines",
     )

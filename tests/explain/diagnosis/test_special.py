@@ -9,6 +9,19 @@ from tests.explain.diagnosis.cases import traced
 
 BEGIN = "import torch\nx = torch.ones(2, requires_grad=True)\n"
 
+FUNCTION = """
+class F(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+F.apply(x)
+"""
+
 
 @pytest.mark.parametrize(
     ("source", "texts"),
@@ -21,11 +34,8 @@ BEGIN = "import torch\nx = torch.ones(2, requires_grad=True)\n"
         ("with torch.autocast('cpu'):\n    x @ x", ["autocast to torch.bfloat16 on line 3"]),
         ("x.register_hook(print)", ["a tensor pre hook on line 3"]),
         (
-            "class F(torch.autograd.Function):\n"
-            "    @staticmethod\n    def forward(ctx, x): return x * 2\n"
-            "    @staticmethod\n    def backward(ctx, g): return g * 2\n"
-            "F.apply(x)",
-            ["the custom Function F on line 8"],
+            FUNCTION,
+            ["the custom Function F on line 13"],
         ),
     ],
 )
