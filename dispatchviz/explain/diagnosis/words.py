@@ -27,7 +27,7 @@ def on_line(trace: Trace, seq: int, text: bool = True) -> str:
 def last_name(trace: Trace, tensor: int, at: int) -> str:
     """A tensor by its variable as of a step, ``w``; else by what made it, ``the result of mul on line 4``."""
     name = tensor_name(trace, tensor, at)
-    if name.rstrip("0123456789") != "t":
+    if name != f"t{tensor}":
         return name
     view = index(trace).views.get(tensor)
     if view is not None and (base := last_name(trace, view.base, at)) and not base.startswith("the "):

@@ -1,0 +1,105 @@
+"""``view`` of a tensor whose elements do not lie in memory in the order that it needs: its sizes and strides in words."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from itertools import accumulate
+from operator import mul
+
+from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called, named, reference, told
+from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
+from dispatchviz.explain.diagnosis.failure import Failure
+from dispatchviz.explain.diagnosis.line_syntax import calls_on_line
+from dispatchviz.explain.diagnosis.words import base_name, last_name, made_by, on_line
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import capital, counted, listed, shaped
+
+
+def view(failure: Failure) -> Diagnosis | None:
+    """``view size is not compatible with input tensor's size and stride``."""
+    one = named(arguments(failure), "self")
+    if one is None:
+        return None
+    asked = _asked(failure)
+    text = (
+        f"{called(failure)} copies no element, so {one.name} would have to lie in memory in the order of its dimensions. "
+        f"{capital(_steps(one), [one.name])}.{_unmergeable(one, asked)}{_origin(failure, one)}"
+    )
+    it, wanted = reference(one, "the tensor"), ", ".join(asked)
+    begin = it if it == one.name else ""
+    fixes = (
+        f"Use {begin}.reshape({wanted}) on {on_line(failure.trace, failure.raised, text=False)}: it copies the elements "
+        f"where a view is not possible.",
+        f"Copy them yourself: {begin}.contiguous().view({wanted}).",
+    )
+    return told(failure, Statement("strides: view", text), fixes, (one,))
+
+
+def _asked(failure: Failure) -> list[str]:
+    """The sizes that ``view`` is asked for, as the line has them."""
+    call = next(calls_on_line(failure, "view"), None)
+    return ["..."] if call is None else [ast.unparse(each) for each in call.args]
+
+
+def _steps(one: Argument) -> str:
+    """``y has sizes [3, 2] and strides [1, 3]: one step in dimension 0 moves one element in memory, ...``"""
+    moves = [
+        f"{'one step in dimension' if at == 0 else 'in dimension'} {at} {'moves ' if at == 0 else ''}"
+        f"{counted(stride, 'element') if at == 0 else counted(stride, '').rstrip(' s')}"
+        for at, stride in enumerate(one.stride)
+    ]
+    return f"{one.name} has sizes {shaped(one.shape)} and strides {shaped(one.stride)}: {listed(moves)}"
+
+
+def _unmergeable(one: Argument, asked: Sequence[str]) -> str:
+    """Two dimensions that the view makes one, and what the stride of the first would have to be."""
+    sizes = _numbers(asked, one)
+    if sizes is None:
+        return ""
+    ends = set(accumulate(sizes, mul))
+    kept = [(at, size, one.stride[at]) for at, size in enumerate(one.shape) if size != 1]
+    before = 1
+    for (at, size, stride), (after, next_size, next_stride) in zip(kept, kept[1:], strict=False):
+        before *= size
+        if before not in ends and stride != next_size * next_stride:
+            return (
+                f" The view makes one dimension of dimensions {at} and {after}: a step in dimension {at} would have to move "
+                f"{next_size} * {next_stride} = {next_size * next_stride}."
+            )
+    return ""
+
+
+def _numbers(asked: Sequence[str], one: Argument) -> list[int] | None:
+    """The sizes as numbers, with the one that PyTorch computes; None if the line has no numbers."""
+    try:
+        found: list[int] = [int(each) for each in asked]
+    except ValueError:
+        return None
+    count = _product(one.shape)
+    known = _product([each for each in found if each != -1])
+    return [count // known if each == -1 and known else each for each in found]
+
+
+def _product(sizes: Sequence[int]) -> int:
+    return list(accumulate(sizes, mul, initial=1))[-1]
+
+
+def _origin(failure: Failure, one: Argument) -> str:
+    """``transpose on line 3 (y = x.t()) gave y these strides: it moves no element.``"""
+    trace, call = failure.trace, made_by(failure.trace, one.tensor)
+    made = index(trace).tensors.get(one.tensor)
+    if call is None or made is None or not _is_view(failure, one):
+        return ""
+    it = "it" if one.name.startswith(("the ", "a ")) else one.name
+    return f" {base_name(call)} on {on_line(trace, call.seq)} gave {it} these strides: it moves no element."
+
+
+def _is_view(failure: Failure, one: Argument) -> bool:
+    """Whether a tensor is on the memory of another one."""
+    view = index(failure.trace).views.get(one.tensor)
+    return view is not None or last_name(failure.trace, one.tensor, failure.raised).startswith("a view of")
+
+
+RULES = (("view size is not compatible with input tensor's size and stride", view),)
