@@ -81,7 +81,7 @@ def argument(trace: Trace, tensor: int, at: int, parameter: str = "", key_set: i
 
 def _device(key_set: int, recorded: str) -> str:
     """The recorded device, unless the tensor has another backend's key by now: ``.data`` may have been set unseen."""
-    backends = [each.name.removesuffix("Bit").lower() for each in BackendComponent if key_set >> (each - 1) & 1 and each]
+    backends = [each.name.removesuffix("Bit").lower() for each in BackendComponent if each and key_set >> (each - 1) & 1]
     return recorded if len(backends) != 1 or recorded.partition(":")[0] == backends[0] else backends[0]
 
 
