@@ -34,6 +34,8 @@ class Argument(NamedTuple):
     device: str
     made: int
     """The step at which it appeared."""
+    key_set: int = 0
+    """Its key set as the call met it; 0 if the recording does not say."""
 
     @property
     def sized(self) -> str:
@@ -75,7 +77,7 @@ def argument(trace: Trace, tensor: int, at: int, parameter: str = "", key_set: i
     device = _device(key_set, card.device)
     name = last_name(trace, tensor, at)
     return Argument(
-        parameter, tensor, name, card.shape, _stride(trace, made, at), plain_dtype(card.dtype), device, made.seq
+        parameter, tensor, name, card.shape, _stride(trace, made, at), plain_dtype(card.dtype), device, made.seq, key_set
     )
 
 
@@ -101,8 +103,21 @@ def called(failure: Failure) -> str:
     """``add on line 4 (c = a + b)``; ``fc (Linear) on line 9 (return self.fc(x))`` for the call of a module."""
     call, where = failed_call(failure), on_line(failure.trace, failure.raised)
     module = module_of(failure)
-    what = module or (base_name(call) if call is not None else failure.ended.exception)
+    what = module or (spelled(call) if call is not None else failure.ended.exception)
     return f"{what} on {where}" if where else what
+
+
+def spelled(call: ev.Dispatched) -> str:
+    """The function as a program writes it: ``cross_entropy`` of ``aten::cross_entropy_loss``, ``linalg.inv``."""
+    name = base_name(call)
+    for room in ("linalg_", "fft_", "special_"):
+        if name.startswith(room):
+            return f"{room[:-1]}.{name.removeprefix(room)}"
+    return SPELLED.get(name, name)
+
+
+SPELLED = {"cross_entropy_loss": "cross_entropy", "nll_loss_nd": "nll_loss", "is_nonzero": "bool"}
+"""Operators whose Python functions are called otherwise."""
 
 
 def module_of(failure: Failure) -> str:

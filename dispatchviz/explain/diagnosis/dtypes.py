@@ -87,16 +87,14 @@ def _one_dtype(failure: Failure, found: Sequence[Argument]) -> str:
     weight = next((each for each in found if each.parameter in PARAMETERS), None)
     to = weight or next((each for each in found if each.dtype in FLOATS), found[0])
     other = next(each for each in found if each.dtype != to.dtype)
-    it, made = reference(other, "the input"), created(failure, other)
+    noun = {"values": "the value", "src": "the source", "target": "the target"}.get(other.parameter, "the input")
+    it, made = reference(other, noun), created(failure, other)
     here = on_line(failure.trace, failure.raised, text=False)
-    of = f", the dtype of {module_of(failure)}" if weight is not None and module_of(failure) else f", as {to.name}"
-    if other.dtype in FLOATS or other.dtype == "bool" or not made:
-        return f"Convert {it} before {here}: {_dotted(other)}to(torch.{to.dtype}){of}."
-    return f"Create {it} as {to.dtype}{of}, on {made}, or convert it: {_dotted(other)}to(torch.{to.dtype})."
-
-
-def _dotted(one: Argument) -> str:
-    return f"{one.name}." if reference(one, "") else "."
+    of = f"the dtype of {module_of(failure)}" if weight is not None and module_of(failure) else f"as {to.name}"
+    converted = f"{it if it == other.name else ''}.to(torch.{to.dtype})"
+    if it != other.name or other.dtype in FLOATS or other.dtype == "bool" or not made:
+        return f"Convert {it} to {to.dtype}, {of}, on {here}: {converted}."
+    return f"Create {it} as {to.dtype}, {of}, on {made}, or convert it: {converted}."
 
 
 def in_place(failure: Failure) -> Diagnosis | None:
@@ -142,7 +140,7 @@ def _wrong(
 
 indices = _wrong(lambda text: Statement("dtypes: indices", text), INDICES, "dtype int64 or int32", ".long()")
 targets = _wrong(lambda text: Statement("dtypes: targets", text), ("target",), "dtype int64 (class indices)", ".long()")
-floating = _wrong(lambda text: Statement("dtypes: floating point", text), (), "a floating point dtype", ".float()")
+floating = _wrong(lambda text: Statement("dtypes: floating point", text), (), "a floating point or complex dtype", ".float()")
 
 
 def boolean(failure: Failure) -> Diagnosis | None:

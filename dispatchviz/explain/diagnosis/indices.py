@@ -45,7 +45,7 @@ def bounds(failure: Failure) -> Diagnosis | None:
         return None
     text = (
         f"{called(failure)} gets the index {value} in {given.name}, but {one.sized} has size {size} in dimension {dim}: "
-        f"{_range(size)}."
+        f"indices count from 0 to {size - 1}."
     )
     fix = f"Correct the index {value} in {reference(given, 'the indices')}, or use another dimension than {dim}."
     return told(failure, Statement("indices: out of bounds", text), (fix,), (one, given))

@@ -18,7 +18,7 @@ from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.modules import Made, module_made, with_argument
 from dispatchviz.explain.sentences.statement import Statement
-from dispatchviz.foundation.english import counted, shaped
+from dispatchviz.foundation.english import shaped
 
 CHANNELS = re.compile(r"to have (\d+) channels, but got (\d+) channels")
 KERNEL = re.compile(r"input size per channel: \((.*?)\)\. Kernel size: \((.*?)\)")
@@ -35,7 +35,7 @@ def channels(failure: Failure) -> Diagnosis | None:
         return None
     at = len(given.shape) - len(weight.shape) + 1
     text = (
-        f"{called(failure)} takes {counted(int(sizes[1]), 'channel')}, but its input{apposed(given)} has {sizes[2]}, in "
+        f"{called(failure)} takes {sizes[1]} channels, but its input{apposed(given)} has {sizes[2]}, in "
         f"dimension {at}: it has sizes {shaped(given.shape)}, and {weight.name} {shaped(weight.shape)}."
     )
     fixes = (*_moved(given, at, int(sizes[1])), *_changed(failure, weight, int(sizes[2]), "in_channels", "channels"))
@@ -106,7 +106,7 @@ def batch_norm(failure: Failure) -> Diagnosis | None:
     if sizes is None or given is None or kept is None:
         return None
     text = (
-        f"{called(failure)} normalizes {counted(int(sizes[3]), 'channel')}, but its input{apposed(given)} has {sizes[2]}, "
+        f"{called(failure)} normalizes {sizes[3]} channels, but its input{apposed(given)} has {sizes[2]}, "
         f"in dimension 1: it has sizes {shaped(given.shape)}, and {kept.name} {shaped(kept.shape)}."
     )
     fixes = _changed(failure, kept, int(sizes[2]), "num_features", "channels")

@@ -53,7 +53,7 @@ def _linear(failure: Failure, given: Argument, weight: Argument) -> Diagnosis | 
         return None
     wanted, has = weight.shape[-1], given.shape[-1]
     text = (
-        f"{called(failure)} takes {counted(wanted, 'feature')}, but its input{apposed(given)} has {has}: "
+        f"{called(failure)} takes {wanted} features, but its input{apposed(given)} has {has}: "
         f"{list_of((given, weight))}.{_giver(failure, given)}"
     )
     cause = Statement("shapes: features of a layer", text)
@@ -119,12 +119,16 @@ def _misfit(first: Argument, second: Argument) -> str:
         return f"{(first if not one else second).name} has no dimension"
     inner = other[-2] if len(other) > 1 else other[0]
     if one[-1] != inner:
-        left = f"{first.name} has {counted(one[-1], 'column' if len(one) > 1 else 'element')}"
-        right = f"{second.name} has {counted(inner, 'row' if len(other) > 1 else 'element')}"
+        left = f"{first.name} has {_number(one[-1], 'column' if len(one) > 1 else 'element')}"
+        right = f"{second.name} has {_number(inner, 'row' if len(other) > 1 else 'element')}"
         return f"{left} and {right}, which must be equal"
     if one[:-2] != other[:-2]:
         return f"the sizes of their batches, {shaped(one[:-2])} and {shaped(other[:-2])}, must be equal"
     return ""
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _fit(first: Argument, second: Argument) -> str:

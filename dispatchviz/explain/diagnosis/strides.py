@@ -14,7 +14,7 @@ from dispatchviz.explain.diagnosis.line_syntax import calls_on_line
 from dispatchviz.explain.diagnosis.words import base_name, last_name, made_by, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.trace_index import index
-from dispatchviz.foundation.english import capital, counted, listed, shaped
+from dispatchviz.foundation.english import listed, shaped
 
 
 def view(failure: Failure) -> Diagnosis | None:
@@ -24,8 +24,8 @@ def view(failure: Failure) -> Diagnosis | None:
         return None
     asked = _asked(failure)
     text = (
-        f"{called(failure)} copies no element, so {one.name} would have to lie in memory in the order of its dimensions. "
-        f"{capital(_steps(one), [one.name])}.{_unmergeable(one, asked)}{_origin(failure, one)}"
+        f"{called(failure)} makes a tensor on the same memory, without a copy. {_steps(one)}."
+        f"{_repeated(one) or _unmergeable(one, asked)}{_origin(failure, one)}"
     )
     it, wanted = reference(one, "the tensor"), ", ".join(asked)
     begin = it if it == one.name else ""
@@ -44,13 +44,20 @@ def _asked(failure: Failure) -> list[str]:
 
 
 def _steps(one: Argument) -> str:
-    """``y has sizes [3, 2] and strides [1, 3]: one step in dimension 0 moves one element in memory, ...``"""
-    moves = [
-        f"{'one step in dimension' if at == 0 else 'in dimension'} {at} {'moves ' if at == 0 else ''}"
-        f"{counted(stride, 'element') if at == 0 else counted(stride, '').rstrip(' s')}"
-        for at, stride in enumerate(one.stride)
-    ]
-    return f"{one.name} has sizes {shaped(one.shape)} and strides {shaped(one.stride)}: {listed(moves)}"
+    """``y has sizes [3, 2] and strides [1, 3]: a step in dimension 0 goes 1 element further, a step in dimension 1 3.``"""
+    steps = [f"a step in dimension {at} goes {_elements(stride)} further" for at, stride in enumerate(one.stride)]
+    name = one.name if one.name[:2] not in ("a ", "th") or " " not in one.name else one.name[:1].upper() + one.name[1:]
+    return f"{name} has sizes {shaped(one.shape)} and strides {shaped(one.stride)}: in memory {listed(steps)}"
+
+
+def _elements(count: int) -> str:
+    return f"{count} element{'' if count == 1 else 's'}"
+
+
+def _repeated(one: Argument) -> str:
+    """What ``expand`` did: many elements are one in memory."""
+    at = next((at for at, stride in enumerate(one.stride) if not stride and one.shape[at] > 1), None)
+    return "" if at is None else f" So all {one.shape[at]} elements in dimension {at} are one element in memory."
 
 
 def _unmergeable(one: Argument, asked: Sequence[str]) -> str:
@@ -65,8 +72,8 @@ def _unmergeable(one: Argument, asked: Sequence[str]) -> str:
         before *= size
         if before not in ends and stride != next_size * next_stride:
             return (
-                f" The view makes one dimension of dimensions {at} and {after}: a step in dimension {at} would have to move "
-                f"{next_size} * {next_stride} = {next_size * next_stride}."
+                f" The view makes one dimension of dimensions {at} and {after}: a step in dimension {at} would have to go "
+                f"{next_size} * {next_stride} = {_elements(next_size * next_stride)} further."
             )
     return ""
 
@@ -87,13 +94,13 @@ def _product(sizes: Sequence[int]) -> int:
 
 
 def _origin(failure: Failure, one: Argument) -> str:
-    """``transpose on line 3 (y = x.t()) gave y these strides: it moves no element.``"""
+    """``transpose on line 3 (y = x.t()) gave y these strides: it copies no element.``"""
     trace, call = failure.trace, made_by(failure.trace, one.tensor)
     made = index(trace).tensors.get(one.tensor)
     if call is None or made is None or not _is_view(failure, one):
         return ""
     it = "it" if one.name.startswith(("the ", "a ")) else one.name
-    return f" {base_name(call)} on {on_line(trace, call.seq)} gave {it} these strides: it moves no element."
+    return f" {base_name(call)} on {on_line(trace, call.seq)} gave {it} these strides: it copies no element."
 
 
 def _is_view(failure: Failure, one: Argument) -> bool:

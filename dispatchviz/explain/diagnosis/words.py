@@ -10,6 +10,9 @@ from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import shortened
 
+COPIES = frozenset(("empty", "_to_copy", "to", "lift_fresh", "detach_"))
+"""Operators that ``torch.tensor`` calls, on one engine or the other."""
+
 LONGEST = 60
 """A line of the program is cut at so many characters."""
 
@@ -34,8 +37,17 @@ def last_name(trace: Trace, tensor: int, at: int) -> str:
         call = made_by(trace, tensor)
         return f"{base}.T" if call is not None and plain(call) in ("t", "numpy_T") else f"a view of {base}"
     call = made_by(trace, tensor)
-    where = on_line(trace, call.seq, text=False) if call is not None else ""
-    return f"the result of {base_name(call)}{f' on {where}' if where else ''}" if call is not None else name
+    if call is None:
+        return name
+    where = on_line(trace, call.seq, text=False)
+    return f"the result of {_maker_name(trace, call)}{f' on {where}' if where else ''}"
+
+
+def _maker_name(trace: Trace, call: ev.Dispatched) -> str:
+    """``torch.tensor`` where that is what the line calls; else the operator."""
+    name, line = base_name(call), source_line(trace, call.seq)
+    is_copy = name in COPIES and line is not None and "torch.tensor(" in source_text(trace, line)
+    return "torch.tensor" if is_copy else name
 
 
 def base_name(call: ev.Dispatched) -> str:
