@@ -19,7 +19,7 @@ from dispatchviz.explain.diagnosis.arguments import (
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.products import product
-from dispatchviz.explain.diagnosis.words import base_name, on_line
+from dispatchviz.explain.diagnosis.words import base_name, on_line, sentence
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
 from dispatchviz.foundation.english import shaped
@@ -132,7 +132,7 @@ def _assigned(failure: Failure, place: str, value: str) -> Diagnosis:
         f"it cannot be broadcast to these."
     )
     fix = f"Assign a value with sizes {place}, or choose a place with sizes {value}."
-    return told(failure, Statement("shapes: assignment to a part", text[:1].upper() + text[1:]), (fix,))
+    return told(failure, Statement("shapes: assignment to a part", sentence(text)), (fix,))
 
 
 def _assigns_to_part(line: str) -> bool:

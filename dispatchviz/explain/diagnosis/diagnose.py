@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis import (
+    anomaly,
     broadcasting,
     devices,
     dtypes,
@@ -19,18 +20,21 @@ from dispatchviz.explain.diagnosis import (
     joining,
     layers,
     losses,
+    missing_kernels,
     no_graph,
     one_number,
     products,
     shapes,
     strides,
+    transforms,
 )
 from dispatchviz.explain.diagnosis.diagnosis import RANKS, Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure, failure
-from dispatchviz.explain.diagnosis.words import base_name, on_line
-from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.diagnosis.plain import plain
 
 ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (
+    *transforms.RULES,
+    *anomaly.RULES,
     *broadcasting.RULES,
     *devices.RULES,
     *dtypes.RULES,
@@ -40,6 +44,7 @@ ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (
     *joining.RULES,
     *layers.RULES,
     *losses.RULES,
+    *missing_kernels.RULES,
     (no_graph.MESSAGE, no_graph.no_graph),
     *one_number.RULES,
     *products.RULES,
@@ -64,12 +69,4 @@ def _of_error(failed: Failure) -> Diagnosis:
     for part, rule in ERROR_RULES:
         if part in failed.message and (found := rule(failed)) is not None:
             return found
-    return _plain(failed)
-
-
-def _plain(failed: Failure) -> Diagnosis:
-    """Which line and which call raised, where no rule knows the cause."""
-    call, where = failed.call, on_line(failed.trace, failed.raised)
-    by = f"{base_name(call)} raised {failed.ended.exception}" if call is not None else f"{failed.ended.exception}"
-    cause = Statement("error of no known kind", f"{by} on {where}." if where else f"{by} ended the program.")
-    return Diagnosis("error", failed.raised, (cause,), failed.message, (), (failed.raised,))
+    return plain(failed)

@@ -14,7 +14,7 @@ from dispatchviz.explain.diagnosis.arguments import told
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import line_tree
-from dispatchviz.explain.diagnosis.words import on_line
+from dispatchviz.explain.diagnosis.words import article, on_line, sentence
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
 from dispatchviz.explain.trace_index.trace_index import index
@@ -69,7 +69,8 @@ def inputs_of(failure: Failure, owner: str, count: int) -> list[str]:
     if forward is None or forward.args.vararg is not None:
         return []
     names = [each.arg for each in forward.args.args]
-    return names[-count:] if len(names) in (count, count + 1) else []
+    inputs = names[1:] if names[:1] == ["ctx"] else names
+    return inputs if len(inputs) == count else []
 
 
 # -- what backward returns --------------------------------------------------------------------------------------------
@@ -85,19 +86,19 @@ def number(failure: Failure) -> Diagnosis | None:
     names = inputs_of(failure, owner, expected)
     inputs = f", {listed(names)}" if names else ""
     text = (
-        f"{_returned(failure, ran, owner)} {counted(got, 'gradient')}, but {owner}.forward has "
+        f"{_returned(failure, ran, owner, counted(got, 'gradient'))}, but {owner}.forward has "
         f"{counted(expected, 'input')}{inputs}: autograd needs {counted(expected, 'value')}, one for each."
     )
     fix = _number_fix(failure, ran, names, expected, got)
     return _told(failure, Statement("Function: number of gradients", text), ran, fix)
 
 
-def _returned(failure: Failure, ran: Ran, owner: str) -> str:
-    """``Clip.backward returns on line 11 (return g)``, or that it ends without a return."""
+def _returned(failure: Failure, ran: Ran, owner: str, what: str) -> str:
+    """``Clip.backward returns one gradient on line 11 (return g)``, or that it ends without a return."""
     where = on_line(failure.trace, ran.line.seq)
     if ran.text.startswith("return"):
-        return f"{owner}.backward returns on {where}"
-    return f"{owner}.backward ends after {where} without a return, so it returns None:"
+        return f"{owner}.backward returns {what} on {where}"
+    return f"{owner}.backward ends after {where} without a return, so it returns None"
 
 
 def _number_fix(failure: Failure, ran: Ran, names: list[str], expected: int, got: int) -> str:
@@ -109,11 +110,10 @@ def _number_fix(failure: Failure, ran: Ran, names: list[str], expected: int, got
     if got > expected:
         return f"Return only {counted(expected, 'value')} on {line}{_for(names)}."
     missing = names[got:] if names else []
-    needing = _needing(failure, ran.owner)
-    if missing and not any(needing.get(at, True) for at in range(got, expected)):
+    if missing and all(_needs_none(failure, ran.owner, at) for at in range(got, expected)):
         nones = ", ".join(["None"] * (expected - got))
         return f"Return None for {listed(missing)} on {line}: return {value}, {nones}."
-    rest = f": add {'that' if expected - got == 1 else 'those'} for {listed(missing)}" if missing else ""
+    rest = f": add {'the one' if expected - got == 1 else 'those'} for {listed(missing)}" if missing else ""
     return f"Return {counted(expected, 'value')} on {line}{rest}; None for an input that needs no gradient."
 
 
@@ -121,11 +121,16 @@ def _for(names: list[str]) -> str:
     return f", for {listed(names)}" if names else ""
 
 
-def _needing(failure: Failure, owner: str) -> dict[int, bool]:
-    """By input: whether its gradient is needed, as far as the Node's edges say."""
+def _needs_none(failure: Failure, owner: str, at: int) -> bool:
+    """Whether an input of a Function is known to need no gradient: the call of ``forward`` says so, or it is a constant."""
     node = last_node(failure, f"{owner}Backward")
-    edges = index(failure.trace).edges.get(node) if node is not None else None
-    return {} if edges is None else {at: edge is not None for at, edge in enumerate(edges.edges)}
+    entered = index(failure.trace).functions.get(node) if node is not None else None
+    event = failure.trace[entered] if entered is not None else None
+    if isinstance(event, ev.FunctionEntered) and at < len(event.needs_input_grad):
+        return not event.needs_input_grad[at]
+    tree = ast.parse(failure.trace.header.sources.get(failure.trace.header.program, ""))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == f"{owner}.apply"]
+    return len(calls) == 1 and at < len(calls[0].args) and isinstance(calls[0].args[at], ast.Constant)
 
 
 def last_node(failure: Failure, name: str = "") -> int | None:
@@ -146,13 +151,14 @@ def shape(failure: Failure) -> Diagnosis | None:
     if said is None or ran is None:
         return None
     at = int(said[2])
-    edges = len(_needing(failure, owner))
-    names = inputs_of(failure, owner, edges)
+    node = last_node(failure, f"{owner}Backward")
+    edges = index(failure.trace).edges.get(node) if node is not None else None
+    names = inputs_of(failure, owner, len(edges.edges)) if edges is not None else []
     name = names[at] if at < len(names) else ""
-    which = f"{name}, the {nth(at + 1)} input" if name else f"the {nth(at + 1)} input"
+    gradient = f"a gradient with sizes {said[3]} for {name or f'its {nth(at + 1)} tensor'}"
     text = (
-        f"{_returned(failure, ran, owner)} a gradient with sizes {said[3]} for {which} of {owner}.forward, which has sizes "
-        f"{said[4]}: a gradient has the sizes of its input."
+        f"{_returned(failure, ran, owner, gradient)}, but {name or 'that input'} has sizes {said[4]}: a gradient has the "
+        f"sizes of its input."
     )
     fix = f"Return a gradient with sizes {said[4]} for {name or 'it'} on line {ran.line.line}."
     return _told(failure, Statement("Function: sizes of a gradient", text), ran, fix)
@@ -161,9 +167,10 @@ def shape(failure: Failure) -> Diagnosis | None:
 def kind(failure: Failure) -> Diagnosis | None:
     """``backward`` returns something that is no tensor."""
     said, ran = TYPE.search(failure.message), last_line(failure, "backward")
-    if said is None or ran is None:
+    if said is None or ran is None or last_node(failure, f"{ran.owner}Backward") != last_node(failure):
         return None
-    text = f"{_returned(failure, ran, ran.owner)} a {said[1]}{_which(failure, ran)}, but a gradient is a tensor or None."
+    value = f"{article(said[1])} {said[1]}{_which(failure, ran)}"
+    text = f"{_returned(failure, ran, ran.owner, value)}, but a gradient is a tensor or None."
     fix = f"Return a tensor on line {ran.line.line}, such as torch.full_like(grad, value), or None for no gradient."
     return _told(failure, Statement("Function: type of a gradient", text), ran, fix)
 
@@ -196,7 +203,7 @@ def saved(failure: Failure) -> Diagnosis | None:
     at = int(said[1])
     name = ast.unparse(call.args[at]) if call is not None and at < len(call.args) else f"argument {at}"
     line = f" on line {call.lineno}" if call is not None else ""
-    text = f"{ran.owner}.forward passes {name}, a {said[2]}, to ctx.save_for_backward{line}, which takes only tensors."
+    text = f"{ran.owner}.forward passes {name}, {article(said[2])} {said[2]}, to ctx.save_for_backward{line}, which takes only tensors."
     attribute = name if name.isidentifier() else "value"
     fix = f"Keep {name} as an attribute of ctx: ctx.{attribute} = {name if name.isidentifier() else '...'}."
     return _told(failure, Statement("Function: save_for_backward", text), ran, fix)
@@ -229,7 +236,7 @@ def legacy(failure: Failure) -> Diagnosis:
     """A Function that is made and called as an object."""
     text = f"{on_line(failure.trace, failure.raised)} makes an object of a Function and calls it; a Function is never an object."
     fix = "Call apply of the class: F.apply(x) instead of F()(x)."
-    return told(failure, Statement("Function: called as an object", text[:1].upper() + text[1:]), (fix,))
+    return told(failure, Statement("Function: called as an object", sentence(text)), (fix,))
 
 
 RULES = (

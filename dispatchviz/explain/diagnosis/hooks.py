@@ -8,10 +8,10 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.explain.diagnosis.arguments import told
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
-from dispatchviz.explain.diagnosis.words import last_name, on_line
+from dispatchviz.explain.diagnosis.words import article, last_name, on_line, sentence
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
-from dispatchviz.foundation.english import capital, counted
+from dispatchviz.foundation.english import counted
 
 NAMED = re.compile(r"hook '(.*?)' has (?:changed|returned)")
 RETURNED = re.compile(r"expected Variable, but hook returned '(\w+)'")
@@ -51,7 +51,7 @@ def _name(failure: Failure) -> str:
 
 def size(failure: Failure) -> Diagnosis:
     """A hook that returns a gradient with other sizes."""
-    text = f"{capital(_hook(failure, _name(failure)))} returns a gradient with other sizes than the one it gets."
+    text = f"{sentence(_hook(failure, _name(failure)))} returns a gradient with other sizes than the one it gets."
     fix = "Return a gradient with the sizes of the one that the hook gets, or None to leave it as it is."
     return _told(failure, Statement("hook: sizes of a gradient", text), fix)
 
@@ -60,7 +60,7 @@ def dtype(failure: Failure) -> Diagnosis:
     """A hook that returns a gradient of another dtype or on another device."""
     types = TYPES.search(failure.message)
     kinds = f": it gets a torch.{types[1]}Tensor and returns a torch.{types[2]}Tensor" if types is not None else ""
-    text = f"{capital(_hook(failure, _name(failure)))} returns a gradient of another dtype or device{kinds}."
+    text = f"{sentence(_hook(failure, _name(failure)))} returns a gradient of another dtype or device{kinds}."
     return _told(failure, Statement("hook: dtype of a gradient", text), "Convert what the hook returns: .to(grad.dtype).")
 
 
@@ -69,7 +69,7 @@ def no_tensor(failure: Failure) -> Diagnosis | None:
     said = RETURNED.search(failure.message)
     if said is None:
         return None
-    text = f"{capital(_hook(failure))} returns a {said[1]}, but what replaces a gradient must be a tensor."
+    text = f"{sentence(_hook(failure))} returns {article(said[1])} {said[1]}, but what replaces a gradient must be a tensor."
     fix = "Return a tensor with the sizes of the gradient, such as torch.full_like(grad, value), or None to leave it."
     return _told(failure, Statement("hook: type of a gradient", text), fix)
 
@@ -87,8 +87,8 @@ def count(failure: Failure) -> Diagnosis | None:
     if numbers is None:
         return None
     text = (
-        f"{capital(_hook(failure, _name(failure)))} returns {counted(int(numbers[1]), 'gradient')}, but the Node has "
-        f"{counted(int(numbers[2]), 'gradient')} there."
+        f"{sentence(_hook(failure, _name(failure)))} returns {counted(int(numbers[1]), 'gradient')}, but the Node has "
+        f"{counted(int(numbers[2]), 'gradient')} to replace."
     )
     fix = f"Return a tuple of {counted(int(numbers[2]), 'gradient')}, None for each that you do not change."
     return _told(failure, Statement("hook: number of gradients", text), fix)

@@ -11,10 +11,14 @@ from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called,
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import calls_on_line
-from dispatchviz.explain.diagnosis.words import base_name, last_name, made_by, on_line
+from dispatchviz.explain.diagnosis.words import arguments_of, base_name, made_by, on_line, sentence
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed, shaped
+
+
+MOST = 3
+"""Of so many dimensions each stride is said in words."""
 
 
 def view(failure: Failure) -> Diagnosis | None:
@@ -46,8 +50,9 @@ def _asked(failure: Failure) -> list[str]:
 def _steps(one: Argument) -> str:
     """``y has sizes [3, 2] and strides [1, 3]: a step in dimension 0 goes 1 element further, a step in dimension 1 3.``"""
     steps = [f"a step in dimension {at} goes {_elements(stride)} further" for at, stride in enumerate(one.stride)]
-    name = one.name if one.name[:2] not in ("a ", "th") or " " not in one.name else one.name[:1].upper() + one.name[1:]
-    return f"{name} has sizes {shaped(one.shape)} and strides {shaped(one.stride)}: in memory {listed(steps)}"
+    name = sentence(one.name) if one.name.startswith(("a ", "the ")) else one.name
+    words = f": in memory {listed(steps)}" if len(steps) <= MOST else ""
+    return f"{name} has sizes {shaped(one.shape)} and strides {shaped(one.stride)}{words}"
 
 
 def _elements(count: int) -> str:
@@ -104,9 +109,13 @@ def _origin(failure: Failure, one: Argument) -> str:
 
 
 def _is_view(failure: Failure, one: Argument) -> bool:
-    """Whether a tensor is on the memory of another one."""
-    view = index(failure.trace).views.get(one.tensor)
-    return view is not None or last_name(failure.trace, one.tensor, failure.raised).startswith("a view of")
+    """Whether a tensor is on the memory of an argument of the call that made it."""
+    known, call = index(failure.trace), made_by(failure.trace, one.tensor)
+    made = known.tensors.get(one.tensor)
+    if call is None or made is None or made.storage < 0:
+        return False
+    sources = (known.tensors.get(each) for each in arguments_of(failure.trace, call))
+    return any(source is not None and source.storage == made.storage for source in sources)
 
 
 RULES = (("view size is not compatible with input tensor's size and stride", view),)

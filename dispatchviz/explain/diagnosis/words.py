@@ -67,3 +67,13 @@ def arguments_of(trace: Trace, call: ev.Dispatched) -> tuple[int, ...]:
     tensors = () if computed is None else dict.fromkeys(tensor for _, tensor, _ in computed.arguments)
     known = index(trace).tensors
     return tuple(each for each in tensors if (made := known.get(each)) is None or not made.wrapped_number)
+
+
+def article(noun: str) -> str:
+    """``an`` of ``int``"""
+    return "an" if noun[:1].lower() in "aeio" else "a"
+
+
+def sentence(text: str) -> str:
+    """A text that begins with a word of ours, as the beginning of a sentence."""
+    return text[:1].upper() + text[1:]
