@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.arguments import Argument, of_call, told
+from dispatchviz.explain.diagnosis.arguments import Argument, of_call, reference, told
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.functions import last_node
@@ -30,11 +30,13 @@ class Formula(NamedTuple):
 
 FORMULAS = {
     "SqrtBackward0": Formula(
-        "It divides the gradient by 2 * sqrt({x}). Where {x} is 0 and the gradient is 0, this is 0 / 0",
+        "It divides the gradient by 2 * sqrt({x}). Where {x} is 0 and the gradient is 0, this is 0 / 0; where {x} is "
+        "negative, "
+        "sqrt({x}) is NaN",
         "Keep the argument of sqrt away from 0: torch.sqrt({x} + 1e-12), or {x}.clamp(min=1e-12).",
     ),
     "RsqrtBackward0": Formula(
-        "It multiplies the gradient by rsqrt({x}) ** 3, which is infinite where {x} is 0; times a gradient of 0 this is NaN",
+        "It multiplies the gradient by rsqrt({x}) ** 3. Where {x} is 0, this is infinite, and NaN with a gradient of 0",
         "Keep the argument of rsqrt away from 0: torch.rsqrt({x} + 1e-12).",
     ),
     "LogBackward0": Formula(
@@ -43,10 +45,11 @@ FORMULAS = {
     ),
     "DivBackward0": Formula(
         "It divides the gradient by {y}. Where {y} is 0, this is infinite, and NaN with a gradient or {x} of 0",
-        "Keep the divisor away from 0: divide by {y} + 1e-12, or choose another divisor with torch.where before dividing.",
+        "Keep the divisor away from 0: divide by {y} + 1e-12, or choose another divisor with torch.where before that.",
     ),
     "PowBackward0": Formula(
-        "It computes a power of {x} with an exponent that is smaller by 1. That is NaN where {x} is negative and the exponent "
+        "It computes a power of {x} with an exponent that is smaller by 1. That is NaN where {x} is negative and the "
+        "exponent "
         "is no whole number, and infinite where {x} is 0 and the exponent less than 1",
         "Keep the base positive: {x}.clamp(min=1e-12), or take an exponent for which the power exists.",
     ),
@@ -108,7 +111,9 @@ def _input(trace: Trace, made: int, edge: int) -> str:
 
 def _names(trace: Trace, made: int) -> tuple[str, str]:
     """How the formula writes the arguments."""
-    names = [each.name for each in _arguments(trace, made)] + ["its argument", "the other argument"]
+    found = _arguments(trace, made)
+    names = [reference(each, f"its {nth(at + 1)} argument") for at, each in enumerate(found)]
+    names += ["its 1st argument", "its 2nd argument"][len(names) :]
     return names[0], names[1]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from dispatchviz.core.keys.keys import BackendComponent
+from dispatchviz.core.keys.key_set import DispatchKeySet
+from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
@@ -43,6 +44,11 @@ class Argument(NamedTuple):
         return f"{self.name} {shaped(self.shape)}"
 
 
+def is_batched(one: Argument) -> bool:
+    """Whether vmap made a tensor stand for one per sample."""
+    return DispatchKeySet.from_raw_repr(one.key_set).has(DispatchKey.FuncTorchBatched)
+
+
 def failed_call(failure: Failure) -> ev.Dispatched | None:
     """The outermost call that raised; None if the last call of the line had returned."""
     call = failure.call
@@ -76,14 +82,25 @@ def argument(trace: Trace, tensor: int, at: int, parameter: str = "", key_set: i
         return None
     device = _device(key_set, card.device)
     name = last_name(trace, tensor, at)
+    name = "a tensor" if name == f"t{tensor}" else name
     return Argument(
-        parameter, tensor, name, card.shape, _stride(trace, made, at), plain_dtype(card.dtype), device, made.seq, key_set
+        parameter,
+        tensor,
+        name,
+        card.shape,
+        _stride(trace, made, at),
+        plain_dtype(card.dtype),
+        device,
+        made.seq,
+        key_set,
     )
 
 
 def _device(key_set: int, recorded: str) -> str:
     """The recorded device, unless the tensor has another backend's key by now: ``.data`` may have been set unseen."""
-    backends = [each.name.removesuffix("Bit").lower() for each in BackendComponent if each and key_set >> (each - 1) & 1]
+    backends = [
+        each.name.removesuffix("Bit").lower() for each in BackendComponent if each and key_set >> (each - 1) & 1
+    ]
     return recorded if len(backends) != 1 or recorded.partition(":")[0] == backends[0] else backends[0]
 
 

@@ -1,4 +1,4 @@
-"""Sizes that cannot be broadcast: two arguments, an in-place result, ``expand``, an assignment to a part of a tensor."""
+"""Sizes that cannot be broadcast: two arguments, an in-place result, ``expand``, an assignment to a part."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dispatchviz.explain.diagnosis.arguments import (
     arguments,
     called,
     failed_call,
+    is_batched,
     named,
     named_with_line,
     reference,
@@ -26,7 +27,9 @@ from dispatchviz.foundation.english import shaped
 
 BROADCAST = re.compile(r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)")
 OUTPUT = re.compile(r"output with shape (\[.*?\]) doesn't match the broadcast shape (\[.*?\])")
-EXPANDED = re.compile(r"\((\d+)\) must match the existing size \((\d+)\).*Target sizes: (\[.*?\])\.  Tensor sizes: (\[.*?\])")
+EXPANDED = re.compile(
+    r"\((\d+)\) must match the existing size \((\d+)\).*Target sizes: (\[.*?\])\.  Tensor sizes: (\[.*?\])"
+)
 
 
 def broadcast(failure: Failure) -> Diagnosis | None:
@@ -93,14 +96,15 @@ def in_place(failure: Failure) -> Diagnosis | None:
     """An in-place operator whose result is larger than what it writes to."""
     sizes, call, found = OUTPUT.search(failure.message), failed_call(failure), arguments(failure)
     to = named(found, "self")
-    if sizes is None or call is None or to is None or len(found) < 2 or shaped(to.shape) != sizes[1]:
+    if sizes is None or call is None or to is None or len(found) < 2 or any(map(is_batched, found)):
         return None
     text = (
-        f"{called(failure)} writes in place into {to.sized}, but with {found[1].sized} the result has sizes {sizes[2]}: "
-        f"an in-place operator cannot change the sizes of its tensor."
+        f"{called(failure)} writes in place into {to.sized}, but with {found[1].sized} the result has sizes "
+        f"{sizes[2]}: an in-place operator cannot change the sizes of its tensor."
     )
     operator, it = base_name(call).rstrip("_"), reference(to, "the tensor")
-    fix = f"Compute a new tensor on {on_line(failure.trace, failure.raised, text=False)}: {operator} instead of {operator}_."
+    here = on_line(failure.trace, failure.raised, text=False)
+    fix = f"Compute a new tensor on {here}: {operator} instead of {operator}_."
     if it == to.name:
         fix = f"{fix[:-1]}, and assign it to {it}."
     return told(failure, Statement("shapes: result of an in-place operator", text), (fix,), found[:2])
@@ -128,8 +132,8 @@ def expanded(failure: Failure) -> Diagnosis | None:
 
 def _assigned(failure: Failure, place: str, value: str) -> Diagnosis:
     text = (
-        f"{on_line(failure.trace, failure.raised)} assigns a value with sizes {value} to a place with sizes {place}, and "
-        f"it cannot be broadcast to these."
+        f"{on_line(failure.trace, failure.raised)} assigns a value with sizes {value} to a place with sizes {place}, "
+        f"and it cannot be broadcast to these."
     )
     fix = f"Assign a value with sizes {place}, or choose a place with sizes {value}."
     return told(failure, Statement("shapes: assignment to a part", sentence(text)), (fix,))
@@ -141,7 +145,8 @@ def _assigns_to_part(line: str) -> bool:
     except SyntaxError:
         return False
     return any(
-        isinstance(each, ast.Assign) and any(isinstance(to, ast.Subscript) for to in each.targets) for each in statements
+        isinstance(each, ast.Assign) and any(isinstance(to, ast.Subscript) for to in each.targets)
+        for each in statements
     )
 
 

@@ -10,7 +10,6 @@ from dispatchviz.explain.diagnosis.arguments import (
     arguments,
     called,
     created,
-    list_of,
     module_of,
     reference,
     said,
@@ -78,8 +77,8 @@ def _unregistered(failure: Failure, one: Argument) -> str:
         return ""
     name = attribute[1]
     return (
-        f"Register it on line {line.line}, self.register_buffer({name!r}, ...): the methods that move a module do not move a "
-        f"tensor that is only an attribute, self.{name}."
+        f"Register it on line {line.line}, self.register_buffer({name!r}, ...): the methods that move a module do not "
+        f"move a tensor that is only an attribute, self.{name}."
     )
 
 
@@ -88,7 +87,9 @@ def _filled(failure: Failure, one: Argument) -> str:
     made, module = created(failure, one), shown_module(failure.trace, one.tensor, failure.raised)
     where = f" on {made}" if made else ""
     if module:
-        return f"Create {module.partition(' ')[0]} without device='meta'{where}, or call to_empty() and load its weights."
+        return (
+            f"Create {module.partition(' ')[0]} without device='meta'{where}, or call to_empty() and load its weights."
+        )
     return f"Create {reference(one, 'the tensor')} without device='meta'{where}: a tensor on meta has no data."
 
 

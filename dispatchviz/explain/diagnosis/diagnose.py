@@ -25,6 +25,7 @@ from dispatchviz.explain.diagnosis import (
     one_number,
     products,
     shapes,
+    signatures,
     strides,
     transforms,
 )
@@ -33,7 +34,6 @@ from dispatchviz.explain.diagnosis.failure import Failure, failure
 from dispatchviz.explain.diagnosis.plain import plain
 
 ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (
-    *transforms.RULES,
     *anomaly.RULES,
     *broadcasting.RULES,
     *devices.RULES,
@@ -49,7 +49,9 @@ ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (
     *one_number.RULES,
     *products.RULES,
     *shapes.RULES,
+    *signatures.RULES,
     *strides.RULES,
+    *transforms.RULES,
 )
 """A part of PyTorch's message, and the rule for it; the first that answers is taken."""
 

@@ -109,12 +109,14 @@ def in_place(failure: Failure) -> Diagnosis | None:
     others = [each for each in found if each is not to]
     with_other = f" and {said(others[0], 'dtypes')}" if others else ""
     text = (
-        f"{called(failure)} writes in place into {to.name}: {said(to, 'dtypes')}{with_other}, so the result is {result}, "
-        f"which {to.dtype} cannot hold."
+        f"{called(failure)} writes in place into {to.name}: {said(to, 'dtypes')}{with_other}, so the result is "
+        f"{result}, which {to.dtype} cannot hold."
     )
     made, it, operator = created(failure, to), reference(to, "the tensor"), base_name(call).rstrip("_")
     fixes = [f"Create {it} as {result} on {made}."] if made and it == to.name else []
-    fixes.append(f"Compute a new tensor instead of {operator}_ on {on_line(failure.trace, failure.raised, text=False)}.")
+    fixes.append(
+        f"Compute a new tensor instead of {operator}_ on {on_line(failure.trace, failure.raised, text=False)}."
+    )
     return told(failure, Statement("dtypes: result of an in-place operator", text), tuple(fixes), found)
 
 
@@ -140,7 +142,9 @@ def _wrong(
 
 indices = _wrong(lambda text: Statement("dtypes: indices", text), INDICES, "dtype int64 or int32", ".long()")
 targets = _wrong(lambda text: Statement("dtypes: targets", text), ("target",), "dtype int64 (class indices)", ".long()")
-floating = _wrong(lambda text: Statement("dtypes: floating point", text), (), "a floating point or complex dtype", ".float()")
+floating = _wrong(
+    lambda text: Statement("dtypes: floating point", text), (), "a floating point or complex dtype", ".float()"
+)
 
 
 def boolean(failure: Failure) -> Diagnosis | None:

@@ -122,14 +122,17 @@ def _for(names: list[str]) -> str:
 
 
 def _needs_none(failure: Failure, owner: str, at: int) -> bool:
-    """Whether an input of a Function is known to need no gradient: the call of ``forward`` says so, or it is a constant."""
+    """Whether an input of a Function is known to need no gradient: the call of ``forward`` says so, or it is a "
+    "constant."""
     node = last_node(failure, f"{owner}Backward")
     entered = index(failure.trace).functions.get(node) if node is not None else None
     event = failure.trace[entered] if entered is not None else None
     if isinstance(event, ev.FunctionEntered) and at < len(event.needs_input_grad):
         return not event.needs_input_grad[at]
     tree = ast.parse(failure.trace.header.sources.get(failure.trace.header.program, ""))
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == f"{owner}.apply"]
+    calls = [
+        node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == f"{owner}.apply"
+    ]
     return len(calls) == 1 and at < len(calls[0].args) and isinstance(calls[0].args[at], ast.Constant)
 
 
@@ -157,8 +160,8 @@ def shape(failure: Failure) -> Diagnosis | None:
     name = names[at] if at < len(names) else ""
     gradient = f"a gradient with sizes {said[3]} for {name or f'its {nth(at + 1)} tensor'}"
     text = (
-        f"{_returned(failure, ran, owner, gradient)}, but {name or 'that input'} has sizes {said[4]}: a gradient has the "
-        f"sizes of its input."
+        f"{_returned(failure, ran, owner, gradient)}, but {name or 'that input'} has sizes {said[4]}: a gradient has "
+        f"the sizes of its input."
     )
     fix = f"Return a gradient with sizes {said[4]} for {name or 'it'} on line {ran.line.line}."
     return _told(failure, Statement("Function: sizes of a gradient", text), ran, fix)
@@ -203,7 +206,8 @@ def saved(failure: Failure) -> Diagnosis | None:
     at = int(said[1])
     name = ast.unparse(call.args[at]) if call is not None and at < len(call.args) else f"argument {at}"
     line = f" on line {call.lineno}" if call is not None else ""
-    text = f"{ran.owner}.forward passes {name}, {article(said[2])} {said[2]}, to ctx.save_for_backward{line}, which takes only tensors."
+    what = f"{name}, {article(said[2])} {said[2]},"
+    text = f"{ran.owner}.forward passes {what} to ctx.save_for_backward{line}, which takes only tensors."
     attribute = name if name.isidentifier() else "value"
     fix = f"Keep {name} as an attribute of ctx: ctx.{attribute} = {name if name.isidentifier() else '...'}."
     return _told(failure, Statement("Function: save_for_backward", text), ran, fix)
@@ -225,16 +229,19 @@ def no_backward(failure: Failure) -> Diagnosis | None:
     if made is None or ran is None or made.name != f"{ran.owner}Backward":
         return None
     text = (
-        f"The backward pass of {on_line(failure.trace, failure.raised)} reached {made.name}, the Node of {ran.owner}, but "
-        f"{ran.owner} defines no backward."
+        f"The backward pass of {on_line(failure.trace, failure.raised)} reached {made.name}, the Node of {ran.owner}, "
+        f"but {ran.owner} defines no backward."
     )
-    fix = f"Define a static method backward(ctx, grad) in {ran.owner}: it returns one gradient for each input of forward."
+    fix = (
+        f"Define a static method backward(ctx, grad) in {ran.owner}: it returns one gradient for each input of forward."
+    )
     return told(failure, Statement("Function: no backward", text), (fix,))
 
 
 def legacy(failure: Failure) -> Diagnosis:
     """A Function that is made and called as an object."""
-    text = f"{on_line(failure.trace, failure.raised)} makes an object of a Function and calls it; a Function is never an object."
+    where = on_line(failure.trace, failure.raised)
+    text = f"{where} makes an object of a Function and calls it, but a Function is never an object."
     fix = "Call apply of the class: F.apply(x) instead of F()(x)."
     return told(failure, Statement("Function: called as an object", sentence(text)), (fix,))
 

@@ -24,7 +24,9 @@ def _registered(failure: Failure, name: str = "") -> ev.HookRegistered | None:
     """The registration of the hook; None if several hooks have its name."""
     steps = failure.trace.steps_of(ev.HookRegistered)
     events = [event for step in steps[-1000:] if isinstance(event := failure.trace[step], ev.HookRegistered)]
-    hooks = [each for each in events if each.function != "retain_grad" and name in ("", each.function) and not each.moved]
+    hooks = [
+        each for each in events if each.function != "retain_grad" and name in ("", each.function) and not each.moved
+    ]
     return hooks[0] if len({each.hook for each in hooks}) == 1 else None
 
 
@@ -61,7 +63,9 @@ def dtype(failure: Failure) -> Diagnosis:
     types = TYPES.search(failure.message)
     kinds = f": it gets a torch.{types[1]}Tensor and returns a torch.{types[2]}Tensor" if types is not None else ""
     text = f"{sentence(_hook(failure, _name(failure)))} returns a gradient of another dtype or device{kinds}."
-    return _told(failure, Statement("hook: dtype of a gradient", text), "Convert what the hook returns: .to(grad.dtype).")
+    return _told(
+        failure, Statement("hook: dtype of a gradient", text), "Convert what the hook returns: .to(grad.dtype)."
+    )
 
 
 def no_tensor(failure: Failure) -> Diagnosis | None:
@@ -69,7 +73,8 @@ def no_tensor(failure: Failure) -> Diagnosis | None:
     said = RETURNED.search(failure.message)
     if said is None:
         return None
-    text = f"{sentence(_hook(failure))} returns {article(said[1])} {said[1]}, but what replaces a gradient must be a tensor."
+    hook, value = sentence(_hook(failure)), f"{article(said[1])} {said[1]}"
+    text = f"{hook} returns {value}, but what replaces a gradient must be a tensor."
     fix = "Return a tensor with the sizes of the gradient, such as torch.full_like(grad, value), or None to leave it."
     return _told(failure, Statement("hook: type of a gradient", text), fix)
 

@@ -44,8 +44,8 @@ def bounds(failure: Failure) -> Diagnosis | None:
     if one is None or len(one.shape) <= dim or one.shape[dim] != size:
         return None
     text = (
-        f"{called(failure)} gets the index {value} in {given.name}, but {one.sized} has size {size} in dimension {dim}: "
-        f"indices count from 0 to {size - 1}."
+        f"{called(failure)} gets the index {value} in {given.name}, but {one.sized} has size {size} in dimension "
+        f"{dim}: indices count from 0 to {size - 1}."
     )
     fix = f"Correct the index {value} in {reference(given, 'the indices')}, or use another dimension than {dim}."
     return told(failure, Statement("indices: out of bounds", text), (fix,), (one, given))
@@ -65,8 +65,7 @@ def _subscript(failure: Failure, value: int, dim: int, size: int) -> Diagnosis |
     written = ast.unparse(node)
     given = f" with the index {value}" if str(value) not in written else ""
     text = (
-        f"{written} on {where} does not exist{given}: {one.sized} has size {size} in dimension "
-        f"{dim}: {_range(size)}."
+        f"{written} on {where} does not exist{given}: {one.sized} has size {size} in dimension {dim}: {_range(size)}."
     )
     fix = f"Let the index run from 0 to {size - 1}." if given else f"Use an index from 0 to {size - 1}."
     return told(failure, Statement("indices: x[i] out of bounds", text), (fix,), (one,))
@@ -81,8 +80,8 @@ def in_table(failure: Failure) -> Diagnosis | None:
     if base_name(call).startswith("embedding"):
         rows = table.shape[0]
         text = (
-            f"{called(failure)} looks up {given.name} in {table.sized}, which has {counted(rows, 'row')}, 0 to {rows - 1}: a "
-            f"value of {given.name} is not among them."
+            f"{called(failure)} looks up {given.name} in {table.sized}, which has {counted(rows, 'row')}, 0 to "
+            f"{rows - 1}: a value of {given.name} is not among them."
         )
         fixes = _embedding_fixes(failure, given, rows)
     else:
@@ -95,9 +94,8 @@ def in_table(failure: Failure) -> Diagnosis | None:
 
 def _embedding_fixes(failure: Failure, given: Argument, rows: int) -> tuple[str, ...]:
     module, it = module_of(failure).partition(" ")[0] or "the table", reference(given, "the indices")
-    return (
-        f"Let {module} have a row for each value of {it}: {it}.max() must be at most {rows - 1}, and none may be negative.",
-    )
+    most = f"{it}.max() must be at most {rows - 1}"
+    return (f"Let {module} have a row for each value of {it}: {most}, and none may be negative.",)
 
 
 def too_many(failure: Failure) -> Diagnosis | None:
@@ -135,8 +133,8 @@ def index_shapes(failure: Failure) -> Diagnosis | None:
     if len(given) < 2:
         return None
     text = (
-        f"{called(failure)} takes one element for each pair of indices, but {given[0].sized} and {given[1].sized} have no "
-        f"common sizes."
+        f"{called(failure)} takes one element for each pair of indices, but {given[0].sized} and {given[1].sized} "
+        f"have no common sizes."
     )
     it = reference(given[0], "the first index")
     fix = f"For all combinations add a dimension: {it}[:, None]; for pairs use index tensors of equal sizes."
@@ -168,7 +166,9 @@ def one_hot(failure: Failure) -> Diagnosis | None:
     one = named(arguments(failure), "self")
     if one is None:
         return None
-    text = f"{called(failure)} makes a vector for each class in {one.name}, and one of them is too large for num_classes."
+    text = (
+        f"{called(failure)} makes a vector for each class in {one.name}, and one of them is too large for num_classes."
+    )
     fix = f"Pass a num_classes larger than {reference(one, 'the tensor')}.max(), or leave it out."
     return told(failure, Statement("indices: one_hot", text), (fix,), (one,))._replace(
         unseen=VALUES_UNSEEN.format(one.name)

@@ -27,8 +27,8 @@ def cat_sizes(failure: Failure) -> Diagnosis | None:
     differing = [at for at, (a, b) in enumerate(zip(first.shape, other.shape, strict=False)) if at != dim and a != b]
     there = f"in dimension {differing[0]}" if differing else "in another dimension"
     text = (
-        f"{called(failure)} joins tensors in dimension {dim}, so all other sizes must be equal; {there} {first.sized} has "
-        f"{sizes[2]} and {other.sized} has {sizes[3]}."
+        f"{called(failure)} joins tensors in dimension {dim}, so all other sizes must be equal; {there} {first.sized} "
+        f"has {sizes[2]} and {other.sized} has {sizes[3]}."
     )
     return told(failure, Statement("shapes: cat", text), (_other_dimension(failure, differing, dim),), (first, other))
 
@@ -72,10 +72,14 @@ def stack_sizes(failure: Failure) -> Diagnosis | None:
     first, other = (named(found, f"tensors[{entries[at]}]") for at in (1, 2))
     if first is None or other is None:
         return None
-    text = f"{called(failure)} puts tensors of equal sizes on top of each other; {first.sized} and {other.sized} differ."
+    text = (
+        f"{called(failure)} puts tensors of equal sizes on top of each other; {first.sized} and {other.sized} differ."
+    )
     fixes = []
     if base_name(call) == "stack" and first.shape[1:] == other.shape[1:] and first.shape:
-        fixes += ["Join them in their first dimension with torch.cat, or bring them to one length first (pad_sequence)."]
+        fixes += [
+            "Join them in their first dimension with torch.cat, or bring them to one length first (pad_sequence)."
+        ]
     return told(failure, Statement("shapes: stack", text), tuple(fixes) or ("Give them equal sizes.",), (first, other))
 
 

@@ -1,7 +1,8 @@
-"""Inputs that a convolution, a normalization or a recurrent layer cannot take: channels, dimensions, kernels, features."""
+"""Inputs that a layer cannot take: channels, dimensions, kernels and features."""
 
 from __future__ import annotations
 
+import ast
 import re
 
 from dispatchviz.explain.diagnosis.arguments import (
@@ -16,7 +17,9 @@ from dispatchviz.explain.diagnosis.arguments import (
 )
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
+from dispatchviz.explain.diagnosis.line_syntax import calls_on_line, tensors_on_line
 from dispatchviz.explain.diagnosis.modules import Made, module_made, with_argument
+from dispatchviz.explain.diagnosis.words import on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.foundation.english import shaped
 
@@ -24,6 +27,7 @@ CHANNELS = re.compile(r"to have (\d+) channels, but got (\d+) channels")
 KERNEL = re.compile(r"input size per channel: \((.*?)\)\. Kernel size: \((.*?)\)")
 ELEMENTS = re.compile(r"(\w+) should contain (\d+) elements not (\d+)")
 NORMALIZED = re.compile(r"Given normalized_shape=(\[.*?\])")
+FEATURES = re.compile(r"(?:Expected|dimension of) (\d+), (?:but )?got (\d+)")
 UNBATCHED = re.compile(r"Expected (\d)D \(unbatched\) or (\d)D \(batched\) input")
 
 
@@ -74,8 +78,9 @@ def unbatched(failure: Failure) -> Diagnosis | None:
     if many is None or given is None:
         return None
     text = (
-        f"{called(failure)} takes inputs with {many[1]} dimensions, the first one for the channels, or with {many[2]}, if "
-        f"there is a batch; its input{apposed(given)} has {len(given.shape)}: sizes {shaped(given.shape)}."
+        f"{called(failure)} takes inputs with {many[1]} dimensions, the first one for the channels, or with "
+        f"{many[2]}, if there is a batch; its input{apposed(given)} has {len(given.shape)}: sizes "
+        f"{shaped(given.shape)}."
     )
     it = reference(given, "the input")
     if len(given.shape) == int(many[1]) - 1:
@@ -129,7 +134,26 @@ def layer_norm(failure: Failure) -> Diagnosis | None:
     return told(failure, Statement("shapes: layer norm", text), (fix,), found)
 
 
+def features(failure: Failure) -> Diagnosis | None:
+    """A recurrent or attention layer, which checks its input in Python."""
+    sizes = FEATURES.search(failure.message)
+    if sizes is None:
+        return None
+    given = next((each for each in tensors_on_line(failure) if each.shape[-1:] == (int(sizes[2]),)), None)
+    call = next((each for each in calls_on_line(failure) if given and given.name in map(ast.unparse, each.args)), None)
+    module = ast.unparse(call.func) if call is not None else "The layer"
+    name = given.name if given is not None else "its input"
+    text = (
+        f"{module} on {on_line(failure.trace, failure.raised)} takes inputs whose last size is {sizes[1]}, but that "
+        f"of {name} is {sizes[2]}{f': it has sizes {shaped(given.shape)}' if given is not None else ''}."
+    )
+    fix = f"Create {module if call is not None else 'the layer'} for inputs of size {sizes[2]}, or change {name}."
+    return told(failure, Statement("shapes: features of a recurrent layer", text), (fix,), (given,) if given else ())
+
+
 RULES = (
+    ("input.size(-1) must be equal to input_size", features),
+    ("was expecting embedding dimension of", features),
     ("channels, but got", channels),
     ("(unbatched) or", unbatched),
     ("Kernel size can't be greater than actual input size", kernel),

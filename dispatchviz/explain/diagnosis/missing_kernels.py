@@ -42,11 +42,13 @@ def backend(failure: Failure) -> Diagnosis | None:
         return None
     operator, key = names[1].removeprefix("aten::"), names[2]
     of_backend = [each for each in arguments(failure) if _has(each, key)]
-    whose = f", the backend of {listed([each.name for each in of_backend])}" if of_backend else ""
+    whose = f", the backend of {listed(list(dict.fromkeys(each.name for each in of_backend)))}" if of_backend else ""
     text = f"{called(failure)} has no kernel for {key}{whose}.{_others(failure, operator)}"
     if operator.partition(".")[0] != spelled(call):
         text = f"{called(failure)} calls {operator}, which has no kernel for {key}{whose}.{_others(failure, operator)}"
-    return told(failure, Statement("no kernel: backend", text), _backend_fixes(failure, names[1], key, of_backend), of_backend)
+    return told(
+        failure, Statement("no kernel: backend", text), _backend_fixes(failure, names[1], key, of_backend), of_backend
+    )
 
 
 def _has(one: Argument, key: str) -> bool:
@@ -70,7 +72,9 @@ def _backend_fixes(failure: Failure, operator: str, key: str, found: Sequence[Ar
     if not operator.startswith("aten::"):
         registered = _registered(failure, operator)
         where = f", as on {registered}" if registered else ""
-        return (f"Register a kernel for {key}{where}: Library.impl({operator.partition('::')[2]!r}, function, {key!r}).",)
+        return (
+            f"Register a kernel for {key}{where}: Library.impl({operator.partition('::')[2]!r}, function, {key!r}).",
+        )
     if key.startswith("Sparse"):
         return (f"Make it dense before the call: {it}.to_dense().",)
     if key.startswith("Quantized"):
@@ -91,22 +95,23 @@ def dtype(failure: Failure) -> Diagnosis | None:
     """``"softmax_lastdim_kernel_impl" not implemented for 'Long'``"""
     named = DTYPE.search(failure.message)
     name = NAMES.get(named[1], "") if named is not None else ""
-    return _no_dtype(failure, name) if name else None
+    return _no_dtype(failure, name, "has no kernel for") if name else None
 
 
 def from_arguments(failure: Failure) -> Diagnosis | None:
     """Messages that say what is refused, but not with the name of a kernel."""
     found = arguments(failure)
     refused = [each for each in found if each.dtype in (*LOW, "complex64", "complex128")]
-    return _no_dtype(failure, refused[0].dtype) if refused else None
+    return _no_dtype(failure, refused[0].dtype, "does not take") if refused else None
 
 
-def _no_dtype(failure: Failure, name: str) -> Diagnosis | None:
+def _no_dtype(failure: Failure, name: str, says: str) -> Diagnosis | None:
     if failed_call(failure) is None:
         return None
     found = [each for each in arguments(failure) if each.dtype == name]
     whose = f", and {said(found[0], 'dtypes')}" if found else ""
-    text = f"{called(failure)} has no kernel for {name} here{whose}."
+    where = f" on {found[0].device}" if found and "kernel" in says else ""
+    text = f"{called(failure)} {says} {name}{where}{whose}."
     return told(failure, Statement("no kernel: dtype", text), (_dtype_fix(failure, name, found),), found)
 
 

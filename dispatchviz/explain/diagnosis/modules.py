@@ -15,7 +15,22 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.trace_index.trace_index import index
 
 RETURN_SELF = frozenset(
-    "to cuda cpu half float double bfloat16 train eval requires_grad_ type share_memory apply to_empty".split()
+    [
+        "to",
+        "cuda",
+        "cpu",
+        "half",
+        "float",
+        "double",
+        "bfloat16",
+        "train",
+        "eval",
+        "requires_grad_",
+        "type",
+        "share_memory",
+        "apply",
+        "to_empty",
+    ]
 )
 """Methods of a module that return it."""
 
@@ -81,9 +96,9 @@ def _parsed(source: str) -> ast.Module | None:
 def _assigned(tree: ast.AST, target: str) -> Iterator[ast.Call | None]:
     """What is assigned to a variable or an attribute (``self.fc``); None for what is no call."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and any(ast.unparse(each) == target for each in node.targets):
-            yield _plain_call(node.value)
-        elif isinstance(node, ast.AnnAssign | ast.NamedExpr | ast.AugAssign) and ast.unparse(node.target) == target:
+        if (isinstance(node, ast.Assign) and any(ast.unparse(each) == target for each in node.targets)) or (
+            isinstance(node, ast.AnnAssign | ast.NamedExpr | ast.AugAssign) and ast.unparse(node.target) == target
+        ):
             yield _plain_call(node.value)
 
 

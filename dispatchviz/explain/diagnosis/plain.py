@@ -17,14 +17,30 @@ from dispatchviz.explain.trace_index.enclosing_steps import source_text
 from dispatchviz.foundation.english import listed, shaped, shortened
 
 PYTHON = frozenset(
-    "KeyError NameError UnboundLocalError ZeroDivisionError AttributeError ModuleNotFoundError ImportError RecursionError "
-    "FileNotFoundError OSError StopIteration SyntaxError IndentationError UnicodeDecodeError UnicodeEncodeError".split()
+    [
+        "KeyError",
+        "NameError",
+        "UnboundLocalError",
+        "ZeroDivisionError",
+        "AttributeError",
+        "ModuleNotFoundError",
+        "ImportError",
+        "RecursionError",
+        "FileNotFoundError",
+        "OSError",
+        "StopIteration",
+        "SyntaxError",
+        "IndentationError",
+        "UnicodeDecodeError",
+        "UnicodeEncodeError",
+    ]
 )
 """Exceptions that PyTorch's operators do not raise."""
 
 PYTHON_MESSAGES = re.compile(
     r"^(?:(?:list|tuple|string|range object|pop) (?:assignment )?index out of range|pop from empty \w+"
-    r"|unsupported operand type|'[\w.]+' object (?:is not|does not|cannot)|.*missing \d+ required (?:positional|keyword)"
+    r"|unsupported operand type|'[\w.]+' object (?:is not|does not|cannot)"
+    r"|.*missing \d+ required (?:positional|keyword)"
     r"|.*got an unexpected keyword argument|.*takes .*positional arguments? but|.*not supported between instances"
     r"|invalid literal for int|could not convert string|(?:not enough|too many) values to unpack|can only concatenate"
     r"|generator raised StopIteration|dictionary changed size|cannot unpack)"
@@ -34,6 +50,8 @@ PYTHON_MESSAGES = re.compile(
 NOT_MODELLED = "is not in dispatchviz's model of PyTorch"
 
 ATTRIBUTE = re.compile(r"^'(\w+)' object has no attribute '(\w+)'")
+
+MISSING = re.compile(r"has no attribute '(\w+)'")
 
 MOST = 4
 """So many arguments are described."""
@@ -68,7 +86,15 @@ def _is_pythons(failure: Failure) -> bool:
     """Whether Python itself raised the error, or a class of the program's own."""
     name = failure.ended.exception
     own = not hasattr(builtins, name.rpartition(".")[2]) and "torch" not in name.lower()
+    if name == "AttributeError" and _on_line(failure):
+        return True
     return (name in PYTHON or own or PYTHON_MESSAGES.match(failure.message) is not None) and not _in_torch(failure)
+
+
+def _on_line(failure: Failure) -> bool:
+    """Whether the line asks for the attribute that is missing."""
+    missing, line = MISSING.search(failure.message), failure.line
+    return missing is not None and line is not None and f".{missing[1]}" in source_text(failure.trace, line)
 
 
 def _in_torch(failure: Failure) -> bool:
@@ -87,7 +113,10 @@ def _of_python(failure: Failure) -> Diagnosis:
     where, name = on_line(failure.trace, failure.raised), failure.ended.exception
     by = "The program" if _is_the_programs(failure) else "Python"
     what = f": {shortened(failure.message, 200)}" if failure.message else ""
-    text = f"{by} raised {name}{f' on {where}' if where else ''}{what}. PyTorch did not raise it: no operator was running."
+    text = (
+        f"{by} raised {name}{f' on {where}' if where else ''}{what}. It is no error of PyTorch: none of its operators "
+        f"was running."
+    )
     found = told(failure, Statement("error of Python", text), _python_fixes(failure))
     return found._replace(says="")
 

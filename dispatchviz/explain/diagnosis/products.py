@@ -1,4 +1,4 @@
-"""Factors of a product whose sizes do not fit: ``mat1 and mat2 shapes cannot be multiplied``, of a layer or of ``@``."""
+"""Factors whose sizes do not fit: ``mat1 and mat2 shapes cannot be multiplied``, of a layer or of ``@``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.arguments import (
     Argument,
     apposed,
-    argument,
     arguments,
     called,
     failed_call,
@@ -141,7 +140,9 @@ def _fit(first: Argument, second: Argument) -> str:
         kept = inner[-1] if factor is second else inner[-2] if len(inner) > 1 else -1
         if len(inner) > 1 and kept == there and one[:-2] == other[:-2]:
             it = reference(factor, noun)
-            return f"Transpose {it}: {it if it == factor.name else ''}{'.T' if len(inner) == 2 else '.transpose(-2, -1)'}."
+            return (
+                f"Transpose {it}: {it if it == factor.name else ''}{'.T' if len(inner) == 2 else '.transpose(-2, -1)'}."
+            )
     return f"Change the sizes of {reference(first, 'the first factor')} or of {reference(second, 'the second factor')}."
 
 

@@ -1,10 +1,10 @@
-"""``view`` of a tensor whose elements do not lie in memory in the order that it needs: its sizes and strides in words."""
+"""``view`` of a tensor whose elements do not lie in memory as it needs them: sizes and strides in words."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import mul
 
 from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called, named, reference, told
@@ -15,7 +15,6 @@ from dispatchviz.explain.diagnosis.words import arguments_of, base_name, made_by
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed, shaped
-
 
 MOST = 3
 """Of so many dimensions each stride is said in words."""
@@ -33,9 +32,9 @@ def view(failure: Failure) -> Diagnosis | None:
     )
     it, wanted = reference(one, "the tensor"), ", ".join(asked)
     begin = it if it == one.name else ""
+    here = on_line(failure.trace, failure.raised, text=False)
     fixes = (
-        f"Use {begin}.reshape({wanted}) on {on_line(failure.trace, failure.raised, text=False)}: it copies the elements "
-        f"where a view is not possible.",
+        f"Use {begin}.reshape({wanted}) on {here}: it copies the elements if a view is not possible.",
         f"Copy them yourself: {begin}.contiguous().view({wanted}).",
     )
     return told(failure, Statement("strides: view", text), fixes, (one,))
@@ -48,7 +47,8 @@ def _asked(failure: Failure) -> list[str]:
 
 
 def _steps(one: Argument) -> str:
-    """``y has sizes [3, 2] and strides [1, 3]: a step in dimension 0 goes 1 element further, a step in dimension 1 3.``"""
+    """``y has sizes [3, 2] and strides [1, 3]: a step in dimension 0 goes 1 element further, a step in dimension 1 "
+    "3.``"""
     steps = [f"a step in dimension {at} goes {_elements(stride)} further" for at, stride in enumerate(one.stride)]
     name = sentence(one.name) if one.name.startswith(("a ", "the ")) else one.name
     words = f": in memory {listed(steps)}" if len(steps) <= MOST else ""
@@ -73,12 +73,12 @@ def _unmergeable(one: Argument, asked: Sequence[str]) -> str:
     ends = set(accumulate(sizes, mul))
     kept = [(at, size, one.stride[at]) for at, size in enumerate(one.shape) if size != 1]
     before = 1
-    for (at, size, stride), (after, next_size, next_stride) in zip(kept, kept[1:], strict=False):
+    for (at, size, stride), (after, next_size, next_stride) in pairwise(kept):
         before *= size
         if before not in ends and stride != next_size * next_stride:
             return (
-                f" The view makes one dimension of dimensions {at} and {after}: a step in dimension {at} would have to go "
-                f"{next_size} * {next_stride} = {_elements(next_size * next_stride)} further."
+                f" The view makes one dimension of dimensions {at} and {after}: a step in dimension {at} would have "
+                f"to go {next_size} * {next_stride} = {_elements(next_size * next_stride)} further."
             )
     return ""
 

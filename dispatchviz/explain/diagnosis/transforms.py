@@ -1,14 +1,12 @@
-"""What functorch refuses: values under vmap, control flow, writes to what is not batched, gradients of several numbers."""
+"""What functorch refuses: Python numbers, control flow and writes under vmap, gradients of several numbers."""
 
 from __future__ import annotations
 
 import ast
 import re
 
-from dispatchviz.core.keys.key_set import DispatchKeySet
-from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called, failed_call, named, reference, told
+from dispatchviz.explain.diagnosis.arguments import arguments, called, failed_call, is_batched, named, reference, told
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import calls_on_line
@@ -23,50 +21,34 @@ IN_DIM = re.compile(r"Got in_dim=(-?\d+) for some input, but that input is a Ten
 RETURNED = re.compile(r"`(.*?)` must only return Tensors, got type <class '(\w+)'>")
 
 
-def _function(failure: Failure) -> str:
-    """The function of the program that runs under the transform; empty if the line is in none."""
-    line = failure.line
-    return line.function.rpartition(".")[2] if line is not None else ""
-
-
 def _under(failure: Failure) -> str:
-    """``, which vmap runs for line 4 (...)``: the line that called the function."""
+    """``, which vmap calls on line 4 (...)``: the line that called the function."""
     line = failure.line
     caller = failure.trace[line.caller] if line is not None and line.caller is not None else None
     where = on_line(failure.trace, caller.seq) if isinstance(caller, ev.SourceLine) else ""
-    return f", which vmap runs for {where}," if where else " under vmap"
+    return f", which vmap calls on {where}," if where else " under vmap"
 
 
-def item(failure: Failure) -> Diagnosis | None:
+def item(failure: Failure) -> Diagnosis:
     """``.item()`` of a tensor that stands for one value per sample."""
-    one = named(arguments(failure), "self")
-    if one is None:
-        return None
+    call = next(calls_on_line(failure, "item"), None)
+    name = ast.unparse(call.func.value) if call is not None and isinstance(call.func, ast.Attribute) else "a tensor"
     text = (
-        f"{sentence(on_line(failure.trace, failure.raised))}{_under(failure)} asks for one Python number of {_name(one)}, but "
-        f"under vmap this tensor has one for each sample."
+        f"{sentence(on_line(failure.trace, failure.raised))}{_under(failure)} asks for {name} as one Python number, "
+        f"but under vmap this tensor has one value for each sample."
     )
     fix = "Leave out .item() and compute with the tensor itself."
     return told(failure, Statement("vmap: item", text), (fix,))
 
 
-def _name(one: Argument) -> str:
-    return reference(one, "a tensor")
-
-
-def control_flow(failure: Failure) -> Diagnosis | None:
+def control_flow(failure: Failure) -> Diagnosis:
     """``if`` or ``while`` over a tensor under vmap."""
     text = (
-        f"{sentence(on_line(failure.trace, failure.raised))}{_under(failure)} chooses a branch by a tensor, but under vmap "
-        f"this tensor has one value for each sample, and Python can take only one branch."
+        f"{sentence(on_line(failure.trace, failure.raised))}{_under(failure)} chooses a branch by a tensor, but under "
+        f"vmap this tensor has one value for each sample, and Python can take only one branch."
     )
     fix = "Compute both branches and choose with torch.where(condition, a, b)."
     return told(failure, Statement("vmap: control flow", text), (fix,))
-
-
-def is_batched(one: Argument) -> bool:
-    """Whether vmap made a tensor stand for one per sample."""
-    return DispatchKeySet.from_raw_repr(one.key_set).has(DispatchKey.FuncTorchBatched)
 
 
 def in_place(failure: Failure) -> Diagnosis | None:
@@ -77,8 +59,8 @@ def in_place(failure: Failure) -> Diagnosis | None:
     if to is None or call is None or value is None or is_batched(to):
         return None
     text = (
-        f"{called(failure)}{_under(failure)} writes in place into {to.sized}, which vmap does not batch: it is one tensor "
-        f"for all samples, but the value that is written has another one for each sample."
+        f"{called(failure)}{_under(failure)} writes in place into {to.sized}, which vmap does not batch: it is one "
+        f"tensor for all samples, but the value that is written has another one for each sample."
     )
     operator, it = base_name(call).rstrip("_"), reference(to, "the tensor")
     fix = f"Compute a new tensor: {operator} instead of {operator}_; or pass {it} as an input that vmap maps (in_dims)."
@@ -88,8 +70,8 @@ def in_place(failure: Failure) -> Diagnosis | None:
 def randomness(failure: Failure) -> Diagnosis:
     """Random numbers under vmap, without a word how they are to be drawn."""
     text = (
-        f"{called(failure)}{_under(failure)} draws random numbers, and vmap was not told whether all samples get the same "
-        f"ones."
+        f"{called(failure)}{_under(failure)} draws random numbers, but the call of vmap does not say whether all "
+        f"samples get the same ones."
     )
     fix = "Call vmap(..., randomness='different') for other numbers in each sample, or 'same' for the same."
     return told(failure, Statement("vmap: random numbers", text), (fix,))
@@ -98,8 +80,8 @@ def randomness(failure: Failure) -> Diagnosis:
 def dynamic(failure: Failure) -> Diagnosis:
     """An operator whose result has as many elements as the values say."""
     text = (
-        f"{called(failure)}{_under(failure)} gives a result whose size depends on the values, so it may have another size for "
-        f"each sample."
+        f"{called(failure)}{_under(failure)} gives a result whose size depends on the values, so it may have another "
+        f"size for each sample."
     )
     fix = "Keep all elements and choose with torch.where(mask, x, 0), or do the selection outside of vmap."
     return told(failure, Statement("vmap: dynamic sizes", text), (fix,))
@@ -111,8 +93,8 @@ def sizes(failure: Failure) -> Diagnosis | None:
     if got is None:
         return None
     text = (
-        f"{sentence(on_line(failure.trace, failure.raised))} maps inputs over dimensions with the sizes {got[1]}: all must "
-        f"have the same number of samples."
+        f"{sentence(on_line(failure.trace, failure.raised))} maps inputs over dimensions with the sizes {got[1]}: all "
+        f"must have the same number of samples."
     )
     fix = "Pass in_dims=None for an input that is the same for all samples, or the dimension that holds the samples."
     return told(failure, Statement("vmap: numbers of samples", text), (fix,))
@@ -123,9 +105,8 @@ def in_dim(failure: Failure) -> Diagnosis | None:
     got = IN_DIM.search(failure.message)
     if got is None:
         return None
-    text = (
-        f"{sentence(on_line(failure.trace, failure.raised))} maps dimension {got[1]} of an input that has {got[2]} dimensions."
-    )
+    where = sentence(on_line(failure.trace, failure.raised))
+    text = f"{where} maps dimension {got[1]} of an input that has {got[2]} dimensions."
     fix = f"Pass in_dims from 0 to {int(got[2]) - 1}."
     return told(failure, Statement("vmap: in_dims", text), (fix,))
 
@@ -136,7 +117,7 @@ def returned(failure: Failure) -> Diagnosis | None:
     if got is None:
         return None
     text = (
-        f"{got[1]}, which vmap runs for {_outer(failure)}, returns a {got[2]}{_return_line(failure, got[1])}, but vmap "
+        f"{got[1]}, which vmap calls on {_outer(failure)}, returns a {got[2]}{_return_line(failure, got[1])}, but vmap "
         f"stacks tensors."
     )
     fix = "Return a tensor, such as torch.tensor(value)."
@@ -148,13 +129,20 @@ def scalar(failure: Failure) -> Diagnosis | None:
     dims, got, name = DIMS.search(failure.message), GOT.search(failure.message), _differentiated(failure)
     if dims is None and got is None:
         return None
-    what = f"a tensor with {dims[1]} dimension{'s' if dims[1] != '1' else ''}" if dims is not None else f"a {got[1] if got else ''}"
+    what = (
+        f"a tensor with {dims[1]} dimension{'s' if dims[1] != '1' else ''}"
+        if dims is not None
+        else f"a {got[1] if got else ''}"
+    )
     text = (
-        f"{name or 'The function'}, which grad differentiates for {_outer(failure)}, returns {what}"
+        f"{name or 'The function'}, which grad differentiates on {_outer(failure)}, returns {what}"
         f"{_return_line(failure, name)}, but a gradient needs one number, a tensor without dimensions."
     )
     if dims is not None:
-        fixes = ("Return one number, such as the sum() or mean().", "Use jacrev for the derivatives of each number.")
+        fixes: tuple[str, ...] = (
+            "Return one number, such as the sum() or mean().",
+            "Use jacrev for the derivatives of each number.",
+        )
     elif got is not None and got[1] == "tuple":
         fixes = ("Pass has_aux=True if the second value is not to be differentiated.",)
     else:
@@ -175,7 +163,9 @@ def _outer(failure: Failure) -> str:
 
 def _differentiated(failure: Failure) -> str:
     """``f`` of ``grad(f)(x)`` on the line at which the error left the program."""
-    names = {each.args[0].id for each in calls_on_line(failure, "grad") if each.args and isinstance(each.args[0], ast.Name)}
+    names = {
+        each.args[0].id for each in calls_on_line(failure, "grad") if each.args and isinstance(each.args[0], ast.Name)
+    }
     return names.pop() if len(names) == 1 else _last_function(failure)
 
 
