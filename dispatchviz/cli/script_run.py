@@ -161,12 +161,12 @@ def conclude(outcome: Outcome, saved: str | None, strict: bool = False, has_log:
 
 def _tell_why(trace: Trace) -> None:
     """Prints the diagnosis of the error on standard error; nothing for an error of no known kind."""
-    from dispatchviz.explain.diagnosis.diagnose import UNKNOWN, diagnosis_of_error
+    from dispatchviz.explain.diagnosis.diagnose import diagnosis_of_error
     from dispatchviz.views.cards.diagnosis_text import diagnosis_lines
     from dispatchviz.views.text.console import Console, width
 
     found = diagnosis_of_error(trace)
-    if found is not None and found.kind != UNKNOWN and sys.stderr is not None and not sys.stderr.closed:
+    if found is not None and found.tells_more and sys.stderr is not None and not sys.stderr.closed:
         with suppress(OSError):
             print_lines(diagnosis_lines(trace, [found], "", Console(width(), colours=False)), sys.stderr)
 

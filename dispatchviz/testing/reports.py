@@ -17,7 +17,7 @@ import pytest
 
 import dispatchviz
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.diagnose import UNKNOWN, diagnosis_of
+from dispatchviz.explain.diagnosis.diagnose import diagnosis_of
 from dispatchviz.explain.diagnosis.failure import failure_of
 from dispatchviz.explain.sentences.statement import number_of_steps
 from dispatchviz.outputs.log.log_filter import ALL_STEPS, LogFilter
@@ -64,7 +64,7 @@ def _why(trace: Trace, error: BaseException) -> list[str]:
     """The parts of the diagnosis of an error that PyTorch raised; none for a failed assertion, or of no known kind."""
     failed = None if isinstance(error, AssertionError) else failure_of(trace, error)
     found = None if failed is None else diagnosis_of(failed)
-    if found is None or found.kind == UNKNOWN:
+    if found is None or not found.tells_more:
         return []
     return [f"{name}  {text}" for name, text in parts(found)]
 

@@ -9,23 +9,56 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis import no_graph, recursion
+from dispatchviz.explain.diagnosis import (
+    anomaly,
+    broadcasting,
+    devices,
+    dtypes,
+    functions,
+    hooks,
+    indices,
+    joining,
+    layers,
+    losses,
+    missing_kernels,
+    no_graph,
+    one_number,
+    products,
+    recursion,
+    shapes,
+    signatures,
+    strides,
+    transforms,
+)
 from dispatchviz.explain.diagnosis.diagnosis import RANKS, Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure, failure
-from dispatchviz.explain.diagnosis.words import base_name, on_line
-from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.diagnosis.plain import plain
 
 ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (
+    *anomaly.RULES,
+    *broadcasting.RULES,
+    *devices.RULES,
+    *dtypes.RULES,
+    *functions.RULES,
+    *hooks.RULES,
+    *indices.RULES,
+    *joining.RULES,
+    *layers.RULES,
+    *losses.RULES,
+    *missing_kernels.RULES,
     (no_graph.MESSAGE, no_graph.no_graph),
+    *one_number.RULES,
+    *products.RULES,
     (recursion.MESSAGE, recursion.recursion),
+    *shapes.RULES,
+    *signatures.RULES,
+    *strides.RULES,
+    *transforms.RULES,
 )
 """A part of PyTorch's message, and the rule for it; the first that answers is taken."""
 
 SILENT_RULES: tuple[Callable[[Trace], Iterator[Diagnosis]], ...] = ()
 """Rules for what PyTorch does not complain about."""
-
-UNKNOWN = "error of no known kind"
-"""The kind of a diagnosis that knows the line and the call alone."""
 
 
 def diagnoses(trace: Trace) -> tuple[Diagnosis, ...]:
@@ -47,12 +80,4 @@ def diagnosis_of(failed: Failure) -> Diagnosis:
     for part, rule in ERROR_RULES:
         if part in failed.message and (found := rule(failed)) is not None:
             return found
-    return _plain(failed)
-
-
-def _plain(failed: Failure) -> Diagnosis:
-    """Which line and which call raised, where no rule knows the cause."""
-    call, where = failed.call, on_line(failed.trace, failed.raised)
-    by = f"{base_name(call)} raised {failed.exception}" if call is not None else f"{failed.exception}"
-    cause = Statement(UNKNOWN, f"{by} on {where}." if where else f"{by} ended the program.")
-    return Diagnosis("error", failed.raised, (cause,), failed.message, (), (failed.raised,))
+    return plain(failed)

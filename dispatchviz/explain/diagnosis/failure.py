@@ -24,6 +24,12 @@ class Failure(NamedTuple):
     """PyTorch's message, whole."""
     raised: int
     """The step at which it was raised, as far as the recording knows."""
+    traceback: str = ""
+    """What Python prints of it."""
+    file: str = ""
+    """The program's own file in which it was raised, as in the header's ``sources``; empty if unknown."""
+    number: int = 0
+    """The number of the program's own line in that file; 0 if unknown."""
 
     @property
     def call(self) -> ev.Dispatched | None:
@@ -62,7 +68,14 @@ def failure(trace: Trace) -> Failure | None:
     last = trace[-1] if len(trace) else None
     if not isinstance(last, ev.ProgramRaised) or last.exception in ("KeyboardInterrupt", "SystemExit"):
         return None
-    return Failure(trace, last.exception, last.message, _raised(trace, last.exception, last.message, last.seq))
+    return Failure(
+        trace,
+        last.exception,
+        last.message,
+        _raised(trace, last.exception, last.message, last.seq),
+        last.traceback,
+        last.file,
+    )
 
 
 def failure_of(trace: Trace, error: BaseException) -> Failure | None:

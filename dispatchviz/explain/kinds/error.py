@@ -65,10 +65,10 @@ def _ended(trace: Trace, event: ev.ProgramRaised) -> Statements:
 
 def _diagnosis(trace: Trace) -> tuple[Statement, ...]:
     """The three parts of the diagnosis of the error that ended the program; none of an error of no known kind."""
-    from dispatchviz.explain.diagnosis.diagnose import UNKNOWN, diagnosis_of_error  # with the rules: few programs raise
+    from dispatchviz.explain.diagnosis.diagnose import diagnosis_of_error  # with the rules: few programs raise
 
     found = diagnosis_of_error(trace)
-    if found is None or found.kind == UNKNOWN:
+    if found is None or not found.tells_more:
         return ()
     why, *more = found.cause
     says = Statement("error: message", f'"{" ".join(found.says.split())}"' if found.says else "", part="PyTorch says")
