@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis import no_graph
+from dispatchviz.explain.diagnosis import no_graph, second_backward
 from dispatchviz.explain.diagnosis.diagnosis import RANKS, Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure, failure
 from dispatchviz.explain.diagnosis.words import base_name, on_line
 from dispatchviz.explain.sentences.statement import Statement
 
-ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = ((no_graph.MESSAGE, no_graph.no_graph),)
+ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (
+    (no_graph.MESSAGE, no_graph.no_graph),
+    (second_backward.MESSAGE, second_backward.second_backward),
+)
 """A part of PyTorch's message, and the rule for it; the first that answers is taken."""
 
 SILENT_RULES: tuple[Callable[[Trace], Iterator[Diagnosis]], ...] = ()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.trace_index.enclosing_steps import around, source_line
+from dispatchviz.explain.trace_index.enclosing_steps import around, at_or_around, source_line
 
 
 class Failure(NamedTuple):
@@ -47,7 +47,7 @@ class Failure(NamedTuple):
     def inside(self) -> tuple[ev.AnyEvent, ...]:
         """The events that had begun and not ended, innermost first, up to the line of the program."""
         found = []
-        for event in self.trace.ancestors(self.raised):
+        for event in (self.trace[self.raised], *self.trace.ancestors(self.raised)):
             if isinstance(event, ev.SourceLine):
                 break
             found.append(event)
@@ -81,11 +81,20 @@ def _unreturned(trace: Trace, end: int) -> int:
     last = end - 1
     if last < 0 or source_line(trace, last) != source_line(trace, end):
         return end
-    call = around(trace, last, ev.Dispatched)
+    call = at_or_around(trace, last, ev.Dispatched)
     if call is None:
-        return last if around(trace, last, ev.NodeStarted) is not None else end
-    outermost = [event for event in trace.ancestors(last) if isinstance(event, ev.Dispatched)][-1]
+        return last if _runs(trace, last, end) else end
+    outermost = [event for event in (trace[last], *trace.ancestors(last)) if isinstance(event, ev.Dispatched)][-1]
     returned = trace.steps_of(ev.KernelReturned)
     after = returned[bisect_left(returned, outermost.seq) :]
     back = any(trace.columns.parents[step] == outermost.seq for step in after)
     return end if back else last
+
+
+def _runs(trace: Trace, last: int, end: int) -> bool:
+    """Whether the last step is of a Node, in a pass that had not finished at the end."""
+    if at_or_around(trace, last, ev.NodeStarted) is None:
+        return False
+    finished = trace.steps_of(ev.BackwardFinished)
+    begun = around(trace, last, ev.BackwardStarted)
+    return begun is not None and bisect_left(finished, begun.seq) == bisect_left(finished, end)
