@@ -9,13 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis import no_graph, second_backward
+from dispatchviz.explain.diagnosis import inplace, no_graph, second_backward
 from dispatchviz.explain.diagnosis.diagnosis import RANKS, Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure, failure
 from dispatchviz.explain.diagnosis.words import base_name, on_line
 from dispatchviz.explain.sentences.statement import Statement
 
 ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (
+    (inplace.VIEW_OF_LEAF, inplace.view_of_leaf),
+    (inplace.LEAF, inplace.leaf),
+    (inplace.SEVERAL_VIEWS, inplace.several_views),
+    (inplace.OF_FUNCTION, inplace.of_function),
+    (inplace.NO_GRAD, inplace.no_grad_view),
+    (inplace.OVERLAPPING, inplace.overlapping),
+    (inplace.DETACHED_VIEW, inplace.detached_view),
     (no_graph.MESSAGE, no_graph.no_graph),
     (second_backward.MESSAGE, second_backward.second_backward),
 )

@@ -12,7 +12,7 @@ from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.iterations import in_iteration, iterations, on_line_in
 from dispatchviz.explain.diagnosis.values import called, named_on_line, node_made, spelled, steps_of_node, variable
-from dispatchviz.explain.diagnosis.words import on_line
+from dispatchviz.explain.diagnosis.words import begun, on_line
 from dispatchviz.explain.sentences.sentence_claims import NodeRaises
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
@@ -90,7 +90,7 @@ def _read(failure: Failure) -> Diagnosis | None:
         if node is None or first is None:
             continue
         text = (
-            f"{_capital(on_line(trace, at))} reads what {node_made(trace, node, at)}, had saved. The backward pass "
+            f"{begun(on_line(trace, at))} reads what {node_made(trace, node, at)}, had saved. The backward pass "
             f"of {on_line_in(trace, first.seq)} has released it."
         )
         fix = f"Read the saved tensors of {name}.grad_fn before {on_line(trace, first.seq)}."
@@ -161,9 +161,9 @@ def _result(second: Second, crossing: Crossing) -> int | None:
     until = known.nodes[crossing.user].seq if crossing.user in known.nodes else len(trace)
     for step in reversed(steps_of_node(trace, crossing.old, ev.HistorySet, ev.HistoryRebased)):
         event = trace[step]
-        if step < until and isinstance(event, ev.HistorySet | ev.HistoryRebased):
-            if event.output_nr == crossing.output_nr:
-                return event.tensor
+        found = step < until and isinstance(event, ev.HistorySet | ev.HistoryRebased)
+        if found and event.output_nr == crossing.output_nr:
+            return event.tensor
     return None
 
 
@@ -212,7 +212,7 @@ def _said(second: Second, kind: str, text: str, fixes: tuple[str, ...], proof: t
 def _twice(second: Second) -> Diagnosis:
     trace, at = second.failure.trace, second.failure.raised
     root = _root_name(second)
-    again = f"{_capital(on_line_in(trace, at))} runs the same graph again"
+    again = f"{begun(on_line_in(trace, at))} runs the same graph again"
     text = f"{again}: it starts at the same result, {root}." if root else f"{again}."
     same = on_line(trace, second.first.seq, text=False) == on_line(trace, at, text=False) and in_iteration(trace, at)
     first = on_line(trace, second.first.seq)
@@ -240,12 +240,11 @@ def _shared(second: Second, crossing: Crossing) -> Diagnosis:
     name = "its result" if tensor is None else called(trace, tensor, index(trace).nodes[crossing.user].seq)
     root = _root_name(second)
     text = (
-        f"{_capital(on_line_in(trace, at))} reaches it again, because {root or 'this result'} is computed from {name} "
-        "too."
+        f"{begun(on_line_in(trace, at))} reaches it again, because {root or 'this result'} is computed from {name} too."
     )
+    lines = f"{on_line(trace, second.first.seq, text=False)} and {on_line(trace, at, text=False)}"
     fixes = (
-        f"Add the results and call backward once, in place of {on_line(trace, second.first.seq, text=False)} and "
-        f"{on_line(trace, at, text=False)}.",
+        f"Add the results and call backward once, in place of {lines}.",
         f"Or keep the graph in the first pass: retain_graph=True on {on_line(trace, second.first.seq)}.",
     )
     return _said(second, "second backward: a shared part", text, fixes)
@@ -287,16 +286,10 @@ def _once(second: Second, crossing: Crossing) -> Diagnosis:
     old = index(trace).nodes.get(crossing.old)
     made = on_line(trace, old.seq) if old is not None else ""
     computed = f"{name} was computed only once{f', on {made}' if made else ''}"
-    text = (
-        f"{computed}, and {on_line_in(trace, user)} uses it again. So {on_line_in(trace, at)} reaches the Node again."
-    )
+    again = f"{on_line_in(trace, user)} uses it again. So {on_line_in(trace, at)} reaches the Node again."
+    line = on_line(trace, old.seq, text=False) if old is not None else "its line"
     fixes = (
-        f"Compute {name} anew for each backward pass: run {on_line(trace, old.seq, text=False) if old else 'its line'} "
-        f"again before {on_line(trace, user, text=False)}.",
+        f"Compute {name} anew for each backward pass: run {line} again before {on_line(trace, user, text=False)}.",
         f"If {name} needs no gradient there, use {name}.detach() on {on_line(trace, user, text=False)}.",
     )
-    return _said(second, "second backward: computed once", text, fixes, (user,))
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return _said(second, "second backward: computed once", f"{computed}, and {again}", fixes, (user,))

@@ -64,10 +64,16 @@ def viewed(trace: Trace, tensor: int) -> int | None:
     return next((each for each in same if each != tensor), None)
 
 
-def views_back(trace: Trace, tensor: int) -> list[int]:
-    """A tensor, what it is a view of, and so on, as far as the recording knows."""
+def views_back(trace: Trace, tensor: int, detached: bool = False) -> list[int]:
+    """A tensor, what it is a view of, and so on, as far as the recording knows.
+
+    ``detached``: also through ``detach()``, which shares the memory and the version counter.
+    """
     found = [tensor]
     while len(found) < FARTHEST and (base := viewed(trace, found[-1])) is not None and base not in found:
+        call = made_by(trace, found[-1])
+        if not detached and call is not None and base_name(call) in ("detach", "alias", "lift_fresh"):
+            break
         found.append(base)
     return found
 

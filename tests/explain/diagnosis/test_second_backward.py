@@ -140,8 +140,8 @@ CASES = [
         "second backward: computed once",
         ("y was computed only once, on line 3 (y = w.exp())", "line 5 (loss = (y - target).sum()) in iteration 2"),
         "Compute y anew",
-        BEGIN
-        + "for target in (1.0, 2.0):\n    y = w.exp()\n    loss = (y - target).sum()\n    loss.backward()\n    w.grad = None",
+        BEGIN + "for target in (1.0, 2.0):\n    y = w.exp()\n    loss = (y - target).sum()\n    loss.backward()\n"
+        "    w.grad = None",
     ),
     Case(
         "reading what was saved",
