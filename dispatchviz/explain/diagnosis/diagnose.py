@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis import inplace, no_graph, second_backward
+from dispatchviz.explain.diagnosis import inplace, no_graph, saved_tensors, second_backward
 from dispatchviz.explain.diagnosis.diagnosis import RANKS, Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure, failure
 from dispatchviz.explain.diagnosis.words import base_name, on_line
@@ -24,6 +24,8 @@ ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (
     (inplace.OVERLAPPING, inplace.overlapping),
     (inplace.DETACHED_VIEW, inplace.detached_view),
     (no_graph.MESSAGE, no_graph.no_graph),
+    (saved_tensors.MODIFIED, saved_tensors.modified),
+    (saved_tensors.DETACHED, saved_tensors.detached),
     (second_backward.MESSAGE, second_backward.second_backward),
 )
 """A part of PyTorch's message, and the rule for it; the first that answers is taken."""

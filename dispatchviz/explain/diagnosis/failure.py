@@ -41,7 +41,19 @@ class Failure(NamedTuple):
     @property
     def node(self) -> ev.NodeStarted | None:
         """The Node that ran when it was raised."""
-        return next((event for event in self.inside if isinstance(event, ev.NodeStarted)), None)
+        found = next((event for event in self.inside if isinstance(event, ev.NodeStarted)), None)
+        return self._last_node if found is None else found
+
+    @property
+    def _last_node(self) -> ev.NodeStarted | None:
+        """The last Node of a pass that never finished, in a recording that does not tell when Nodes finish."""
+        trace, begun = self.trace, self.trace.steps_of(ev.BackwardStarted)
+        started, finished = trace.steps_of(ev.NodeStarted), trace.steps_of(ev.BackwardFinished)
+        if not begun or not started or trace.steps_of(ev.NodeFinished) or (finished and finished[-1] > begun[-1]):
+            return None
+        last = trace[started[-1]]
+        same = source_line(trace, begun[-1]) == self.line and last.seq > begun[-1]
+        return last if isinstance(last, ev.NodeStarted) and same else None
 
     @property
     def inside(self) -> tuple[ev.AnyEvent, ...]:

@@ -19,6 +19,7 @@ from dispatchviz.explain.diagnosis.values import (
     called,
     line_text,
     shape_of,
+    text_on_line,
     variable,
     views_back,
     with_line,
@@ -26,7 +27,7 @@ from dispatchviz.explain.diagnosis.values import (
 from dispatchviz.explain.diagnosis.words import base_name, begun, made_by, on_line
 from dispatchviz.explain.sentences.sentence_claims import RequiresGrad, WriteRaises
 from dispatchviz.explain.sentences.statement import Statement
-from dispatchviz.explain.trace_index.enclosing_steps import source_text, within
+from dispatchviz.explain.trace_index.enclosing_steps import within
 from dispatchviz.explain.trace_index.trace_index import index
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation"
@@ -148,7 +149,7 @@ def no_grad_view(failure: Failure) -> Diagnosis | None:
     line = on_line(trace, made.seq, text=False) if made is not None else "it"
     inside = f"write inside of torch.no_grad(): move {on_line(trace, at, text=False)} in."
     outside = f"make the view outside of torch.no_grad(): move {line} out."
-    fixes = (f"To have the write recorded, {outside}", f"To have it not recorded, {inside}")
+    fixes: tuple[str, ...] = (f"To have the write recorded, {outside}", f"To have it not recorded, {inside}")
     if index(trace).history(views[-1], at) is None or _makes_several(trace, written.tensor):
         fixes = (f"Write{inside[5:]}",)  # a view of a leaf, or one of several, must not be written to there either
     return _diagnosis(failure, cause, fixes, written)
@@ -281,14 +282,8 @@ def _copy(failure: Failure, views: list[int]) -> str:
 
 def _cloned(trace: Trace, call: ev.Dispatched, name: str) -> str:
     """``y = x.expand(3).clone()``"""
-    where = within_line(trace, call.seq)
+    where = text_on_line(trace, call.seq)
     return f"{where}.clone()" if where.startswith(f"{name} = ") and where.endswith(")") else f"{name} = {name}.clone()"
-
-
-def within_line(trace: Trace, seq: int) -> str:
-    """The text of a step's line, without its comment."""
-    line = trace[trace.columns.lines[seq]] if trace.columns.lines[seq] >= 0 else None
-    return source_text(trace, line).partition("  #")[0].strip() if isinstance(line, ev.SourceLine) else ""
 
 
 def _diagnosis(failure: Failure, cause: Statement, fixes: tuple[str, ...], written: Written) -> Diagnosis:

@@ -161,8 +161,9 @@ def _result(second: Second, crossing: Crossing) -> int | None:
     until = known.nodes[crossing.user].seq if crossing.user in known.nodes else len(trace)
     for step in reversed(steps_of_node(trace, crossing.old, ev.HistorySet, ev.HistoryRebased)):
         event = trace[step]
-        found = step < until and isinstance(event, ev.HistorySet | ev.HistoryRebased)
-        if found and event.output_nr == crossing.output_nr:
+        if not isinstance(event, ev.HistorySet | ev.HistoryRebased) or step >= until:
+            continue
+        if event.output_nr == crossing.output_nr:
             return event.tensor
     return None
 
@@ -293,3 +294,25 @@ def _once(second: Second, crossing: Crossing) -> Diagnosis:
         f"If {name} needs no gradient there, use {name}.detach() on {on_line(trace, user, text=False)}.",
     )
     return _said(second, "second backward: computed once", f"{computed}, and {again}", fixes, (user,))
+
+
+def shared_with(failure: Failure, before: int) -> tuple[str, int, ev.BackwardStarted] | None:
+    """What this pass shares with the last pass before a step: its variable, the step that used it there, that pass."""
+    trace, known = failure.trace, index(failure.trace)
+    node = failure.node
+    this = None if node is None else around(trace, node.seq, ev.BackwardStarted)
+    earlier = [step for step in trace.steps_of(ev.BackwardStarted) if step < before]
+    first = trace[earlier[-1]] if earlier else None
+    if node is None or this is None or not isinstance(first, ev.BackwardStarted):
+        return None
+    second = Second(failure, node, first, this, frozenset(_runs(trace, first.seq, trace.ends[first.seq])))
+    for crossing in _crossings(second):
+        users = [each for each in second.ran if _leads_to(trace, each, crossing.old)]
+        if users and (name := _name(second, crossing)):
+            return name, known.nodes[users[0]].seq, first
+    return None
+
+
+def _leads_to(trace: Trace, node: int, other: int) -> bool:
+    edges = index(trace).edges.get(node)
+    return edges is not None and any(edge is not None and edge[0] == other for edge in edges.edges)

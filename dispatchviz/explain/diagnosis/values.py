@@ -121,7 +121,13 @@ def steps_of_node(trace: Trace, node: int, *kinds: type[ev.Event]) -> list[int]:
 def line_text(failure: Failure) -> str:
     """The line that raised, without its comment."""
     line = failure.line
-    return "" if line is None else source_text(failure.trace, line).partition("  #")[0]
+    return "" if line is None else text_on_line(failure.trace, line.seq)
+
+
+def text_on_line(trace: Trace, seq: int) -> str:
+    """The text of a step's line, without its comment."""
+    line = source_line(trace, seq)
+    return "" if line is None else source_text(trace, line).partition("  #")[0].strip()
 
 
 def named_on_line(failure: Failure) -> Iterator[tuple[str, int]]:
