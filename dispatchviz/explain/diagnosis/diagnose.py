@@ -17,6 +17,7 @@ from dispatchviz.explain.diagnosis import (
     functions,
     hooks,
     indices,
+    inplace,
     joining,
     layers,
     losses,
@@ -25,6 +26,8 @@ from dispatchviz.explain.diagnosis import (
     one_number,
     products,
     recursion,
+    saved_tensors,
+    second_backward,
     shapes,
     signatures,
     strides,
@@ -35,6 +38,16 @@ from dispatchviz.explain.diagnosis.failure import Failure, failure
 from dispatchviz.explain.diagnosis.plain import plain
 
 ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (
+    (inplace.VIEW_OF_LEAF, inplace.view_of_leaf),
+    (inplace.LEAF, inplace.leaf),
+    (inplace.SEVERAL_VIEWS, inplace.several_views),
+    (inplace.OF_FUNCTION, inplace.of_function),
+    (inplace.NO_GRAD, inplace.no_grad_view),
+    (inplace.OVERLAPPING, inplace.overlapping),
+    (inplace.DETACHED_VIEW, inplace.detached_view),
+    (saved_tensors.MODIFIED, saved_tensors.modified),
+    (saved_tensors.DETACHED, saved_tensors.detached),
+    (second_backward.MESSAGE, second_backward.second_backward),
     *anomaly.RULES,
     *broadcasting.RULES,
     *devices.RULES,

@@ -35,6 +35,11 @@ def file_of(trace: Trace, line: ev.SourceLine) -> str:
     return "" if own else f"{os.path.basename(line.file)}, "
 
 
+def begun(text: str) -> str:
+    """A text as the beginning of a sentence: ``Line 4`` for ``line 4``; a variable keeps its case."""
+    return f"Line{text[4:]}" if text.startswith("line ") else text
+
+
 def last_name(trace: Trace, tensor: int, at: int) -> str:
     """A tensor by its variable as of a step, ``w``; else by what made it, ``the result of mul on line 4``."""
     name = tensor_name(trace, tensor, at)
