@@ -12,6 +12,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis import no_graph
 from dispatchviz.explain.diagnosis.diagnosis import RANKS, Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure, failure
+from dispatchviz.explain.diagnosis.messages.table import known
 from dispatchviz.explain.diagnosis.words import base_name, on_line
 from dispatchviz.explain.sentences.statement import Statement
 
@@ -38,8 +39,12 @@ def _of_error(failed: Failure) -> Diagnosis:
 
 
 def _plain(failed: Failure) -> Diagnosis:
-    """Which line and which call raised, where no rule knows the cause."""
+    """Which line and which call raised, then the general cause and fix of the message if it is a known one."""
     call, where = failed.call, on_line(failed.trace, failed.raised)
-    by = f"{base_name(call)} raised {failed.ended.exception}" if call is not None else f"{failed.ended.exception}"
-    cause = Statement("error of no known kind", f"{by} on {where}." if where else f"{by} ended the program.")
-    return Diagnosis("error", failed.raised, (cause,), failed.message, (), (failed.raised,))
+    by = base_name(call) if call is not None else "The program"
+    text = f"{by} raised {failed.ended.exception}{f' on {where}' if where else ''}."
+    raised = Statement("error of no known kind", text)
+    found = known(failed.message)
+    cause = (raised, Statement("error: general cause", found.why)) if found is not None else (raised,)
+    fixes = (found.message.fix,) if found is not None else ()
+    return Diagnosis("error", failed.raised, cause, failed.message, fixes, (failed.raised,))
