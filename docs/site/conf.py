@@ -54,6 +54,7 @@ PARTS = {
         "trace-format",
         "sentences",
         "names",
+        "messages",
         "../examples/README",
     ],
     "Explanation": [

@@ -11,9 +11,6 @@ from functools import cached_property
 
 from dispatchviz.foundation import shipped_examples
 
-FOLDER = "errors"
-"""The folder of ``examples`` with a program for each message."""
-
 PARTS = {
     "": r"<?[\w.:>-]*[\w>]",
     "n": r"-?\d+",
@@ -60,7 +57,7 @@ class KnownMessage:
     @property
     def example(self) -> str:
         """The program that shows it, as a command names it; empty if none ships."""
-        name = f"{FOLDER}/{re.sub(r'[^a-z0-9_]+', '_', self.kind.lower())}"
+        name = f"{shipped_examples.ERRORS}/{re.sub(r'[^a-z0-9_]+', '_', self.kind.lower())}"
         path = shipped_examples.folder() / f"{name}.py"
         return f"{shipped_examples.FOLDER}/{name}.py" if path.is_file() else ""
 

@@ -188,11 +188,21 @@ MODULES = (
     ),
     KnownMessage(
         "state of another shape",
-        "size mismatch for {name}: copying a param with shape {file:shape} from checkpoint, the shape in current model "
-        "is {model:shape}",
-        detail="{name} has the shape {file} in the file and {model} in the model.",
+        "Error(s) in loading state_dict for {module}: size mismatch for {name}: copying a param with shape "
+        "{file:shape} from checkpoint, the shape in current model is {model:shape}",
+        detail="{name} has the shape {file} in the state dict and {model} in the model.",
         cause="A state dict is loaded by names, and each tensor must have the shape of the model's.",
         fix="Make the model with the sizes of the saved one, or drop that entry and pass strict=False.",
+    ),
+    KnownMessage(
+        "state with other names",
+        'Error(s) in loading state_dict for {module}: Missing key(s) in state_dict: "{missing}"',
+        detail="The state dict has no {missing}.",
+        cause="A state dict is loaded by names: module names with dots between them. nn.DataParallel puts `module.` "
+        "before all of them, torch.compile `_orig_mod.`, and a checkpoint often has the state dict under a key of its "
+        "own.",
+        fix="Print the keys of both, and cut the prefix: {k.removeprefix('module.'): v for k, v in state.items()}.",
+        or_says=("Error(s) in loading state_dict for {module}: Unexpected key(s) in state_dict: ",),
     ),
     KnownMessage(
         "optimizer of a result",
