@@ -112,7 +112,7 @@ DTYPES = (
     KnownMessage(
         "negative integer power",
         "Integers to negative integer powers are not allowed",
-        cause="The result is a fraction, and the power of whole numbers is a whole number.",
+        cause="The result is a fraction, and a power of whole numbers keeps their dtype.",
         fix="Convert first: x.float() ** -1.",
     ),
     KnownMessage(

@@ -36,7 +36,8 @@ GRADIENTS = (
         "backward of a complex scalar",
         "grad can be implicitly created only for real scalar outputs but got {dtype}",
         detail="The result is {dtype}.",
-        cause="A complex number has no smallest value to go down to, so backward starts by itself only at a real one.",
+        cause="Complex numbers have no order, so a complex loss has no minimum: backward starts by itself only at a "
+        "real one.",
         fix="Compute a real loss, for example with abs() or .real, or pass gradient=.",
     ),
     KnownMessage(
@@ -86,8 +87,8 @@ GRADIENTS = (
         "no derivative",
         "derivative for {operator} is not implemented",
         detail="That operator is {operator}.",
-        cause="PyTorch has no formula for the derivative of this operator: the forward pass made a Node that can only "
-        "raise this error.",
+        cause="PyTorch has no formula for this derivative: the Node that the forward pass made can only raise this "
+        "error.",
         fix="Use an operator that has a derivative, detach() its input if no gradient is needed there, or write a "
         "torch.autograd.Function with a backward of your own.",
         or_says=("the derivative for '{operator:text}' is not implemented",),
@@ -95,7 +96,7 @@ GRADIENTS = (
     KnownMessage(
         "nan in backward",
         "Function '{node}' returned nan values in its {output:n}th output",
-        detail="{node} computed it, as gradient number {output} of its inputs.",
+        detail="{node} computed it, for its input {output} (counted from 0).",
         cause="Anomaly mode looks at each gradient that a Node computes, and this one has a NaN: usually an infinite "
         "derivative (sqrt or log at 0, a division by 0) times 0.",
         fix="Keep the input of the operator away from that point before it is called, for example with clamp(min=eps): "
@@ -146,7 +147,7 @@ GRADIENTS = (
         "retain_grad without requires_grad",
         "can't retain_grad on Tensor that has requires_grad=False",
         cause="No backward pass computes a gradient for a tensor that does not require grad, so there is none to keep.",
-        fix="Let an input of the tensor require grad, or call requires_grad_() on it if it is a leaf.",
+        fix="Let an input of the tensor require grad; a leaf that requires grad keeps its .grad without retain_grad().",
     ),
     KnownMessage(
         "hook without requires_grad",
@@ -170,15 +171,15 @@ GRADIENTS = (
     KnownMessage(
         "leaf in the graph",
         "leaf variable has been moved into the graph interior",
-        cause="A Node was recorded while the tensor was a leaf, and the tensor got a history since: its AccumulateGrad "
-        "no longer knows where the gradient belongs.",
+        cause="A Node was recorded while the tensor was a leaf, and the tensor got a history since: AccumulateGrad "
+        "writes the .grad of leaves alone.",
         fix="Do not switch off requires_grad to write to a leaf; write under torch.no_grad().",
     ),
     KnownMessage(
         "different recomputation",
         "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation",
-        cause="A checkpoint saves nothing in the forward pass and runs the function again in the backward pass; the "
-        "second time the function did something else than the first.",
+        cause="A checkpoint keeps no results between its inputs and outputs, and runs the function again in the "
+        "backward pass; the second time the function did something else than the first.",
         fix="Let the function depend on its inputs alone: no counters, no global flags, no randomness but that of "
         "PyTorch.",
         or_says=("torch.utils.checkpoint: trying to save more tensors during recomputation",),

@@ -10,7 +10,7 @@ IN_PLACE = (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         "[{type:text}], which is output {output:n} of {node}, is at version {now:n}; expected version {saved:n} "
         "instead",
-        detail="{node} made that tensor; it was saved at version {saved} and is at version {now} now.",
+        detail="The tensor was saved at version {saved} and is at version {now} now.",
         cause="A Node saved a tensor for its formula, and the tensor's version has changed since: the formula would "
         "use other values than the forward pass did.",
         fix="Replace the write by an operator that returns a new tensor (y = y + 1 instead of y += 1), or clone() "
@@ -112,8 +112,8 @@ IN_PLACE = (
     KnownMessage(
         "inference tensor requires grad",
         "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed",
-        cause="An inference tensor has no version counter and no place for a gradient, also after inference mode has "
-        "ended.",
+        cause="An inference tensor stays outside of autograd, also after inference mode has ended: it has no version "
+        "counter.",
         fix="clone() it outside of inference mode and call requires_grad_() on the clone.",
     ),
     KnownMessage(

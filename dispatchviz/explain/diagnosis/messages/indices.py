@@ -31,7 +31,7 @@ INDICES = (
     KnownMessage(
         "class of one_hot",
         "Class values must be smaller than num_classes",
-        cause="one_hot makes num_classes columns, and an index has none.",
+        cause="one_hot makes num_classes columns, and there is none for one of the indices.",
         fix="Pass num_classes as the largest class number plus 1, and count classes from 0.",
     ),
     KnownMessage(
@@ -55,7 +55,7 @@ INDICES = (
     KnownMessage(
         "too many indices",
         "too many indices for tensor of dimension {dims:n}",
-        detail="The tensor has {dims} dimensions.",
+        detail="The number of its dimensions is {dims}.",
         cause="There are more indices between the brackets than the tensor has dimensions.",
         fix="Print x.shape: a dimension is missing, often that of the batch; or leave an index out.",
     ),

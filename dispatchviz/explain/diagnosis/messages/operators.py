@@ -91,8 +91,8 @@ OPERATORS = (
         "result aliases an input",
         "The output of this custom operator (1) must not also be an input to this custom operator and (2) may not "
         "alias any inputs",
-        cause="A custom operator that says of no argument that it is changed must return new memory: the dispatcher "
-        "and torch.compile rely on its schema.",
+        cause="A custom operator must return new memory: its schema says that the results alias nothing, and "
+        "torch.compile relies on it.",
         fix="Return x.clone(), or write into an argument and name it in mutates_args.",
     ),
     KnownMessage(

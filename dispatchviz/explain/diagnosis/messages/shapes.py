@@ -165,8 +165,8 @@ SHAPES = (
     ),
     KnownMessage(
         "no such dimension",
-        "Dimension out of range (expected to be in range of {range:shape}, but got {dim:n})",
-        detail="The dimension {dim} was asked for, and there are those from {range}.",
+        "Dimension out of range (expected to be in range of [{lowest:n}, {highest:n}], but got {dim:n})",
+        detail="Dimension {dim} was asked for, and the tensor has those from {lowest} to {highest}.",
         cause="Dimensions are counted from 0 or, backwards, from -1; a tensor of n dimensions has those from -n to "
         "n-1.",
         fix="Print x.shape: the tensor has fewer dimensions than expected, often because a batch dimension is missing.",

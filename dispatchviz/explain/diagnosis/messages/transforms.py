@@ -55,7 +55,7 @@ TRANSFORMS = (
         "vmap dimension",
         "Got in_dim={dim:n} for some input, but that input is a Tensor of dimensionality {dims:n} so expected in_dim "
         "to satisfy",
-        detail="in_dims names dimension {dim} of a tensor with {dims}.",
+        detail="in_dims names dimension {dim}, and the number of dimensions is {dims}.",
         cause="in_dims says along which dimension of each argument the samples lie.",
         fix="Choose a dimension that the argument has, or None for one without samples.",
     ),
@@ -91,8 +91,8 @@ TRANSFORMS = (
     KnownMessage(
         "saved tensor hooks in a transform",
         "don't yet support saved tensor hooks",
-        cause="Hooks for saved tensors (checkpoint and save_on_cpu use them) get plain tensors, and a transform saves "
-        "wrapped ones.",
+        cause="grad and its relatives do not support hooks for saved tensors; checkpoint and save_on_cpu use such "
+        "hooks.",
         fix="Leave them out of the transformed function.",
     ),
     KnownMessage(
