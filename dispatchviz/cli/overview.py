@@ -41,7 +41,7 @@ dispatchviz shows what PyTorch's dispatcher and autograd engine do, one step at 
   dispatchviz table add                              an operator's dispatch table, of PyTorch's 3,598
   dispatchviz why SCRIPT                             why it fails or silently goes wrong, and what to try
   dispatchviz why linear PrivateUse1                 why a cell holds what it holds, what would change it
-  dispatchviz why --error FILE                       what the error message in FILE means
+  dispatchviz why --error FILE                       the cause of PyTorch's errors in FILE
   dispatchviz keys AutogradCUDA                      a dispatch key; a raw key set such as 0x1000010002
   dispatchviz codegen add                            the generated code of an operator, and where PyTorch has it
   dispatchviz snapshot -o FILE.json                  what the installed PyTorch registers; diff compares two

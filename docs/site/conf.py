@@ -55,6 +55,7 @@ PARTS = {
         "trace-format",
         "sentences",
         "names",
+        "messages",
         "../examples/README",
     ],
     "Explanation": [

@@ -7,6 +7,7 @@ that left the program (``ProgramRaised``): there the call that raised is the las
 from __future__ import annotations
 
 from bisect import bisect_left
+from traceback import format_exception
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev

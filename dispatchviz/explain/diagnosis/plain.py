@@ -11,6 +11,7 @@ from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called,
 from dispatchviz.explain.diagnosis.diagnosis import OF_PYTHON, UNKNOWN, Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import tensors_on_line
+from dispatchviz.explain.diagnosis.messages.table import known
 from dispatchviz.explain.diagnosis.words import on_line, sentence
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
@@ -61,11 +62,15 @@ def plain(failure: Failure) -> Diagnosis:
     """What can be said of an error that no rule knows."""
     if NOT_MODELLED in failure.message:
         return _not_modelled(failure)
-    if failed_call(failure) is None and (_is_pythons(failure) or _is_the_programs(failure)):
+    general = known(failure.message)
+    if general is None and failed_call(failure) is None and (_is_pythons(failure) or _is_the_programs(failure)):
         return _of_python(failure)
-    found = arguments(failure) or tensors_on_line(failure)
-    text = f"{_raiser(failure)}{_given(found)}."
-    return told(failure, Statement(UNKNOWN, text), (), found)
+    given = arguments(failure) or tensors_on_line(failure)
+    found = told(failure, Statement(UNKNOWN, f"{_raiser(failure)}{_given(given)}."), (), given)
+    if general is None:
+        return found
+    cause = Statement("error: general cause", general.why)
+    return found._replace(cause=(*found.cause, cause), fixes=(general.message.fix,))
 
 
 def _raiser(failure: Failure) -> str:

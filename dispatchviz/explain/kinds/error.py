@@ -5,7 +5,6 @@ from __future__ import annotations
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.failure import failure
-from dispatchviz.explain.errors.broken_rules import broken_rule
 from dispatchviz.explain.errors.inplace_errors import changed_by
 from dispatchviz.explain.kinds.kind import NO_RULE, WIDTH, Kind, Known, Rule, unseen
 from dispatchviz.explain.sentences.statement import Statement, Statements
@@ -98,8 +97,21 @@ def _changed(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[St
 
 def _rule(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
     """The rule that was broken, unless the program's own reason is known."""
-    rule = broken_rule(event.message)
+    rule = _cause(event.message)
     return (Statement("error: rule", rule),) if rule and not _changed(trace, event) else ()
+
+
+def _cause(message: str) -> str:
+    """The general cause of an error; empty if its message is not known."""
+    return cause_and_fix(message)[0]
+
+
+def cause_and_fix(message: str) -> tuple[str, str]:
+    """The general cause of an error, and what to change; both empty if its message is not known."""
+    from dispatchviz.explain.diagnosis.messages.table import known  # few traces have an error
+
+    found = known(message)
+    return (found.message.cause, found.message.fix) if found is not None else ("", "")
 
 
 def _unknown(trace: Trace, event: ev.Unknown) -> Statement:
@@ -125,7 +137,7 @@ ERROR_KINDS = (
         label=lambda trace, event: raised(event.exception, event.message),
         why=_why_error,
         rule=lambda event: Rule(
-            broken_rule(event.message)
+            _cause(event.message)
             or "An error unwinds every kernel and guard on its way; a guard restores its saved sets.",
             "",
             "",

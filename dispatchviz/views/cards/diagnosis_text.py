@@ -30,7 +30,7 @@ def diagnosis_lines(trace: Trace, found: Sequence[Diagnosis], trace_file: str, c
         if number:
             yield ""
         for label, text in parts(diagnosis, trace_file):
-            yield from _part(label, text, console)
+            yield from labelled(label, text, console)
 
 
 def parts(diagnosis: Diagnosis, trace_file: str = "") -> Iterator[tuple[str, str]]:
@@ -45,7 +45,8 @@ def parts(diagnosis: Diagnosis, trace_file: str = "") -> Iterator[tuple[str, str
         yield "see", f"dispatchviz open --step {diagnosis.at} {trace_file}"
 
 
-def _part(label: str, text: str, console: Console) -> Iterator[str]:
+def labelled(label: str, text: str, console: Console) -> Iterator[str]:
+    """One part, behind its label."""
     lines = [text] if label == "see" else console.wrapped(text, COLUMN)  # a command is copied: it stays on one line
     yield console.styled(label, "bold") + " " * (COLUMN - len(label)) + lines[0].lstrip()
     yield from lines[1:]
