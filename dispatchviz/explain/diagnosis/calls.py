@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from heapq import merge
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.trace_index.enclosing_steps import within
 from dispatchviz.explain.trace_index.lookups import between
 from dispatchviz.explain.trace_index.trace_index import index
 
@@ -58,3 +60,16 @@ def storage_of(trace: Trace, tensor: int) -> int:
     """The memory of a tensor when it was made; a number of its own, below zero, if it has none."""
     made = index(trace).tensors.get(tensor)
     return made.storage if made is not None and made.storage >= 0 else -2 - tensor
+
+
+def outermost_calls(trace: Trace, wanted: Callable[[str], bool]) -> Iterator[Call]:
+    """The program's own calls of some operators, told by their names, in order: none that a kernel or Node makes."""
+    columns = trace.columns
+    inner = {columns.code(kind) for kind in (ev.KernelEntered, ev.MetaEntered, ev.ImplEntered, ev.NodeStarted)}
+    kinds, ancestors = columns.kinds, columns.ancestors
+    groups = [steps for operator, _, steps in columns.calls() if wanted(operator.partition("::")[2].partition(".")[0])]
+    for step in merge(*groups):
+        if not any(kinds[each] in inner for each in ancestors(step)):
+            event, computed = trace[step], within(trace, step, ev.KeySetComputed)
+            if isinstance(event, ev.Dispatched) and computed is not None:
+                yield Call(event, computed)

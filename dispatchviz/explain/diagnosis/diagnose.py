@@ -13,13 +13,17 @@ from dispatchviz.explain.diagnosis import no_graph
 from dispatchviz.explain.diagnosis.accumulated import accumulated
 from dispatchviz.explain.diagnosis.diagnosis import RANKS, Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure, failure
+from dispatchviz.explain.diagnosis.hidden_writes import hidden_writes
 from dispatchviz.explain.diagnosis.words import base_name, on_line
 from dispatchviz.explain.sentences.statement import Statement
 
 ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = ((no_graph.MESSAGE, no_graph.no_graph),)
 """A part of PyTorch's message, and the rule for it; the first that answers is taken."""
 
-SILENT_RULES: tuple[Callable[[Trace], Iterator[Diagnosis]], ...] = (accumulated,)
+SILENT_RULES: tuple[Callable[[Trace], Iterator[Diagnosis]], ...] = (
+    accumulated,
+    hidden_writes,
+)
 """Rules for what PyTorch does not complain about."""
 
 
