@@ -216,9 +216,10 @@ def _wrong(trace: Trace, saves: Saves, written: int, at: int, of_memory: bool = 
             continue
         later = [one for one in of_node.steps(columns.nodes[step], ev.NodeStarted) if one > at]
         saved, started = trace[step], trace[later[0]] if later else None
-        if isinstance(saved, ev.VariableSaved) and isinstance(started, ev.NodeStarted) and not saved.packed:
-            if _uses(trace, started) and _overlap(trace, saved.tensor, written, at):
-                return Wrong(saved, started)
+        if not isinstance(saved, ev.VariableSaved) or not isinstance(started, ev.NodeStarted) or saved.packed:
+            continue
+        if _uses(trace, started) and _overlap(trace, saved.tensor, written, at):
+            return Wrong(saved, started)
     return None
 
 

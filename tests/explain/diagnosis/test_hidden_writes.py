@@ -66,7 +66,7 @@ CASES = [
         "import torch\nfrom torch import nn\nnet = nn.Sequential(nn.Linear(2, 2), nn.LayerNorm(2))\n"
         "out = net(torch.ones(1, 2)).sum()\nnet[1].weight.data = torch.zeros(2)\nout.backward()",
         REPLACED,
-        ("NativeLayerNormBackward0", "saved net.1.weight at version 0", "Line 5"),
+        ("NativeLayerNormBackward0", "saved net.1.weight at version 1", "Line 5"),
         "Move line 5 behind",
     ),
     Case(
