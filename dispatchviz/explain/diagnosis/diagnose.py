@@ -14,6 +14,7 @@ from dispatchviz.explain.diagnosis.accumulated import accumulated
 from dispatchviz.explain.diagnosis.diagnosis import RANKS, Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure, failure
 from dispatchviz.explain.diagnosis.hidden_writes import hidden_writes
+from dispatchviz.explain.diagnosis.moved_leaves import computed_parameters, not_a_leaf
 from dispatchviz.explain.diagnosis.words import base_name, on_line
 from dispatchviz.explain.sentences.statement import Statement
 
@@ -22,7 +23,9 @@ ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = ((n
 
 SILENT_RULES: tuple[Callable[[Trace], Iterator[Diagnosis]], ...] = (
     accumulated,
+    computed_parameters,
     hidden_writes,
+    not_a_leaf,
 )
 """Rules for what PyTorch does not complain about."""
 
