@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis import no_graph
 from dispatchviz.explain.diagnosis.accumulated import accumulated
+from dispatchviz.explain.diagnosis.cut_losses import cut_losses
 from dispatchviz.explain.diagnosis.diagnosis import RANKS, Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure, failure
 from dispatchviz.explain.diagnosis.hidden_writes import hidden_writes
 from dispatchviz.explain.diagnosis.moved_leaves import computed_parameters, not_a_leaf
 from dispatchviz.explain.diagnosis.words import base_name, on_line
+from dispatchviz.explain.diagnosis.zero_derivatives import zero_derivatives
 from dispatchviz.explain.sentences.statement import Statement
 
 ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = ((no_graph.MESSAGE, no_graph.no_graph),)
@@ -24,8 +26,10 @@ ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = ((n
 SILENT_RULES: tuple[Callable[[Trace], Iterator[Diagnosis]], ...] = (
     accumulated,
     computed_parameters,
+    cut_losses,
     hidden_writes,
     not_a_leaf,
+    zero_derivatives,
 )
 """Rules for what PyTorch does not complain about."""
 

@@ -7,6 +7,9 @@ import pytest
 from dispatchviz.explain.diagnosis.diagnose import diagnoses
 from tests.explain.diagnosis.cases import Case, check, traced
 
+pytestmark = pytest.mark.filterwarnings("default")
+"""A program may warn; the tests of this project otherwise may not."""
+
 BEGIN = "import torch\nfrom torch import nn\n"
 RESULT, MOVED, PARAMETER = "gradient of a result", "gradient of a moved leaf", "parameter of a computed tensor"
 
@@ -24,7 +27,7 @@ CASES = [
         "a hidden layer",
         BEGIN + "net = nn.Linear(2, 2)\nh = net(torch.ones(1, 2))\nh.relu().sum().backward()\ng = h.grad",
         RESULT,
-        ("h is no leaf", "linear on line 4", "here for net.weight and net.bias"),
+        ("h is no leaf", "linear on line 4", "here for net.bias and net.weight"),
         "h.retain_grad() before line 5",
     ),
     Case(
