@@ -15,7 +15,10 @@ from dispatchviz.explain.diagnosis.cut_losses import cut_losses
 from dispatchviz.explain.diagnosis.diagnosis import RANKS, Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure, failure
 from dispatchviz.explain.diagnosis.hidden_writes import hidden_writes
+from dispatchviz.explain.diagnosis.missing_gradients import missing_gradients
 from dispatchviz.explain.diagnosis.moved_leaves import computed_parameters, not_a_leaf
+from dispatchviz.explain.diagnosis.no_derivative import no_derivative
+from dispatchviz.explain.diagnosis.stale_optimizers import stale_optimizers
 from dispatchviz.explain.diagnosis.words import base_name, on_line
 from dispatchviz.explain.diagnosis.zero_derivatives import zero_derivatives
 from dispatchviz.explain.sentences.statement import Statement
@@ -28,7 +31,10 @@ SILENT_RULES: tuple[Callable[[Trace], Iterator[Diagnosis]], ...] = (
     computed_parameters,
     cut_losses,
     hidden_writes,
+    missing_gradients,
+    no_derivative,
     not_a_leaf,
+    stale_optimizers,
     zero_derivatives,
 )
 """Rules for what PyTorch does not complain about."""
