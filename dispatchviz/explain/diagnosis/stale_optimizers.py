@@ -14,6 +14,7 @@ from dispatchviz.explain.diagnosis.leaves import named
 from dispatchviz.explain.diagnosis.missing_gradients import parameters
 from dispatchviz.explain.diagnosis.words import on_line
 from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.trace_index.enclosing_steps import user_stack
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import capital
 
@@ -80,7 +81,7 @@ def _lacks(trace: Trace, tensor: int, made: int, steps: list[int]) -> bool:
 
 def _told(trace: Trace, name: str, made: int, steps: list[int], lacking: list[int]) -> Diagnosis:
     names, several = named(trace, lacking, len(trace) - 1), len(lacking) > 1
-    first, born = index(trace).gradients[lacking[0]].steps[0], index(trace).names[lacking[0]].steps[0]
+    first, born = index(trace).gradients[lacking[0]].steps[0], _line_of(trace, lacking[0], made)
     step, them = steps[bisect_right(steps, first)], "them" if several else "it"
     text = (
         f"{name} holds the parameters that existed on {on_line(trace, made)}. {capital(on_line(trace, born))} made "
@@ -90,3 +91,12 @@ def _told(trace: Trace, name: str, made: int, steps: list[int], lacking: list[in
     cause = Statement("parameter that the optimizer lacks", text)
     fix = f"Make {name} behind {on_line(trace, born, text=False)}: move {on_line(trace, made, text=False)} there."
     return Diagnosis("silent mistake", step, (cause,), "", (fix,), (made, born, step))
+
+
+def _line_of(trace: Trace, tensor: int, made: int) -> int:
+    """The line that made a tensor, in the function that made the optimizer if that called the line."""
+    born, beside = index(trace).tensors[tensor].seq, trace[made]
+    for line in user_stack(trace, born):
+        if isinstance(beside, ev.SourceLine) and (line.file, line.function) == (beside.file, beside.function):
+            return line.seq
+    return born
