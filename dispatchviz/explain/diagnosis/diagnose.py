@@ -33,9 +33,17 @@ from dispatchviz.explain.diagnosis import (
     strides,
     transforms,
 )
+from dispatchviz.explain.diagnosis.accumulated import accumulated
+from dispatchviz.explain.diagnosis.cut_losses import cut_losses
 from dispatchviz.explain.diagnosis.diagnosis import RANKS, Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure, failure
+from dispatchviz.explain.diagnosis.hidden_writes import hidden_writes
+from dispatchviz.explain.diagnosis.missing_gradients import missing_gradients
+from dispatchviz.explain.diagnosis.moved_leaves import computed_parameters, not_a_leaf
+from dispatchviz.explain.diagnosis.no_derivative import no_derivative
 from dispatchviz.explain.diagnosis.plain import plain
+from dispatchviz.explain.diagnosis.stale_optimizers import stale_optimizers
+from dispatchviz.explain.diagnosis.zero_derivatives import zero_derivatives
 
 ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (
     (inplace.VIEW_OF_LEAF, inplace.view_of_leaf),
@@ -70,7 +78,17 @@ ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (
 )
 """A part of PyTorch's message, and the rule for it; the first that answers is taken."""
 
-SILENT_RULES: tuple[Callable[[Trace], Iterator[Diagnosis]], ...] = ()
+SILENT_RULES: tuple[Callable[[Trace], Iterator[Diagnosis]], ...] = (
+    accumulated,
+    computed_parameters,
+    cut_losses,
+    hidden_writes,
+    missing_gradients,
+    no_derivative,
+    not_a_leaf,
+    stale_optimizers,
+    zero_derivatives,
+)
 """Rules for what PyTorch does not complain about."""
 
 
