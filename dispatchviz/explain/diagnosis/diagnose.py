@@ -1,12 +1,12 @@
 """Every diagnosis of a trace, the most important first: of its error, then of what silently goes wrong.
 
-A rule of an error gets the ``Failure`` and returns a diagnosis, or None if it is not its kind. A rule of silent
-mistakes gets the trace and yields diagnoses. To add a kind, write a rule and list it here.
+A rule of an error gets the ``Failure`` and returns a diagnosis, or None if it is not its kind. To add a kind, write a
+rule and list it here; one of a silent mistake in ``silent_rules.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis import (
@@ -33,17 +33,10 @@ from dispatchviz.explain.diagnosis import (
     strides,
     transforms,
 )
-from dispatchviz.explain.diagnosis.accumulated import accumulated
-from dispatchviz.explain.diagnosis.cut_losses import cut_losses
-from dispatchviz.explain.diagnosis.diagnosis import RANKS, Diagnosis
+from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure, failure
-from dispatchviz.explain.diagnosis.hidden_writes import hidden_writes
-from dispatchviz.explain.diagnosis.missing_gradients import missing_gradients
-from dispatchviz.explain.diagnosis.moved_leaves import computed_parameters, not_a_leaf
-from dispatchviz.explain.diagnosis.no_derivative import no_derivative
 from dispatchviz.explain.diagnosis.plain import plain
-from dispatchviz.explain.diagnosis.stale_optimizers import stale_optimizers
-from dispatchviz.explain.diagnosis.zero_derivatives import zero_derivatives
+from dispatchviz.explain.diagnosis.silent_rules import silent_mistakes
 
 ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (
     (inplace.VIEW_OF_LEAF, inplace.view_of_leaf),
@@ -78,26 +71,11 @@ ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (
 )
 """A part of PyTorch's message, and the rule for it; the first that answers is taken."""
 
-SILENT_RULES: tuple[Callable[[Trace], Iterator[Diagnosis]], ...] = (
-    accumulated,
-    computed_parameters,
-    cut_losses,
-    hidden_writes,
-    missing_gradients,
-    no_derivative,
-    not_a_leaf,
-    stale_optimizers,
-    zero_derivatives,
-)
-"""Rules for what PyTorch does not complain about."""
-
 
 def diagnoses(trace: Trace) -> tuple[Diagnosis, ...]:
     """All diagnoses, in the order of ``RANKS``, those of one rank in the order of their steps."""
-    error = diagnosis_of_error(trace)
-    silent = (each for rule in SILENT_RULES for each in rule(trace))
-    found = silent if error is None else (error, *silent)
-    return tuple(sorted(found, key=lambda each: (RANKS.index(each.rank), each.at)))
+    error, silent = diagnosis_of_error(trace), silent_mistakes(trace)
+    return silent if error is None else (error, *silent)
 
 
 def diagnosis_of_error(trace: Trace) -> Diagnosis | None:

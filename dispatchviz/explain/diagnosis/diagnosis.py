@@ -51,3 +51,11 @@ class Diagnosis(NamedTuple):
     def tells_more(self) -> bool:
         """Whether it says more than the traceback does."""
         return self.kind not in (UNKNOWN, OF_PYTHON) or bool(self.fixes)
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """Its parts as statements: why, what PyTorch says, what to try."""
+        why, *more = self.cause
+        says = Statement("error: message", f'"{" ".join(self.says.split())}"' if self.says else "", part="PyTorch says")
+        fixes = (Statement("error: try", fix, part="try") for fix in self.fixes)
+        return why._replace(part="why"), *more, says, *fixes

@@ -67,12 +67,7 @@ def _diagnosis(trace: Trace) -> tuple[Statement, ...]:
     from dispatchviz.explain.diagnosis.diagnose import diagnosis_of_error  # with the rules: few programs raise
 
     found = diagnosis_of_error(trace)
-    if found is None or not found.tells_more:
-        return ()
-    why, *more = found.cause
-    says = Statement("error: message", f'"{" ".join(found.says.split())}"' if found.says else "", part="PyTorch says")
-    fixes = (Statement("error: try", fix, part="try") for fix in found.fixes)
-    return why._replace(part="why"), *more, says, *fixes
+    return found.statements if found is not None and found.tells_more else ()
 
 
 def _with_message(begin: str, event: ev.ErrorRaised | ev.ProgramRaised) -> str:
