@@ -9,18 +9,39 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis import inplace, no_graph, saved_tensors, second_backward
+from dispatchviz.explain.diagnosis import (
+    backward_calls,
+    conversions,
+    flags,
+    inference,
+    inplace,
+    no_graph,
+    saved_tensors,
+    second_backward,
+)
 from dispatchviz.explain.diagnosis.diagnosis import RANKS, Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure, failure
 from dispatchviz.explain.diagnosis.words import base_name, on_line
 from dispatchviz.explain.sentences.statement import Statement
 
 ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (
+    (backward_calls.NOT_REQUIRED, backward_calls.not_required),
+    (backward_calls.NOT_SCALAR, backward_calls.not_scalar),
+    (backward_calls.UNUSED, backward_calls.unused),
+    (conversions.NUMPY, conversions.numpy),
+    (conversions.DEEPCOPY, conversions.deepcopy),
+    (conversions.PICKLED, conversions.pickled),
+    (flags.INTEGERS, flags.integers),
+    (flags.NOT_A_LEAF, flags.not_a_leaf),
+    (flags.OUT, flags.out),
+    (inference.WRITTEN, inference.written),
+    (inference.SAVED, inference.saved),
     (inplace.VIEW_OF_LEAF, inplace.view_of_leaf),
     (inplace.LEAF, inplace.leaf),
     (inplace.SEVERAL_VIEWS, inplace.several_views),
     (inplace.OF_FUNCTION, inplace.of_function),
     (inplace.NO_GRAD, inplace.no_grad_view),
+    (inplace.INFERENCE, inplace.no_grad_view),
     (inplace.OVERLAPPING, inplace.overlapping),
     (inplace.DETACHED_VIEW, inplace.detached_view),
     (no_graph.MESSAGE, no_graph.no_graph),

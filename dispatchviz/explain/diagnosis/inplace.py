@@ -35,6 +35,7 @@ VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an
 SEVERAL_VIEWS = "This view is the output of a function that returns multiple views"
 OF_FUNCTION = "This view was created inside a custom Function"
 NO_GRAD = "A view was created in no_grad mode and is being modified inplace"
+INFERENCE = "A view was created in inference mode and is being modified inplace"
 OVERLAPPING = "more than one element of the written-to tensor refers to a single memory location"
 DETACHED_VIEW = "Can't detach views in-place"
 
@@ -131,24 +132,25 @@ def of_function(failure: Failure) -> Diagnosis | None:
 
 
 def no_grad_view(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a write to a view that was made while grad mode was off."""
+    """The diagnosis of a write to a view that was made in ``no_grad`` or in inference mode."""
     written = written_to(failure)
     if written is None:
         return None
     trace, at = failure.trace, failure.raised
+    mode = "torch.inference_mode()" if INFERENCE in failure.message else "torch.no_grad()"
     views = views_back(trace, written.tensor)
     name, base = called(trace, written.tensor, at), called(trace, views[-1], at)
     made = index(trace).tensors.get(views[-2] if len(views) > 1 else written.tensor)
     of = f" of {base}" if len(views) > 1 else ""
     where = on_line(trace, made.seq) if made is not None else "an earlier line"
     text = (
-        f"{where} made {name} as a view{of} inside torch.no_grad(), and {on_line(trace, at)} writes to it outside of "
+        f"{where} made {name} as a view{of} inside {mode}, and {on_line(trace, at)} writes to it outside of "
         f"it, with {base_name(written.call)}. It is not clear whether autograd shall record that write."
     )
-    cause = Statement("in-place write: a view made in no_grad", begun(text), (WriteRaises(written.tensor, NO_GRAD),))
+    cause = Statement("in-place write: a view made unrecorded", begun(text))
     line = on_line(trace, made.seq, text=False) if made is not None else "it"
-    inside = f"write inside of torch.no_grad(): move {on_line(trace, at, text=False)} in."
-    outside = f"make the view outside of torch.no_grad(): move {line} out."
+    inside = f"write inside of {mode}: move {on_line(trace, at, text=False)} in."
+    outside = f"make the view outside of {mode}: move {line} out."
     fixes: tuple[str, ...] = (f"To have the write recorded, {outside}", f"To have it not recorded, {inside}")
     if index(trace).history(views[-1], at) is None or _makes_several(trace, written.tensor):
         fixes = (f"Write{inside[5:]}",)  # a view of a leaf, or one of several, must not be written to there either
