@@ -70,8 +70,8 @@ def not_required(failure: Failure) -> Diagnosis | None:
         return None
     tensor, name = found[0].tensor, found[0].text
     text = (
-        f"{with_line(trace, tensor, at)} does not require grad, and {on_line(trace, at)} asks for its gradient. No edge "
-        "of the graph leads to a tensor that did not require grad when it was used."
+        f"{with_line(trace, tensor, at)} does not require grad, and {on_line(trace, at)} asks for its gradient. No "
+        "edge of a graph leads to a tensor that did not require grad when it was used."
     )
     made = index(trace).tensors.get(tensor)
     where = f" on {on_line(trace, made.seq, text=False)}" if made is not None and on_line(trace, made.seq) else ""

@@ -18,6 +18,7 @@ from dispatchviz.explain.diagnosis import (
     no_graph,
     saved_tensors,
     second_backward,
+    view_writes,
 )
 from dispatchviz.explain.diagnosis.diagnosis import RANKS, Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure, failure
@@ -38,16 +39,16 @@ ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (
     (inference.SAVED, inference.saved),
     (inplace.VIEW_OF_LEAF, inplace.view_of_leaf),
     (inplace.LEAF, inplace.leaf),
-    (inplace.SEVERAL_VIEWS, inplace.several_views),
-    (inplace.OF_FUNCTION, inplace.of_function),
-    (inplace.NO_GRAD, inplace.no_grad_view),
-    (inplace.INFERENCE, inplace.no_grad_view),
     (inplace.OVERLAPPING, inplace.overlapping),
-    (inplace.DETACHED_VIEW, inplace.detached_view),
     (no_graph.MESSAGE, no_graph.no_graph),
     (saved_tensors.MODIFIED, saved_tensors.modified),
     (saved_tensors.DETACHED, saved_tensors.detached),
     (second_backward.MESSAGE, second_backward.second_backward),
+    (view_writes.DETACHED_VIEW, view_writes.detached_view),
+    (view_writes.INFERENCE, view_writes.unrecorded_view),
+    (view_writes.NO_GRAD, view_writes.unrecorded_view),
+    (view_writes.OF_FUNCTION, view_writes.of_function),
+    (view_writes.SEVERAL_VIEWS, view_writes.several_views),
 )
 """A part of PyTorch's message, and the rule for it; the first that answers is taken."""
 

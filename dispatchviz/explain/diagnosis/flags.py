@@ -62,7 +62,7 @@ def not_a_leaf(failure: Failure) -> Diagnosis | None:
         f"{found.text} is no leaf: its grad_fn is {node_title(trace, node, at)}{where}.{because} "
         f"{begun(on_line(trace, at))} changes the flag of {found.text}, and a result has no flag of its own."
     )
-    fixes = (f"For a tensor without a history: {found.text} = {found.text}.detach().",)
+    fixes: tuple[str, ...] = (f"For a tensor without a history: {found.text} = {found.text}.detach().",)
     if len(leaves) == 1 and leaves[0].replace(".", "").isidentifier() and made is not None:
         line = on_line(trace, made.seq, text=False)
         fixes += (f"Or let no gradient be recorded at all: {leaves[0]}.requires_grad_(False) before {line}.",)

@@ -7,11 +7,11 @@ import re
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.changes import Change, change_of
+from dispatchviz.explain.diagnosis.crossings import shared_with
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.iterations import on_line_in
 from dispatchviz.explain.diagnosis.rewritten import out_of_place
-from dispatchviz.explain.diagnosis.second_backward import shared_with
 from dispatchviz.explain.diagnosis.values import called, is_leaf, text_on_line, variable, views_back
 from dispatchviz.explain.diagnosis.words import base_name, begun, made_by, on_line
 from dispatchviz.explain.sentences.sentence_claims import BackwardRaises
