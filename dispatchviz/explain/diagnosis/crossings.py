@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,8 +10,9 @@ from typing import NamedTuple
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.failure import Failure
-from dispatchviz.explain.diagnosis.values import spelled, steps_of_node, variable
-from dispatchviz.explain.trace_index.enclosing_steps import around
+from dispatchviz.explain.diagnosis.iterations import Iteration, iterations
+from dispatchviz.explain.diagnosis.values import NAME, leaves_behind, spelled, steps_of_node, text_on_line, variable
+from dispatchviz.explain.trace_index.enclosing_steps import around, source_line
 from dispatchviz.explain.trace_index.trace_index import index
 
 MOST = 100_000
@@ -37,6 +39,7 @@ class Second(NamedTuple):
 
 
 def second_pass(failure: Failure) -> Second | None:
+    """The pass in which the Node raised, with the first one that released the Node; None if there is none."""
     trace, node = failure.trace, failure.node
     this = None if node is None else around(trace, node.seq, ev.BackwardStarted)
     if node is None or this is None:
@@ -126,12 +129,30 @@ def result_of(second: Second, crossing: Crossing) -> int | None:
 
 
 def name_of(second: Second, crossing: Crossing) -> str:
+    """The variable by which the later call got the tensor; empty if the recording does not tell."""
     trace, tensor = second.failure.trace, result_of(second, crossing)
     made = index(trace).nodes.get(crossing.user)
-    return "" if tensor is None or made is None else variable(trace, tensor, made.seq)
+    if tensor is None or made is None:
+        return ""
+    return variable(trace, tensor, made.seq) or _assigned(trace, tensor, made.seq)
+
+
+def _assigned(trace: Trace, tensor: int, user: int) -> str:
+    """``self.h``, if the line ``self.h = ...`` made the tensor, and the line that uses it reads ``self.h``."""
+    made = index(trace).tensors.get(tensor)
+    target, equals, _ = text_on_line(trace, made.seq).partition(" = ") if made is not None else ("", "", "")
+    found = bool(equals) and NAME.fullmatch(target) and reads(trace, target, user)
+    return target if found else ""
+
+
+def reads(trace: Trace, name: str, seq: int) -> bool:
+    """Whether the line of a step reads a variable: names it, and not as what it assigns to alone."""
+    target, equals, value = text_on_line(trace, seq).partition(" = ")
+    return re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", value if equals else target) is not None
 
 
 def spelled_name(second: Second, crossing: Crossing) -> str:
+    """That variable as the line spells it."""
     made = index(second.failure.trace).nodes.get(crossing.user)
     name = name_of(second, crossing)
     return name if made is None else spelled(second.failure.trace, name, made.seq)
@@ -139,25 +160,63 @@ def spelled_name(second: Second, crossing: Crossing) -> str:
 
 def is_carried(second: Second, crossing: Crossing) -> bool:
     """Whether the variable names another tensor now: each iteration computes it from its last value."""
-    name = name_of(second, crossing)
-    holder = index(second.failure.trace).holder(name, second.failure.raised) if name else None
-    return holder is not None and holder != result_of(second, crossing)
+    trace, name, tensor = second.failure.trace, name_of(second, crossing), result_of(second, crossing)
+    holder = index(trace).holder(name, second.failure.raised) if name else None
+    if holder is not None or tensor is None or not name:
+        return holder is not None and holder != tensor
+    made, user = index(trace).tensors.get(tensor), index(trace).nodes.get(crossing.user)
+    return made is not None and user is not None and _same_line(trace, made.seq, user.seq)
 
 
-def shared_with(failure: Failure, before: int) -> tuple[str, int, ev.BackwardStarted] | None:
-    """What this pass shares with the last pass before a step: its variable, the step that used it there, that pass."""
-    trace, known = failure.trace, index(failure.trace)
-    node = failure.node
+def _same_line(trace: Trace, step: int, other: int) -> bool:
+    lines = source_line(trace, step), source_line(trace, other)
+    return None not in lines and len({(line.file, line.line) for line in lines if line is not None}) == 1
+
+
+def in_one_loop(second: Second, crossing: Crossing) -> tuple[Iteration, Iteration] | None:
+    """The iterations of one loop in which the tensor was made and used, if these are two."""
+    trace, known = second.failure.trace, index(second.failure.trace)
+    old, user = known.nodes.get(crossing.old), known.nodes.get(crossing.user)
+    made, used = (iterations(trace, each.seq) if each is not None else () for each in (old, user))
+    for one in made:
+        for other in used:
+            if one[:3] == other[:3]:
+                return (one, other) if one != other else None
+    return None
+
+
+class Shared(NamedTuple):
+    """What a pass shares with an earlier one."""
+
+    name: str
+    """Its variable."""
+    user: int
+    """The step that made the Node that used it for the earlier pass."""
+    first: ev.BackwardStarted
+    """The earlier pass."""
+
+
+def pass_before(failure: Failure, before: int) -> Second | None:
+    """This pass together with the last one before a step."""
+    trace, node = failure.trace, failure.node
     this = None if node is None else around(trace, node.seq, ev.BackwardStarted)
     earlier = [step for step in trace.steps_of(ev.BackwardStarted) if step < before]
     first = trace[earlier[-1]] if earlier else None
     if node is None or this is None or not isinstance(first, ev.BackwardStarted):
         return None
-    second = Second(failure, node, first, this, frozenset(_runs(trace, first.seq, trace.ends[first.seq])))
+    return Second(failure, node, first, this, frozenset(_runs(trace, first.seq, trace.ends[first.seq])))
+
+
+def shared_with(second: Second, without: int) -> Shared | None:
+    """What this pass shares with the earlier one, and what was not computed from a leaf."""
+    trace, known = second.failure.trace, index(second.failure.trace)
     for crossing in _crossings(second):
+        tensor, name = result_of(second, crossing), name_of(second, crossing)
         users = [each for each in second.ran if _leads_to(trace, each, crossing.old)]
-        if users and (name := name_of(second, crossing)):
-            return name, known.nodes[users[0]].seq, first
+        if not users or not name or tensor is None:
+            continue
+        if without not in leaves_behind(trace, tensor, known.nodes[users[0]].seq):
+            return Shared(name, known.nodes[users[0]].seq, second.first)
     return None
 
 

@@ -7,7 +7,7 @@ import re
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.changes import Change, change_of
-from dispatchviz.explain.diagnosis.crossings import shared_with
+from dispatchviz.explain.diagnosis.crossings import pass_before, shared_with
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.iterations import on_line_in
@@ -177,14 +177,15 @@ def _inplace_flag(failure: Failure, change: Change) -> str:
 def _after_step(failure: Failure, change: Change) -> tuple[str, ...]:
     """Compute the second forward pass after the step; detach what both losses share."""
     trace, line = failure.trace, on_line(failure.trace, change.seq, text=False)
-    forward = _line_beside(trace, change.saved.seq, change.seq)
-    fixes = [f"Run {forward} after {line}, so that it uses the new values."]
-    shared = shared_with(failure, change.seq)
+    forward, earlier = _line_beside(trace, change.saved.seq, change.seq), pass_before(failure, change.seq)
+    again = " again" if earlier is not None and change.saved.node in earlier.ran else ""
+    fixes = [f"Run {forward}{again} after {line}, so that it uses the new values."]
+    leaf = views_back(trace, change.written)[-1]
+    shared = shared_with(earlier, leaf) if earlier is not None else None
     if shared is not None:
-        name, user, first = shared
-        first_line = on_line(trace, first.seq, text=False)
-        kept = f": {first_line} then needs no retain_graph=True" if first.keep_graph else ""
-        fixes.append(f"Use {name}.detach() on {_line_beside(trace, user, change.seq)}{kept}.")
+        first_line = on_line(trace, shared.first.seq, text=False)
+        kept = f": {first_line} then needs no retain_graph=True" if shared.first.keep_graph else ""
+        fixes.append(f"Use {shared.name}.detach() on {_line_beside(trace, shared.user, change.seq)}{kept}.")
     return (*fixes, f"Or call every backward pass before {line}.")
 
 

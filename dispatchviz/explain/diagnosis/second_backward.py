@@ -8,7 +8,9 @@ from dispatchviz.explain.diagnosis.crossings import (
     Second,
     carriers,
     crossing_to,
+    in_one_loop,
     is_carried,
+    reads,
     releasing,
     result_of,
     second_pass,
@@ -128,39 +130,55 @@ def _shared(second: Second, crossing: Crossing) -> Diagnosis:
 
 def _carried(second: Second, crossing: Crossing) -> Diagnosis:
     trace, at = second.failure.trace, second.failure.raised
-    user = index(trace).nodes[crossing.user].seq
-    name = spelled_name(second, crossing)
-    old = index(trace).nodes.get(crossing.old)
-    before, now = iterations(trace, old.seq if old else second.first.seq)[:1], iterations(trace, user)[:1]
+    user, name = index(trace).nodes[crossing.user].seq, spelled_name(second, crossing)
+    loop = in_one_loop(second, crossing)
     carried = (
-        f"{name} carries its result from iteration {before[0].number} into iteration {now[0].number}"
-        if before and now and before[0][:3] == now[0][:3] and before != now
+        f"{name} carries its result from iteration {loop[0].number} into iteration {loop[1].number}"
+        if loop is not None
         else f"{name} keeps its result after that pass"
     )
-    text = (
-        f"{carried}: {on_line(trace, user)} computes from it. So {on_line_in(trace, at)} reaches the Node a second "
-        "time."
-    )
-    names = dict.fromkeys([name, *(each for each in carriers(second) if each != name)])
+    if loop is not None and not reads(trace, name, user):
+        carried = f"Its result, {name} of iteration {loop[0].number}, is kept until iteration {loop[1].number}"
+    again = f"So {on_line_in(trace, at)} reaches the Node a second time."
+    text = f"{carried}: {on_line(trace, user)} computes from it. {again}"
+    others = (each for each in carriers(second) if each != name and reads(trace, each, user))
+    names = list(dict.fromkeys([name, *others]))
+    line = on_line(trace, user, text=False)
     cut = f"{', '.join(names)} = {', '.join(f'{each}.detach()' for each in names)}"
     fixes = (
-        f"Cut the history before {on_line(trace, user, text=False)} uses {listed(list(names))} again: {cut}.",
+        f"Cut the history before {line} uses {listed(names)} again: {cut}."
+        if reads(trace, name, user)
+        else f"Cut the history where {line} uses that result: take its detach().",
         "retain_graph=True is no help in a loop: the graph, and the time of each pass, would grow with each iteration.",
     )
-    return _said(second, "second backward: carried over", text, fixes, (user,))
+    return _said(second, "second backward: carried over", text, fixes if loop is not None else fixes[:1], (user,))
 
 
 def _once(second: Second, crossing: Crossing) -> Diagnosis:
     trace, at = second.failure.trace, second.failure.raised
     user, tensor = index(trace).nodes[crossing.user].seq, result_of(second, crossing)
-    name = "its result" if tensor is None else called(trace, tensor, user)
-    old = index(trace).nodes.get(crossing.old)
-    made = on_line(trace, old.seq) if old is not None else ""
-    computed = f"{name} was computed only once{f', on {made}' if made else ''}"
+    name = "that result" if tensor is None else called(trace, tensor, user)
+    old, loop = index(trace).nodes.get(crossing.old), in_one_loop(second, crossing)
+    where = on_line(trace, old.seq) if old is not None else ""
+    computed = f"{name} was computed only once{f', on {where}' if where else ''}"
+    if loop is not None:
+        computed = f"{name} was computed in iteration {loop[0].number}{f', on {where}' if where else ''}"
     again = f"{on_line_in(trace, user)} uses it again. So {on_line_in(trace, at)} reaches the Node again."
-    line = on_line(trace, old.seq, text=False) if old is not None else "its line"
-    fixes = (
-        f"Compute {name} anew for each backward pass: run {line} again before {on_line(trace, user, text=False)}.",
-        f"If {name} needs no gradient there, use {name}.detach() on {on_line(trace, user, text=False)}.",
-    )
+    fixes = _once_fixes(second, user, name, None if old is None else old.seq, loop is not None)
     return _said(second, "second backward: computed once", f"{computed}, and {again}", fixes, (user,))
+
+
+def _once_fixes(second: Second, user: int, name: str, made: int | None, kept: bool) -> tuple[str, ...]:
+    """``kept``: from an iteration to the next."""
+    trace, line = second.failure.trace, on_line(second.failure.trace, user, text=False)
+    detach = f"If no gradient shall pass through {name} there, use its detach() on {line}."
+    if " " not in name:
+        detach = detach.replace("its detach()", f"{name}.detach()")
+    if kept:
+        return (detach, "Or call backward once, after the loop.")
+    where = on_line(trace, made, text=False) if made is not None else "its line"
+    anew = f"Compute {name} anew for each backward pass: run {where} again before {line}."
+    if iterations(trace, user):
+        return (anew, detach)
+    first = on_line(trace, second.first.seq)
+    return (f"Keep the graph in the first pass: retain_graph=True on {first}.", anew, detach)
