@@ -98,12 +98,9 @@ def unused(failure: Failure) -> Diagnosis | None:
             "The recording does not say which tensor it is.",
         )
         return Diagnosis("error", at, (cause,), failure.message, (_allow(found.text),), (started.seq,), unseen)
-    kind, why, fixes = _no_path(failure, started, found, output)
-    text = f"No path leads from {output} to {found.text}: {why}."
+    cause, fixes = _no_path(failure, started, found, output)
     steps = tuple(sorted({started.seq, at}))
-    return Diagnosis(
-        "error", at, (Statement(f"unused input: {kind}", text),), failure.message, (*fixes, _allow(found.text)), steps
-    )
+    return Diagnosis("error", at, (cause,), failure.message, (*fixes, _allow(found.text)), steps)
 
 
 # -- the call ----------------------------------------------------------------------------------------------------------
@@ -166,21 +163,26 @@ def _allow(name: str) -> str:
 
 def _no_path(
     failure: Failure, started: ev.BackwardStarted, found: Subject, output: str
-) -> tuple[str, str, tuple[str, ...]]:
-    """A kind, the reason, and what to do."""
-    trace, tensor = failure.trace, found.tensor
+) -> tuple[Statement, tuple[str, ...]]:
+    """The reason, and what to do."""
+    trace, tensor, begin = failure.trace, found.tensor, f"No path leads from {output} to {found.text}:"
     assert tensor is not None
     made, root = index(trace).tensors.get(tensor), index(trace).nodes.get(started.roots[0][0])
     if made is not None and root is not None and made.seq > root.seq:
-        return "made too late", *_too_late(failure, found, made, root, output)
+        keep = f"Ask for the gradient of the tensor from which {output} was computed, and keep a variable for it."
+        text = f"{begin} {_too_late(failure, found, made, root, output)}."
+        return Statement("unused input: made too late", text), (keep,)
     calls = _uses(trace, tensor, started.seq)
     if not calls:
-        return "not used", f"no operator used {found.text} before {on_line(trace, started.seq)}", ()
+        text = f"{begin} no operator used {found.text} before {on_line(trace, started.seq)}."
+        return Statement("unused input: not used", text), ()
     for call in calls:
         if why := _cut(trace, call, found.text):
-            return "cut", why, (f"Compute {output} from {found.text} itself, without that cut.",)
+            fix = f"Compute {output} from {found.text} itself, without that cut."
+            return Statement("unused input: cut", f"{begin} {why}."), (fix,)
     used = f"{base_name(calls[-1])} on {on_line(trace, calls[-1].seq)} used {found.text}"
-    return "used elsewhere", f"{used}, but {output} was not computed from its result", ()
+    text = f"{begin} {used}, but {output} was not computed from its result."
+    return Statement("unused input: used elsewhere", text), ()
 
 
 def _uses(trace: Trace, tensor: int, before: int) -> list[ev.Dispatched]:
@@ -202,17 +204,14 @@ def _reads(computed: ev.KeySetComputed, call: ev.Dispatched, tensor: int) -> boo
     return got and call.how.startswith("call") and not base_name(call).endswith("_")
 
 
-def _too_late(
-    failure: Failure, found: Subject, made: ev.TensorCreated, root: ev.NodeCreated, output: str
-) -> tuple[str, tuple[str, ...]]:
+def _too_late(failure: Failure, found: Subject, made: ev.TensorCreated, root: ev.NodeCreated, output: str) -> str:
     """The tensor is newer than the result."""
     trace, call = failure.trace, made_by(failure.trace, made.tensor)
     by = f" by {base_name(call)}" if call is not None else ""
-    why = (
+    return (
         f"{found.text} is a tensor that was made on {on_line(trace, made.seq)}{by}, after {output} had been computed "
         f"on {on_line(trace, root.seq)}"
     )
-    return why, (f"Ask for the gradient of the tensor from which {output} was computed, and keep a variable for it.",)
 
 
 def _cut(trace: Trace, call: ev.Dispatched, name: str) -> str:

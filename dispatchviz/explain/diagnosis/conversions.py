@@ -73,7 +73,7 @@ def _held(failure: Failure, found: Subject) -> Diagnosis:
         f"Keep such a result without its history in {found.text}: .detach() where it is stored.",
         f"If {found.text} is a module and you want its parameters: copy.deepcopy({found.text}.state_dict()).",
     )
-    cause = Statement("deepcopy of what holds a non-leaf", text)
+    cause = Statement("deepcopy of what holds a non-leaf without a name", text)
     unseen = "The recording has no variable for that tensor."
     return Diagnosis("error", at, (cause,), failure.message, fixes, (at,), unseen)
 

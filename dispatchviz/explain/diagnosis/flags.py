@@ -81,16 +81,14 @@ def out(failure: Failure) -> Diagnosis | None:
     needing = [each for each in tensors if needs_grad(trace, each, at)]
     result = next((tensor for name, tensor, _ in computed.arguments if name == "out"), tensors[-1])
     writes = f"{base_name(call)} on {on_line(trace, at)} writes its result into {called(trace, result, at)} (out=)"
-    names = listed([with_line(trace, each, at) for each in needing])
-    kind = "out= with a tensor that requires grad"
+    end = "Such a call records no Node, so no gradient could pass it."
     if needing:
+        names = listed([with_line(trace, each, at) for each in needing])
         who = f"{names} {'requires' if len(needing) == 1 else 'require'} grad"
+        cause = Statement("out= with a tensor that requires grad", f"{writes}, and {who}. {end}")
     else:
-        kind, who = (
-            f"{kind}: one of several",
-            f"one of {listed([called(trace, each, at) for each in tensors])} requires grad",
-        )
-    text = f"{writes}, and {who}. Such a call records no Node, so no gradient could pass it."
+        who = f"one of {listed([called(trace, each, at) for each in tensors])} requires grad"
+        cause = Statement("out= with one of several that requires grad", f"{writes}, and {who}. {end}")
     new = without_out(line_text(failure))
     fixes = (
         f"Take the result that the call returns: {new}."
@@ -99,7 +97,7 @@ def out(failure: Failure) -> Diagnosis | None:
         "If no gradient is needed there, put the line into a block `with torch.no_grad():`.",
     )
     unseen = "" if needing else "The recording does not say which of the tensors requires grad."
-    return Diagnosis("error", at, (Statement(kind, text),), failure.message, fixes, (call.seq,), unseen)
+    return Diagnosis("error", at, (cause,), failure.message, fixes, (call.seq,), unseen)
 
 
 def _flagged(failure: Failure) -> Subject | None:

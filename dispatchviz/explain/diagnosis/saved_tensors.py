@@ -42,12 +42,16 @@ def modified(failure: Failure) -> Diagnosis | None:
         f"{_saved(failure, change)} {_changed(failure, change, optimizer)} {title} needs the values of version "
         f"{change.saved.version}, so {on_line_in(trace, _asked(failure))} fails."
     )
-    kind = "saved tensor changed: by an optimizer" if optimizer else "saved tensor changed"
     claims = (BackwardRaises(node.node, change.saved.name, raises=True, message=BEGIN),)
     fixes = _after_step(failure, change) if optimizer else _fixes(failure, change)
     unseen = "" if change.complete else "PyTorch counted more or fewer changes of this tensor than the recording has."
     proof = tuple(sorted({change.saved.seq, change.seq, node.seq}))
-    return Diagnosis("error", at, (Statement(kind, text, claims),), failure.message, fixes, proof, unseen)
+    cause = (
+        Statement("saved tensor changed: by an optimizer", text, claims)
+        if optimizer
+        else Statement("saved tensor changed", text, claims)
+    )
+    return Diagnosis("error", at, (cause,), failure.message, fixes, proof, unseen)
 
 
 def detached(failure: Failure) -> Diagnosis | None:

@@ -78,13 +78,13 @@ def _released(second: Second) -> str:
     )
 
 
-def _said(second: Second, kind: str, text: str, fixes: tuple[str, ...], proof: tuple[int, ...] = ()) -> Diagnosis:
+def _said(second: Second, cause: Statement, fixes: tuple[str, ...], proof: tuple[int, ...] = ()) -> Diagnosis:
+    """The diagnosis: which Node was released by which pass, then the rest of the cause."""
     failure, node = second.failure, second.node
-    claims = (NodeRaises(node.node, MESSAGE),)
+    whole = cause._replace(text=f"{_released(second)} {cause.text}", claims=(NodeRaises(node.node, MESSAGE),))
     made = index(failure.trace).nodes.get(node.node)
     steps = sorted({*proof, second.first.seq, node.seq, *(() if made is None else (made.seq,))})
-    text = f"{_released(second)} {text}"
-    return Diagnosis("error", failure.raised, (Statement(kind, text, claims),), failure.message, fixes, tuple(steps))
+    return Diagnosis("error", failure.raised, (whole,), failure.message, fixes, tuple(steps))
 
 
 def _twice(second: Second) -> Diagnosis:
@@ -100,7 +100,7 @@ def _twice(second: Second) -> Diagnosis:
         else f"Call backward once: leave out {on_line(trace, at)}.",
         f"If you want both passes, the first one must keep the graph: retain_graph=True on {first}.",
     )
-    return _said(second, "second backward: the same result", text, fixes)
+    return _said(second, Statement("second backward: the same result", text), fixes)
 
 
 def _root_name(second: Second) -> str:
@@ -125,7 +125,7 @@ def _shared(second: Second, crossing: Crossing) -> Diagnosis:
         f"Add the results and call backward once, in place of {lines}.",
         f"Or keep the graph in the first pass: retain_graph=True on {on_line(trace, second.first.seq)}.",
     )
-    return _said(second, "second backward: a shared part", text, fixes)
+    return _said(second, Statement("second backward: a shared part", text), fixes)
 
 
 def _carried(second: Second, crossing: Crossing) -> Diagnosis:
@@ -151,7 +151,9 @@ def _carried(second: Second, crossing: Crossing) -> Diagnosis:
         else f"Cut the history where {line} uses that result: take its detach().",
         "retain_graph=True is no help in a loop: the graph, and the time of each pass, would grow with each iteration.",
     )
-    return _said(second, "second backward: carried over", text, fixes if loop is not None else fixes[:1], (user,))
+    return _said(
+        second, Statement("second backward: carried over", text), fixes if loop is not None else fixes[:1], (user,)
+    )
 
 
 def _once(second: Second, crossing: Crossing) -> Diagnosis:
@@ -165,7 +167,7 @@ def _once(second: Second, crossing: Crossing) -> Diagnosis:
         computed = f"{name} was computed in iteration {loop[0].number}{f', on {where}' if where else ''}"
     again = f"{on_line_in(trace, user)} uses it again. So {on_line_in(trace, at)} reaches the Node again."
     fixes = _once_fixes(second, user, name, None if old is None else old.seq, loop is not None)
-    return _said(second, "second backward: computed once", f"{computed}, and {again}", fixes, (user,))
+    return _said(second, Statement("second backward: computed once", f"{computed}, and {again}"), fixes, (user,))
 
 
 def _once_fixes(second: Second, user: int, name: str, made: int | None, kept: bool) -> tuple[str, ...]:

@@ -87,7 +87,7 @@ COPIES = [
     Case(
         "a module that keeps one",
         MODULE,
-        "deepcopy of what holds a non-leaf",
+        "deepcopy of what holds a non-leaf without a name",
         ("net holds a tensor with a grad_fn", "Line 16 (best = copy.deepcopy(net))"),
         "without its history in net",
         MODULE.replace("self.last.sum()", "self.lin(x).sum()").replace("self.lin(x)\n", "self.lin(x).detach()\n"),

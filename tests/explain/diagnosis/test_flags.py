@@ -72,7 +72,7 @@ NOT_LEAVES = [
     ),
 ]
 
-ONE_OF = "out= with a tensor that requires grad: one of several"
+ONE_OF = "out= with one of several that requires grad"
 """A recording of an installed PyTorch does not see that a leaf requires grad before a Node leads to it."""
 
 OUTS = [
