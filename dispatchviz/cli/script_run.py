@@ -150,25 +150,27 @@ def conclude(outcome: Outcome, saved: str | None, strict: bool = False, has_log:
 
     Raises EndedBySignal if that is how the program ended.
     """
+    if not outcome.signal:
+        _tell_why(outcome.trace, has_log)
     if outcome.error is not None:
-        if not has_log:
-            _tell_why(outcome.trace)
         complain(f"{outcome.error_message} {_where(outcome.trace, saved)}")
     if outcome.signal:
         raise EndedBySignal(outcome.signal)
     return NOT_ALL if strict and outcome.status == 0 and outcome.trace.notice else outcome.status
 
 
-def _tell_why(trace: Trace) -> None:
-    """Prints the diagnosis of the error on standard error; nothing for an error of no known kind."""
+def _tell_why(trace: Trace, has_log: bool) -> None:
+    """Prints on standard error why the program raised, unless a log has said so, and what silently goes wrong in it."""
     from dispatchviz.explain.diagnosis.diagnose import diagnosis_of_error
+    from dispatchviz.explain.diagnosis.mistakes import mistakes
     from dispatchviz.views.cards.diagnosis_text import diagnosis_lines
     from dispatchviz.views.text.console import Console, width
 
-    found = diagnosis_of_error(trace)
-    if found is not None and found.tells_more and sys.stderr is not None and not sys.stderr.closed:
+    error = None if has_log else diagnosis_of_error(trace)
+    found = [*([] if error is None or not error.tells_more else [error]), *mistakes(trace).values()]
+    if found and sys.stderr is not None and not sys.stderr.closed:
         with suppress(OSError):
-            print_lines(diagnosis_lines(trace, [found], "", Console(width(), colours=False)), sys.stderr)
+            print_lines(diagnosis_lines(trace, found, "", Console(width(), colours=False)), sys.stderr)
 
 
 def _where(trace: Trace, saved: str | None) -> str:

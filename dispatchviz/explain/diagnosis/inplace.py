@@ -1,4 +1,4 @@
-"""In-place writes that PyTorch refuses: to a leaf, to a view of one, to a view that must not be written to.
+"""In-place writes that PyTorch refuses: to a leaf, to a view of one, to a tensor whose elements share memory.
 
 Where a view comes from is read off the calls that made it, since a recording of an installed PyTorch has no event for
 the view itself.
@@ -32,11 +32,7 @@ from dispatchviz.explain.trace_index.trace_index import index
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation"
 VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation"
-SEVERAL_VIEWS = "This view is the output of a function that returns multiple views"
-OF_FUNCTION = "This view was created inside a custom Function"
-NO_GRAD = "A view was created in no_grad mode and is being modified inplace"
 OVERLAPPING = "more than one element of the written-to tensor refers to a single memory location"
-DETACHED_VIEW = "Can't detach views in-place"
 
 
 def leaf(failure: Failure) -> Diagnosis | None:
@@ -53,7 +49,7 @@ def leaf(failure: Failure) -> Diagnosis | None:
     claims = (RequiresGrad(written.tensor, requires_grad=True), WriteRaises(written.tensor, LEAF))
     cause = Statement("in-place write: a leaf", text, claims)
     fixes = (_unrecorded(failure),) if ".grad" in line_text(failure) else (_unrecorded(failure), _or(failure, name))
-    return _diagnosis(failure, cause, fixes, written)
+    return diagnosis_of(failure, cause, fixes, written)
 
 
 def view_of_leaf(failure: Failure) -> Diagnosis | None:
@@ -73,93 +69,7 @@ def view_of_leaf(failure: Failure) -> Diagnosis | None:
     cause = Statement("in-place write: a view of a leaf", text, claims)
     copy = _copy(failure, views)
     fixes = (copy, _unrecorded(failure)) if _expanded(failure, views) else (_unrecorded(failure), copy)
-    return _diagnosis(failure, cause, fixes, written)
-
-
-def several_views(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a write to one of several views that one call returned."""
-    written = written_to(failure)
-    if written is None:
-        return None
-    trace, at = failure.trace, failure.raised
-    name, views = called(trace, written.tensor, at), views_back(trace, written.tensor)
-    base, function = variable(trace, views[1], at) if len(views) > 1 else "", _function_of(failure)
-    text = (
-        f"{name} is an output of {_maker(failure, written.tensor)}, which returned several views"
-        f"{f' of {base}' if base else ''} at once. {begun(on_line(trace, at))} writes to {name} in place with "
-        f"{base_name(written.call)}. Autograd can give a view a new grad_fn only if its Node made no other view."
-    )
-    cause = Statement("in-place write: one of several views", text, (WriteRaises(written.tensor, SEVERAL_VIEWS),))
-    fixes = [_instead(failure, name)]
-    if base and not function:
-        fixes.append(f"Or take the part of {base} by an index or a slice: such a view may be written to.")
-    return _diagnosis(failure, cause, tuple(fixes), written)
-
-
-def _maker(failure: Failure, tensor: int) -> str:
-    """``unbind on line 4 (a, b = y.unbind(0))``, ``the custom Function Two (line 6)``"""
-    trace, made = failure.trace, made_by(failure.trace, tensor)
-    if function := _function_of(failure):
-        where = on_line(trace, made.seq, text=False) if made is not None else ""
-        return f"the custom Function {function}{f' ({where})' if where else ''}"
-    return f"{base_name(made)} on {on_line(trace, made.seq)}" if made is not None else "one call"
-
-
-def _function_of(failure: Failure) -> str:
-    """The custom Function that a message speaks of, ``Two``; empty if it speaks of an operator's Node."""
-    name = failure.message.partition(" is a view")[0].rpartition(" ")[2]
-    return "" if f"{name}Backward0" in failure.trace.columns.name_texts else name
-
-
-def of_function(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a write to a view that a custom Function returned."""
-    written = written_to(failure)
-    if written is None:
-        return None
-    trace, at = failure.trace, failure.raised
-    name, node = called(trace, written.tensor, at), index(trace).history(written.tensor, at)
-    made = index(trace).nodes.get(node) if node is not None else None
-    function, where = _function_of(failure), f" on {on_line(trace, made.seq)}" if made is not None else ""
-    text = (
-        f"{name} is a view that the custom Function {function} returned{where}, and {on_line(trace, at)} writes to it "
-        f"in place with {base_name(written.call)}. After that write autograd would compute the gradient of {name} from "
-        f"its base, and {function}.backward would not be called."
-    )
-    cause = Statement("in-place write: a view of a custom Function", text, (WriteRaises(written.tensor, OF_FUNCTION),))
-    fixes = (f"Return a copy from {function}.forward: .clone() on what it returns.", _instead(failure, name))
-    return _diagnosis(failure, cause, fixes, written)
-
-
-def no_grad_view(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a write to a view that was made while grad mode was off."""
-    written = written_to(failure)
-    if written is None:
-        return None
-    trace, at = failure.trace, failure.raised
-    views = views_back(trace, written.tensor)
-    name, base = called(trace, written.tensor, at), called(trace, views[-1], at)
-    made = index(trace).tensors.get(views[-2] if len(views) > 1 else written.tensor)
-    of = f" of {base}" if len(views) > 1 else ""
-    where = on_line(trace, made.seq) if made is not None else "an earlier line"
-    text = (
-        f"{where} made {name} as a view{of} inside torch.no_grad(), and {on_line(trace, at)} writes to it outside of "
-        f"it, with {base_name(written.call)}. It is not clear whether autograd shall record that write."
-    )
-    cause = Statement("in-place write: a view made in no_grad", begun(text), (WriteRaises(written.tensor, NO_GRAD),))
-    line = on_line(trace, made.seq, text=False) if made is not None else "it"
-    inside = f"write inside of torch.no_grad(): move {on_line(trace, at, text=False)} in."
-    outside = f"make the view outside of torch.no_grad(): move {line} out."
-    fixes: tuple[str, ...] = (f"To have the write recorded, {outside}", f"To have it not recorded, {inside}")
-    if index(trace).history(views[-1], at) is None or _makes_several(trace, written.tensor):
-        fixes = (f"Write{inside[5:]}",)  # a view of a leaf, or one of several, must not be written to there either
-    return _diagnosis(failure, cause, fixes, written)
-
-
-def _makes_several(trace: Trace, tensor: int) -> bool:
-    """Whether the call that made a view returned others with it."""
-    made = made_by(trace, tensor)
-    returned = None if made is None else trace[trace.ends[made.seq]]
-    return isinstance(returned, ev.KernelReturned) and len(returned.tensors) > 1
+    return diagnosis_of(failure, cause, fixes, written)
 
 
 def overlapping(failure: Failure) -> Diagnosis | None:
@@ -175,26 +85,8 @@ def overlapping(failure: Failure) -> Diagnosis | None:
     )
     cause = Statement("in-place write: an expanded tensor", text)
     copy = f"Write to a copy: {name} = {name}.clone() before {on_line(trace, at, text=False)}."
-    fixes = (copy, _instead(failure, name)) if name.isidentifier() else (_instead(failure, name),)
-    return _diagnosis(failure, cause, fixes, written)
-
-
-def detached_view(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of ``detach_`` on a view."""
-    written = written_to(failure)
-    if written is None:
-        return None
-    trace, at = failure.trace, failure.raised
-    views = views_back(trace, written.tensor)
-    name = called(trace, written.tensor, at)
-    of = f" of {called(trace, views[1], at)}" if len(views) > 1 else ""
-    text = (
-        f"{with_line(trace, written.tensor, at)} is a view{of}, and {on_line(trace, at)} calls detach_() on it. A view "
-        "gets its history from its base, so it cannot lose it alone."
-    )
-    cause = Statement("in-place write: a view detached", text)
-    fix = f"Use a new tensor without a history: {name} = {name}.detach()."
-    return _diagnosis(failure, cause, (fix,), written)
+    fixes = (copy, instead(failure, name)) if name.isidentifier() else (instead(failure, name),)
+    return diagnosis_of(failure, cause, fixes, written)
 
 
 # -- what was written to -----------------------------------------------------------------------------------------------
@@ -256,12 +148,12 @@ def _unrecorded(failure: Failure) -> str:
 
 
 def _or(failure: Failure, name: str) -> str:
-    instead = _instead(failure, name)
-    return f"If it is part of the computation, {instead[:1].lower()}{instead[1:]}"
+    new = instead(failure, name)
+    return f"If it is part of the computation, {new[:1].lower()}{new[1:]}"
 
 
-def _instead(failure: Failure, name: str) -> str:
-    """``Compute a new tensor on line 5: a = a + 1.``"""
+def instead(failure: Failure, name: str) -> str:
+    """What to write in place of the line: ``Compute a new tensor on line 5: a = a + 1.``"""
     where = on_line(failure.trace, failure.raised, text=False)
     if new := out_of_place(line_text(failure)):
         return f"Compute a new tensor on {where}: {new}."
@@ -286,7 +178,8 @@ def _cloned(trace: Trace, call: ev.Dispatched, name: str) -> str:
     return f"{where}.clone()" if where.startswith(f"{name} = ") and where.endswith(")") else f"{name} = {name}.clone()"
 
 
-def _diagnosis(failure: Failure, cause: Statement, fixes: tuple[str, ...], written: Written) -> Diagnosis:
+def diagnosis_of(failure: Failure, cause: Statement, fixes: tuple[str, ...], written: Written) -> Diagnosis:
+    """The diagnosis of a write, proved by what made the tensor, by the call and by the error."""
     made = index(failure.trace).tensors.get(written.tensor)
     steps = sorted({*(() if made is None else (made.seq,)), written.call.seq, failure.raised})
     return Diagnosis("error", failure.raised, (cause,), failure.message, fixes, tuple(steps))

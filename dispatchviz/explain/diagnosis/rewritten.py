@@ -20,6 +20,22 @@ def out_of_place(line: str) -> str:
     return _without_underscore(call) or _without_inplace(call)
 
 
+def without_out(line: str) -> str:
+    """``r = torch.add(a, b)`` for ``torch.add(a, b, out=r)``; empty if the line is no such call."""
+    try:
+        body = ast.parse(line).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    call = body[0].value if len(body) == 1 and isinstance(body[0], ast.Expr | ast.Assign) else None
+    out = (
+        next((each.value for each in call.keywords if each.arg == "out"), None) if isinstance(call, ast.Call) else None
+    )
+    if not isinstance(call, ast.Call) or not isinstance(out, ast.Name):
+        return ""
+    kept = [each for each in call.keywords if each.arg != "out"]
+    return f"{out.id} = {ast.unparse(ast.Call(call.func, call.args, kept))}"
+
+
 def _without_augmenting(statement: ast.AugAssign) -> str:
     target = ast.unparse(statement.target)
     left = ast.parse(target, mode="eval").body

@@ -7,11 +7,11 @@ import re
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.changes import Change, change_of
+from dispatchviz.explain.diagnosis.crossings import pass_before, shared_with
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.iterations import on_line_in
 from dispatchviz.explain.diagnosis.rewritten import out_of_place
-from dispatchviz.explain.diagnosis.second_backward import shared_with
 from dispatchviz.explain.diagnosis.values import called, is_leaf, text_on_line, variable, views_back
 from dispatchviz.explain.diagnosis.words import base_name, begun, made_by, on_line
 from dispatchviz.explain.sentences.sentence_claims import BackwardRaises
@@ -42,12 +42,16 @@ def modified(failure: Failure) -> Diagnosis | None:
         f"{_saved(failure, change)} {_changed(failure, change, optimizer)} {title} needs the values of version "
         f"{change.saved.version}, so {on_line_in(trace, _asked(failure))} fails."
     )
-    kind = "saved tensor changed: by an optimizer" if optimizer else "saved tensor changed"
     claims = (BackwardRaises(node.node, change.saved.name, raises=True, message=BEGIN),)
     fixes = _after_step(failure, change) if optimizer else _fixes(failure, change)
     unseen = "" if change.complete else "PyTorch counted more or fewer changes of this tensor than the recording has."
     proof = tuple(sorted({change.saved.seq, change.seq, node.seq}))
-    return Diagnosis("error", at, (Statement(kind, text, claims),), failure.message, fixes, proof, unseen)
+    cause = (
+        Statement("saved tensor changed: by an optimizer", text, claims)
+        if optimizer
+        else Statement("saved tensor changed", text, claims)
+    )
+    return Diagnosis("error", at, (cause,), failure.message, fixes, proof, unseen)
 
 
 def detached(failure: Failure) -> Diagnosis | None:
@@ -177,14 +181,15 @@ def _inplace_flag(failure: Failure, change: Change) -> str:
 def _after_step(failure: Failure, change: Change) -> tuple[str, ...]:
     """Compute the second forward pass after the step; detach what both losses share."""
     trace, line = failure.trace, on_line(failure.trace, change.seq, text=False)
-    forward = _line_beside(trace, change.saved.seq, change.seq)
-    fixes = [f"Run {forward} after {line}, so that it uses the new values."]
-    shared = shared_with(failure, change.seq)
+    forward, earlier = _line_beside(trace, change.saved.seq, change.seq), pass_before(failure, change.seq)
+    again = " again" if earlier is not None and change.saved.node in earlier.ran else ""
+    fixes = [f"Run {forward}{again} after {line}, so that it uses the new values."]
+    leaf = views_back(trace, change.written)[-1]
+    shared = shared_with(earlier, leaf) if earlier is not None else None
     if shared is not None:
-        name, user, first = shared
-        first_line = on_line(trace, first.seq, text=False)
-        kept = f": {first_line} then needs no retain_graph=True" if first.keep_graph else ""
-        fixes.append(f"Use {name}.detach() on {_line_beside(trace, user, change.seq)}{kept}.")
+        first_line = on_line(trace, shared.first.seq, text=False)
+        kept = f": {first_line} then needs no retain_graph=True" if shared.first.keep_graph else ""
+        fixes.append(f"Use {shared.name}.detach() on {_line_beside(trace, shared.user, change.seq)}{kept}.")
     return (*fixes, f"Or call every backward pass before {line}.")
 
 

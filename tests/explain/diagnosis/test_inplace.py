@@ -185,7 +185,7 @@ NO_GRAD = [
     Case(
         "a view of a result",
         RESULT + "with torch.no_grad():\n    v = y.view(2, 4)\nv.add_(1)",
-        "in-place write: a view made in no_grad",
+        "in-place write: a view made unrecorded",
         ("Line 5 (v = y.view(2, 4)) made v as a view of y inside torch.no_grad(), and line 6 (v.add_(1))",),
         "move line 5 out",
         RESULT + "v = y.view(2, 4)\nv.add_(1)",
@@ -193,7 +193,7 @@ NO_GRAD = [
     Case(
         "a view of a leaf",
         LEAF + "with torch.no_grad():\n    first = w[:2]\nfirst.zero_()",
-        "in-place write: a view made in no_grad",
+        "in-place write: a view made unrecorded",
         ("Line 4 (first = w[:2]) made first as a view of w",),
         "Write inside of torch.no_grad(): move line 5 in",
         LEAF + "with torch.no_grad():\n    first = w[:2]\n    first.zero_()",
@@ -201,7 +201,7 @@ NO_GRAD = [
     Case(
         "one of several views",
         RESULT + "with torch.no_grad():\n    a, b = y.chunk(2)\na.mul_(2)",
-        "in-place write: a view made in no_grad",
+        "in-place write: a view made unrecorded",
         ("Line 5 (a, b = y.chunk(2)) made a as a view of y",),
         "Write inside of torch.no_grad(): move line 6 in",
         RESULT + "with torch.no_grad():\n    a, b = y.chunk(2)\n    a.mul_(2)",

@@ -166,7 +166,8 @@ OPTIMIZERS = [
         "saved tensor changed: by an optimizer",
         (
             "made on line 9 (g_loss = -D(fake).mean()), saved D.2.weight.T (as mat2) at version 1",
-            "The step of oD on line 12 (oD.step()) then changed D.2.weight in place, and D.2.weight.T shares",
+            "The step of oD on line 12 (oD.step()) then changed D.2.weight in place",
+            "and D.2.weight.T shares its memory",
             "so line 14 (g_loss.backward()) fails",
         ),
         "Run line 9 (g_loss = -D(fake).mean()) after line 12",
