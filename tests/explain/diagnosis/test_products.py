@@ -29,7 +29,8 @@ out = net(torch.randn(4, 3, 8, 8))
 CASES = [
     Case(
         "a layer of a Sequential",
-        BEGIN + "net = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(64, 10))\nout = net(torch.randn(32, 784))",
+        BEGIN
+        + "net = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(64, 10))\nout = net(torch.randn(32, 784))",
         "shapes: features of a layer",
         (
             "net.2 (Linear) on line 4 (out = net(torch.randn(32, 784))) takes 64 features",
@@ -37,14 +38,15 @@ CASES = [
             "net.0 (Linear) gives 128",
         ),
         "Let net.2 take 128 features: nn.Linear(128, 10) instead of nn.Linear(64, 10) on line 3",
-        BEGIN + "net = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))\nout = net(torch.randn(32, 784))",
+        BEGIN
+        + "net = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))\nout = net(torch.randn(32, 784))",
     ),
     Case(
         "a layer of the user's module",
         NET,
         "shapes: features of a layer",
-        ("fc (Linear) on line 13 (return self.fc(h)) takes 512 features, but its input h has 288",),
-        "nn.Linear(288, 10) instead of nn.Linear(512, 10) on line 9",
+        ("fc (Linear) on line 12 (return self.fc(h)) takes 512 features, but its input h has 288",),
+        "nn.Linear(288, 10) instead of nn.Linear(512, 10) on line 8",
         NET.replace("512", "288"),
     ),
     Case(
@@ -53,7 +55,8 @@ CASES = [
         "shapes: features of a layer",
         ("fc (Linear) on line 5 (y = fc(image)) takes 48 features, but its input image has 4",),
         "Flatten image before line 5: image.flatten(1) has 48 features",
-        BEGIN + "fc = nn.Linear(in_features=48, out_features=2)\nimage = torch.zeros(5, 3, 4, 4)\ny = fc(image.flatten(1))",
+        BEGIN
+        + "fc = nn.Linear(in_features=48, out_features=2)\nimage = torch.zeros(5, 3, 4, 4)\ny = fc(image.flatten(1))",
     ),
     Case(
         "linear without a module",
