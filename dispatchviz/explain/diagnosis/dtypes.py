@@ -91,6 +91,8 @@ def _one_dtype(failure: Failure, found: Sequence[Argument]) -> str:
     it, made = reference(other, noun), created(failure, other)
     here = on_line(failure.trace, failure.raised, text=False)
     of = f"the dtype of {module_of(failure)}" if weight is not None and module_of(failure) else f"as {to.name}"
+    if "torch.tensor" in other.name:
+        return f"Create {it} with dtype=torch.{to.dtype}, {of}, on {made}."
     converted = f"{it if it == other.name else ''}.to(torch.{to.dtype})"
     if it != other.name or other.dtype in FLOATS or other.dtype == "bool" or not made:
         return f"Convert {it} to {to.dtype}, {of}, on {here}: {converted}."

@@ -159,4 +159,5 @@ RULES = (
     ("to match target batch_size", batches),
     ("multi-target not supported", many_targets),
     ("Expected target size", target_size),
+    ("size mismatch (got input:", target_size),
 )

@@ -52,8 +52,8 @@ def _linear(failure: Failure, given: Argument, weight: Argument) -> Diagnosis | 
         return None
     wanted, has = weight.shape[-1], given.shape[-1]
     text = (
-        f"{called(failure)} takes {wanted} features, but its input{apposed(given)} has {has}: "
-        f"{list_of((given, weight))}.{_giver(failure, given)}"
+        f"{called(failure)} takes {wanted} features, but its input{apposed(given)} has {has}: its "
+        f"sizes are {shaped(given.shape)}, those of {weight.name} {shaped(weight.shape)}.{_giver(failure, given)}"
     )
     cause = Statement("shapes: features of a layer", text)
     return told(failure, cause, _linear_fixes(failure, given, weight), (given, weight))
