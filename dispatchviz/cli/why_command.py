@@ -1,4 +1,4 @@
-"""``dispatchviz why OP KEY`` and ``dispatchviz why --error FILE``."""
+"""``dispatchviz why OP KEY`` and ``dispatchviz why --error FILE``; of a program: ``diagnose_command.py``."""
 
 from __future__ import annotations
 
@@ -40,6 +40,9 @@ def run(error: str | None, build: str | None, as_json: bool, operator: str | Non
     With --error: the cause of each of PyTorch's error messages in FILE, and what to try. A message may be in the middle
     of a traceback or a log. docs/messages.md lists those that are known.
 
+    With SCRIPT, -c CODE, -m MODULE or TRACE: why a program fails, or what silently goes wrong in it. --engine, --cuda,
+    --only, --limit and --save are those of dispatchviz run.
+
     \b
     Examples:
       dispatchviz why examples/forum.py
@@ -49,6 +52,7 @@ def run(error: str | None, build: str | None, as_json: bool, operator: str | Non
       dispatchviz why linear PrivateUse1
       dispatchviz why add AutogradCUDA CUDA
       dispatchviz why --error error.txt
+      dispatchviz why examples/errors/second_backward.py
     """
     if as_json:
         looking_up.print_json(_json(error, build, operator, keys))
