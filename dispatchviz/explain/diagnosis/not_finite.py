@@ -18,10 +18,13 @@ from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.things.calls_around import calls_around
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.trace_index import index
-from dispatchviz.foundation.english import listed
+from dispatchviz.foundation.english import capital, listed
 
 DEEPEST = 200
 """So many calls are followed back in the forward pass."""
+
+CHECKS = "aten::_amp_foreach_non_finite_check_and_unscale_"
+"""What a gradient scaler calls: it expects infinities, and leaves out the step."""
 
 SAME_PASS = 100
 """So many gradients behind the last numbers that were recorded are looked at: those of its backward pass."""
@@ -39,7 +42,7 @@ SAFE = {
 def infinite_gradients(trace: Trace) -> Iterator[Diagnosis]:
     """Yield a diagnosis of the first backward pass that gives a leaf NaN or infinity."""
     numbers, steps = trace.steps_of(ev.NumbersRecorded), trace.steps_of(ev.GradientAccumulated)
-    if len(numbers) == 0:
+    if len(numbers) == 0 or CHECKS in trace.columns.operator_names:
         return
     for step in steps[: bisect_left(steps, numbers[-1]) + SAME_PASS]:
         event = trace[step]
@@ -160,6 +163,8 @@ def _in_forward(trace: Trace, birth: Birth, written: ev.GradientAccumulated) -> 
     call, at = birth.call, birth.call.seq
     what = "nan" if "nan" in birth.numbers else "inf"
     leaf = last_name(trace, written.tensor, written.seq)
+    if not arguments_of(trace, call):
+        return _in_data(trace, birth, written)
     arguments, gradient = _arguments(trace, call, "for"), short(told(trace, written.gradient, written.seq))
     text = (
         f"{what} first appears in the forward pass: {base_name(call)} on {on_line(trace, at)} returns "
@@ -168,3 +173,18 @@ def _in_forward(trace: Trace, birth: Birth, written: ev.GradientAccumulated) -> 
     )
     cause = Statement(f"not finite in the forward pass: {what}", text)
     return Diagnosis("silent mistake", at, (cause,), "", (_fix(trace, call, where=False),), (at, written.seq))
+
+
+def _in_data(trace: Trace, birth: Birth, written: ev.GradientAccumulated) -> Diagnosis:
+    """The diagnosis of a tensor that the program itself creates with NaN or infinity."""
+    at, what = birth.call.seq, "nan" if "nan" in birth.numbers else "inf"
+    names = index(trace).names.get(birth.result)
+    name = names[0][1] if names is not None and len(names) else "a tensor"
+    leaf, gradient = last_name(trace, written.tensor, written.seq), told(trace, written.gradient, written.seq)
+    text = (
+        f"{on_line(trace, at)} creates {name} with {what}: {short(birth.numbers)}. The backward pass on "
+        f"{on_line(trace, written.seq)} then gives {leaf} the gradient {short(gradient)}."
+    )
+    cause = Statement(f"not finite in the data: {what}", capital(text))
+    fix = f"Take {what} out of the data of {name}: torch.nan_to_num, or a mask."
+    return Diagnosis("silent mistake", at, (cause,), "", (fix,), (at, written.seq))

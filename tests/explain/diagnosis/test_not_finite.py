@@ -109,6 +109,17 @@ CASES = [
         "Give exp on line 3",
     ),
     Case(
+        "nan in the data",
+        BEGIN + "data = torch.tensor([1.0, float('nan'), 2.0])\nloss = (x * data).sum()\nloss.backward()",
+        "not finite in the data: nan",
+        (
+            "Line 3 (data = torch.tensor(",
+            "creates data with nan: [1.0, nan, 2.0]",
+            "gives x the gradient [1.0, nan, 2.0]",
+        ),
+        "Take nan out of the data of data",
+    ),
+    Case(
         "a dead ReLU",
         GATE.format(w="-1.0, -2.0", gate="relu(w * 2)"),
         DEAD,
@@ -141,6 +152,8 @@ CASES = [
 SOUND = {
     "a mask of infinity": BEGIN + "x.masked_fill(x > 2, float('-inf')).softmax(0).pow(2).sum().backward()",
     "nan that no gradient meets": BEGIN + "print(torch.tensor(float('nan')) + 1)\n(x * x).sum().backward()",
+    "a gradient scaler": BEGIN + "s = torch.amp.GradScaler('cpu')\no = torch.optim.SGD([x], lr=0.1)\n"
+    "s.scale((x * float('inf')).sum()).backward()\ns.step(o)\ns.update()",
     "half of a ReLU": GATE.format(w="-1.0, 2.0", gate="relu(w)"),
     "a ReLU that opens": NEGATIVE.format(w="-1.0, -2.0")
     + "for i in range(3):\n    (torch.relu(w + i) + b).sum().backward()\n    w.grad = b.grad = None",
