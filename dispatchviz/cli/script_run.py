@@ -41,6 +41,7 @@ def run_script(
     unbuffered: bool = False,
     hashes: bool = False,
     values: bool = False,
+    most_values: int = 0,
     rewritten: Callable[[str], str] = str,
     changed: Changed = lambda tree: tree,
     engine: EngineName = "model",
@@ -49,8 +50,8 @@ def run_script(
 
     ``to_stderr`` is where the program's output goes, ``only`` selects what is kept, ``limit`` how much; ``unbuffered``
     writes each step before the program goes on; ``hashes`` adds hashes of results, ``values`` the numbers of small
-    tensors; ``rewritten`` makes of the script's text the one that runs, ``changed`` of its syntax tree; ``engine`` is
-    what it runs on.
+    tensors, ``most_values`` times at most (0: without an end); ``rewritten`` makes of the script's text the one that
+    runs, ``changed`` of its syntax tree; ``engine`` is what it runs on.
 
     Raises DispatchvizError for what is the user's to mend.
     """
@@ -78,6 +79,7 @@ def run_script(
             only=selected,
             hashes=hashes,
             values=FEW if values else 0,
+            most_values=most_values,
             rewritten=rewritten,
             changed=changed,
             engine=chosen,
