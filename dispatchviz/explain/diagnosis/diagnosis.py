@@ -5,6 +5,7 @@ Every screen, page and report shows the same three parts: why, PyTorch says, try
 
 from __future__ import annotations
 
+import re
 from typing import Literal, NamedTuple
 
 from dispatchviz.explain.sentences.statement import Statement, text_of
@@ -18,6 +19,13 @@ RANKS: tuple[Rank, ...] = ("error", "silent mistake", "warning", "gradient that 
 UNKNOWN = "error of no known kind"
 OF_PYTHON = "error of Python"
 """Kinds of diagnoses that repeat what the traceback says, unless they have something to try."""
+
+
+LONGEST = 450
+"""Of a longer message the beginning is quoted."""
+
+TRIGGERED = re.compile(r" \(Triggered internally at \S+\)$")
+"""The place in a build that some warnings end with."""
 
 
 class Diagnosis(NamedTuple):
@@ -48,6 +56,12 @@ class Diagnosis(NamedTuple):
         return text_of(self.cause)
 
     @property
+    def quoted(self) -> str:
+        """The message as it is shown: on one line, without the table that may follow it; empty if there is none."""
+        text = TRIGGERED.sub("", " ".join(self.says.partition("\n\n")[0].split()))
+        return f'"{text if len(text) <= LONGEST else text[:LONGEST].rpartition(" ")[0] + " ..."}"' if text else ""
+
+    @property
     def tells_more(self) -> bool:
         """Whether it says more than the traceback does."""
         return self.kind not in (UNKNOWN, OF_PYTHON) or bool(self.fixes)
@@ -56,6 +70,6 @@ class Diagnosis(NamedTuple):
     def statements(self) -> tuple[Statement, ...]:
         """Its parts as statements: why, what PyTorch says, what to try."""
         why, *more = self.cause
-        says = Statement("error: message", f'"{" ".join(self.says.split())}"' if self.says else "", part="PyTorch says")
+        says = Statement("error: message", self.quoted, part="PyTorch says")
         fixes = (Statement("error: try", fix, part="try") for fix in self.fixes)
         return why._replace(part="why"), *more, says, *fixes

@@ -37,7 +37,7 @@ def parts(diagnosis: Diagnosis, trace_file: str = "") -> Iterator[tuple[str, str
     """Its parts with their labels; without a file of the trace no command opens it."""
     yield "why", diagnosis.why
     if diagnosis.says:
-        yield "PyTorch says", f'"{" ".join(diagnosis.says.split())}"'
+        yield "PyTorch says", diagnosis.quoted
     yield from (("try", fix) for fix in diagnosis.fixes)
     if diagnosis.unseen:
         yield "not seen", diagnosis.unseen
