@@ -107,7 +107,7 @@ CASES = [
         BEGIN + "loss = (w * w).sum()\nloss.backward()\nloss.backward()",
         "second backward: the same result",
         ("MulBackward0, made on line 3", "line 4 (loss.backward())", "starts at the same result, loss"),
-        "leave out line 5 (loss.backward())",
+        "Leave out line 5 (loss.backward())",
         BEGIN + "loss = (w * w).sum()\nloss.backward()",
     ),
     Case(
@@ -115,7 +115,7 @@ CASES = [
         BEGIN + "loss = (w * w).sum()\nfor step in range(3):\n    loss.backward()",
         "second backward: the same result",
         ("line 5 (loss.backward()) in iteration 1", "Line 5 (loss.backward()) in iteration 2 runs the same graph"),
-        "Compute loss again in each iteration",
+        "Compute loss again before each pass of line 5",
         BEGIN + "for step in range(3):\n    loss = (w * w).sum()\n    loss.backward()\n    w.grad = None",
     ),
     Case(
@@ -123,7 +123,7 @@ CASES = [
         BEGIN + "y = w.exp().sum()\ng = torch.autograd.grad(y, w)\ng2 = torch.autograd.grad(y, w)",
         "second backward: the same result",
         ("ExpBackward0, made on line 3", "starts at the same result, y"),
-        "leave out line 5",
+        "Leave out line 5",
         BEGIN + "y = w.exp().sum()\ng = torch.autograd.grad(y, w)",
     ),
     Case(
