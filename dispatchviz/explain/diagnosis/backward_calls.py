@@ -25,9 +25,6 @@ NOT_SCALAR = "grad can be implicitly created only for scalar outputs"
 UNUSED = "appears to not have been used in the graph"
 NOT_REQUIRED = "One of the differentiated Tensors does not require grad"
 
-MOST = 20_000
-"""Of so many calls before the pass the arguments are looked at."""
-
 AT_INDEX = re.compile(r"at index (\d+)")
 
 
@@ -190,10 +187,9 @@ def _uses(trace: Trace, tensor: int, before: int) -> list[ev.Dispatched]:
     """The calls that got a tensor since it was made, without those that only write to it."""
     made = index(trace).tensors.get(tensor)
     steps = trace.steps_of(ev.KeySetComputed)
-    last = bisect_left(steps, before)
-    first = max(bisect_left(steps, made.seq if made is not None else 0), last - MOST)
+    since = bisect_left(steps, made.seq if made is not None else 0)
     found = list[ev.Dispatched]()
-    for step in steps[first:last]:
+    for step in steps[since : bisect_left(steps, before)]:
         event, call = trace[step], trace[trace.columns.parents[step]]
         if isinstance(event, ev.KeySetComputed) and isinstance(call, ev.Dispatched) and _reads(event, call, tensor):
             found.append(call)

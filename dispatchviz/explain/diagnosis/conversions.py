@@ -35,8 +35,8 @@ def numpy(failure: Failure) -> Diagnosis | None:
         return None
     trace, at = failure.trace, failure.raised
     text = (
-        f"{_why(failure, found)} An array has no history, so {on_line(trace, at)} may not make one of {found.text} as "
-        "it is: its gradients would end there unnoticed."
+        f"{_why(failure, found)} A NumPy array has no history, so gradients would end there unnoticed: "
+        f"{on_line(trace, at)} has to detach {found.text} first."
     )
     cause = Statement("numpy of a tensor that requires grad", text, (RequiresGrad(found.tensor, requires_grad=True),))
     line = on_line(trace, at, text=False)

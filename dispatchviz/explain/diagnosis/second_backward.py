@@ -42,7 +42,9 @@ def second_backward(failure: Failure) -> Diagnosis | None:
     if crossing is None:
         return _twice(second)
     made = index(failure.trace).nodes.get(crossing.user)
-    if made is None or made.seq < second.first.seq:
+    if made is None:
+        return None  # of a Node that is older than the recording nothing is known
+    if made.seq < second.first.seq:
         return _shared(second, crossing)
     return _carried(second, crossing) if is_carried(second, crossing) else _once(second, crossing)
 
