@@ -13,7 +13,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.no_graph import reason
-from dispatchviz.explain.diagnosis.subjects import Subject, argument, held_by, owner, subject
+from dispatchviz.explain.diagnosis.subjects import Subject, argument, calls, held_by, owner, subject
 from dispatchviz.explain.diagnosis.values import called, needs_grad, shape_of, with_line
 from dispatchviz.explain.diagnosis.words import base_name, begun, made_by, on_line
 from dispatchviz.explain.sentences.sentence_claims import Shape
@@ -24,9 +24,6 @@ from dispatchviz.foundation.english import shaped
 NOT_SCALAR = "grad can be implicitly created only for scalar outputs"
 UNUSED = "appears to not have been used in the graph"
 NOT_REQUIRED = "One of the differentiated Tensors does not require grad"
-
-MOST = 20_000
-"""Of so many calls before the pass the arguments are looked at."""
 
 AT_INDEX = re.compile(r"at index (\d+)")
 
@@ -53,9 +50,10 @@ def not_scalar(failure: Failure) -> Diagnosis | None:
             f"Or pass the gradient of each element: {name}.backward(gradient=torch.ones_like({name})).",
         )
     else:
+        passed = "grad_outputs" if any(calls(failure, ("grad",))) else "grad_tensors"
         fixes = (
             f"Reduce it to one number first: pass {name}.sum() instead of {name}.",
-            f"Or pass the gradient of each element: grad_outputs=torch.ones_like({name}).",
+            f"Or pass the gradient of each element: {passed}=torch.ones_like({name}).",
         )
     steps = sorted({*(() if call is None else (call.seq,)), at})
     return Diagnosis("error", at, (cause,), failure.message, fixes, tuple(steps))
@@ -172,15 +170,15 @@ def _no_path(
         keep = f"Ask for the gradient of the tensor from which {output} was computed, and keep a variable for it."
         text = f"{begin} {_too_late(failure, found, made, root, output)}."
         return Statement("unused input: made too late", text), (keep,)
-    calls = _uses(trace, tensor, started.seq)
-    if not calls:
+    users = _uses(trace, tensor, started.seq)
+    if not users:
         text = f"{begin} no operator used {found.text} before {on_line(trace, started.seq)}."
         return Statement("unused input: not used", text), ()
-    for call in calls:
+    for call in users:
         if why := _cut(trace, call, found.text):
             fix = f"Compute {output} from {found.text} itself, without that cut."
             return Statement("unused input: cut", f"{begin} {why}."), (fix,)
-    used = f"{base_name(calls[-1])} on {on_line(trace, calls[-1].seq)} used {found.text}"
+    used = f"{base_name(users[-1])} on {on_line(trace, users[-1].seq)} used {found.text}"
     text = f"{begin} {used}, but {output} was not computed from its result."
     return Statement("unused input: used elsewhere", text), ()
 
@@ -189,10 +187,9 @@ def _uses(trace: Trace, tensor: int, before: int) -> list[ev.Dispatched]:
     """The calls that got a tensor since it was made, without those that only write to it."""
     made = index(trace).tensors.get(tensor)
     steps = trace.steps_of(ev.KeySetComputed)
-    last = bisect_left(steps, before)
-    first = max(bisect_left(steps, made.seq if made is not None else 0), last - MOST)
+    since = bisect_left(steps, made.seq if made is not None else 0)
     found = list[ev.Dispatched]()
-    for step in steps[first:last]:
+    for step in steps[since : bisect_left(steps, before)]:
         event, call = trace[step], trace[trace.columns.parents[step]]
         if isinstance(event, ev.KeySetComputed) and isinstance(call, ev.Dispatched) and _reads(event, call, tensor):
             found.append(call)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
@@ -27,13 +29,14 @@ FEW = 4
 
 def numpy(failure: Failure) -> Diagnosis | None:
     """The diagnosis of ``numpy()`` on a tensor that requires grad."""
-    found = owner(failure, ("numpy", "__array__")) or _passed(failure, ARRAYS) or _needing(failure)
+    found = owner(failure, ("numpy", "__array__")) or _passed(failure, ARRAYS)
+    found = found or _held_by_argument(failure) or _needing(failure)
     if found is None or found.tensor is None:
         return None
     trace, at = failure.trace, failure.raised
     text = (
-        f"{_why(failure, found)} An array has no history, so {on_line(trace, at)} may not make one of {found.text} as "
-        "it is: its gradients would end there unnoticed."
+        f"{_why(failure, found)} A NumPy array has no history, so gradients would end there unnoticed: "
+        f"{on_line(trace, at)} has to detach {found.text} first."
     )
     cause = Statement("numpy of a tensor that requires grad", text, (RequiresGrad(found.tensor, requires_grad=True),))
     line = on_line(trace, at, text=False)
@@ -100,6 +103,13 @@ def _passed(failure: Failure, functions: tuple[str, ...]) -> Subject | None:
     expression = argument(failure, functions)
     found = None if expression is None else subject(failure, expression)
     return found if found is not None and found.tensor is not None else None
+
+
+def _held_by_argument(failure: Failure) -> Subject | None:
+    """The first tensor with a history in a list that a line makes an array of."""
+    expression = argument(failure, ARRAYS)
+    held = [] if expression is None else held_within(failure.trace, ast.unparse(expression), failure.raised)
+    return next((Subject(*each) for each in held if _has_history(failure.trace, each[1], failure.raised)), None)
 
 
 def _needing(failure: Failure) -> Subject | None:

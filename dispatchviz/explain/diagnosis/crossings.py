@@ -163,7 +163,7 @@ def is_carried(second: Second, crossing: Crossing) -> bool:
     trace, name, tensor = second.failure.trace, name_of(second, crossing), result_of(second, crossing)
     holder = index(trace).holder(name, second.failure.raised) if name else None
     if holder is not None or tensor is None or not name:
-        return holder is not None and holder != tensor
+        return holder is not None and (holder != tensor or index(trace).history(holder, len(trace)) != crossing.old)
     made, user = index(trace).tensors.get(tensor), index(trace).nodes.get(crossing.user)
     return made is not None and user is not None and _same_line(trace, made.seq, user.seq)
 

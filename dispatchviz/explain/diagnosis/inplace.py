@@ -48,7 +48,8 @@ def leaf(failure: Failure) -> Diagnosis | None:
     )
     claims = (RequiresGrad(written.tensor, requires_grad=True), WriteRaises(written.tensor, LEAF))
     cause = Statement("in-place write: a leaf", text, claims)
-    fixes = (_unrecorded(failure),) if ".grad" in line_text(failure) else (_unrecorded(failure), _or(failure, name))
+    only = ".grad" in line_text(failure) or "." in name  # of a parameter: the module takes no other tensor for it
+    fixes = (_unrecorded(failure),) if only else (_unrecorded(failure), _or(failure, name))
     return diagnosis_of(failure, cause, fixes, written)
 
 

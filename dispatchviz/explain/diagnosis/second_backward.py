@@ -24,6 +24,7 @@ from dispatchviz.explain.diagnosis.words import begun, on_line
 from dispatchviz.explain.sentences.sentence_claims import NodeRaises
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
+from dispatchviz.explain.trace_index.enclosing_steps import source_line, user_stack
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed
 
@@ -41,7 +42,9 @@ def second_backward(failure: Failure) -> Diagnosis | None:
     if crossing is None:
         return _twice(second)
     made = index(failure.trace).nodes.get(crossing.user)
-    if made is None or made.seq < second.first.seq:
+    if made is None:
+        return None  # of a Node that is older than the recording nothing is known
+    if made.seq < second.first.seq:
         return _shared(second, crossing)
     return _carried(second, crossing) if is_carried(second, crossing) else _once(second, crossing)
 
@@ -89,18 +92,25 @@ def _said(second: Second, cause: Statement, fixes: tuple[str, ...], proof: tuple
 
 def _twice(second: Second) -> Diagnosis:
     trace, at = second.failure.trace, second.failure.raised
-    root = _root_name(second)
-    again = f"{begun(on_line_in(trace, at))} runs the same graph again"
+    root, line = _root_name(second), _line_apart(second)
+    again = f"{begun(line)}{in_iteration(trace, at)} runs the same graph again"
     text = f"{again}: it starts at the same result, {root}." if root else f"{again}."
-    same = on_line(trace, second.first.seq, text=False) == on_line(trace, at, text=False) and in_iteration(trace, at)
+    same = line == on_line(trace, second.first.seq)
     first = on_line(trace, second.first.seq)
     fixes = (
-        f"Compute {root or 'the result'} again in each iteration, before {on_line(trace, at)}."
-        if same
-        else f"Call backward once: leave out {on_line(trace, at)}.",
+        f"Compute {root or 'the result'} again before each pass of {first}." if same else f"Leave out {line}.",
         f"If you want both passes, the first one must keep the graph: retain_graph=True on {first}.",
     )
     return _said(second, Statement("second backward: the same result", text), fixes)
+
+
+def _line_apart(second: Second) -> str:
+    """The line of the second pass; if both are on one line of a function, the line from which that was called."""
+    trace, at = second.failure.trace, second.failure.raised
+    for mine, other in zip(user_stack(trace, at), user_stack(trace, second.first.seq), strict=False):
+        if (mine.file, mine.line) != (other.file, other.line):
+            return on_line(trace, mine.seq)
+    return on_line(trace, at)
 
 
 def _root_name(second: Second) -> str:
@@ -146,7 +156,7 @@ def _carried(second: Second, crossing: Crossing) -> Diagnosis:
     line = on_line(trace, user, text=False)
     cut = f"{', '.join(names)} = {', '.join(f'{each}.detach()' for each in names)}"
     fixes = (
-        f"Cut the history before {line} uses {listed(names)} again: {cut}."
+        f"Cut the history{_after_pass(second, user)} before {line} uses {listed(names)} again: {cut}."
         if reads(trace, name, user)
         else f"Cut the history where {line} uses that result: take its detach().",
         "retain_graph=True is no help in a loop: the graph, and the time of each pass, would grow with each iteration.",
@@ -154,6 +164,15 @@ def _carried(second: Second, crossing: Crossing) -> Diagnosis:
     return _said(
         second, Statement("second backward: carried over", text), fixes if loop is not None else fixes[:1], (user,)
     )
+
+
+def _after_pass(second: Second, user: int) -> str:
+    """`` after line 7 (loss.backward()),``, if that line is in the function that uses the tensor."""
+    trace = second.failure.trace
+    passed, used = source_line(trace, second.first.seq), source_line(trace, user)
+    if passed is None or used is None or (passed.file, passed.function) != (used.file, used.function):
+        return ""
+    return f" after {on_line(trace, passed.seq)},"
 
 
 def _once(second: Second, crossing: Crossing) -> Diagnosis:

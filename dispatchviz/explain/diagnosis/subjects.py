@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
@@ -64,7 +65,7 @@ def name_of(function: ast.expr) -> str:
 def owner(failure: Failure, methods: Collection[str]) -> Subject | None:
     """The tensor whose method a line calls."""
     for call in calls(failure, methods):
-        if isinstance(call.func, ast.Attribute):
+        if isinstance(call.func, ast.Attribute) and not ast.unparse(call.func.value).startswith("torch"):
             return subject(failure, call.func.value)
     return None
 
@@ -80,14 +81,19 @@ def argument(failure: Failure, functions: Collection[str], position: int = 0, na
     return None
 
 
-def subject(failure: Failure, expression: ast.expr) -> Subject:
-    """The tensor of an expression: that of a variable, else what the last call of the line returned."""
+def subject(failure: Failure, expression: ast.expr, before: int | None = None) -> Subject:
+    """The tensor of an expression: that of a variable, else what the last call of the line returned.
+
+    ``before``: the step up to which the line has been evaluated; else all of it.
+    """
     text = ast.unparse(expression)
     if isinstance(expression, ast.Name | ast.Attribute | ast.Subscript):
         held = held_by(failure, text)
         if held is not None or isinstance(expression, ast.Name):
             return Subject(text, held)
-    return Subject(text, last_returned(failure) if isinstance(expression, ast.Call | ast.BinOp | ast.UnaryOp) else None)
+    return Subject(
+        text, last_returned(failure, before) if isinstance(expression, ast.Call | ast.BinOp | ast.UnaryOp) else None
+    )
 
 
 def held_by(failure: Failure, path: str) -> int | None:
@@ -95,7 +101,9 @@ def held_by(failure: Failure, path: str) -> int | None:
     known, at = index(failure.trace), failure.raised
     found = known.holder(path, at)
     if found is not None or not path.startswith("self."):
-        return found if found is not None else _of_loop(failure, path)
+        return next(
+            (each for each in (found, _of_loop(failure, path), _passed(failure, path)) if each is not None), None
+        )
     ending = path.removeprefix("self")
     names = [name for name in failure.trace.columns.name_texts if name.endswith(ending)]
     held = {known.holder(name, at) for name in names} - {None}
@@ -112,10 +120,35 @@ def _of_loop(failure: Failure, variable: str) -> int | None:
     return None
 
 
-def last_returned(failure: Failure) -> int | None:
+def _passed(failure: Failure, parameter: str) -> int | None:
+    """The tensor of a function's parameter: what the calling line passes for it."""
+    line = failure.line
+    caller = failure.trace[line.caller] if line is not None and line.caller is not None else None
+    if line is None or not isinstance(caller, ev.SourceLine):
+        return None
+    name = line.function.rpartition(".")[2]
+    position = _position(source_lines(failure.trace, line.file), name, line.line, parameter)
+    outside = failure._replace(raised=caller.seq)
+    passed = argument(outside, (name,), position, parameter) if position is not None else None
+    return None if passed is None else subject(outside, passed, line.seq).tensor
+
+
+def _position(lines: Sequence[str], function: str, line: int, parameter: str) -> int | None:
+    """Which argument a parameter is, of the function that is defined above a line; not of methods."""
+    for number in range(line - 1, 0, -1):
+        text = lines[number - 1].strip()
+        if text.startswith(f"def {function}("):
+            found = _parsed(f"{text} pass" if text.endswith(":") else text)
+            names = [each.arg for each in found.args.args] if isinstance(found, ast.FunctionDef) else []
+            return names.index(parameter) if parameter in names and names[:1] != ["self"] else None
+    return None
+
+
+def last_returned(failure: Failure, before: int | None = None) -> int | None:
     """The tensor that the last finished call on the line returned."""
     trace, line = failure.trace, failure.line
-    for step in reversed(trace.steps_of(ev.KernelReturned)):
+    returned = trace.steps_of(ev.KernelReturned)
+    for step in reversed(returned if before is None else returned[: bisect_left(returned, before)]):
         event = trace[step]
         if line is None or step < line.seq:
             break

@@ -15,8 +15,8 @@ from dispatchviz.explain.trace_index.trace_index import index
 
 SEVERAL_VIEWS = "This view is the output of a function that returns multiple views"
 OF_FUNCTION = "This view was created inside a custom Function"
-NO_GRAD = "A view was created in no_grad mode and is being modified inplace"
-INFERENCE = "A view was created in inference mode and is being modified inplace"
+NO_GRAD = "created in no_grad mode and is being modified inplace"
+INFERENCE = "created in inference mode and is being modified inplace"
 DETACHED_VIEW = "Can't detach views in-place"
 
 
@@ -100,8 +100,9 @@ def unrecorded_view(failure: Failure) -> Diagnosis | None:
     trace, at = failure.trace, failure.raised
     mode = "torch.inference_mode()" if INFERENCE in failure.message else "torch.no_grad()"
     views = views_back(trace, written.tensor)
-    name, base = called(trace, written.tensor, at), called(trace, views[-1], at)
-    made = index(trace).tensors.get(views[-2] if len(views) > 1 else written.tensor)
+    view = next((each for each in views[:-1] if index(trace).history(each, at) is None), (*views[-2:], views[0])[0])
+    name, base = called(trace, view, at), called(trace, views[-1], at)
+    made = index(trace).tensors.get(view)
     of = f" of {base}" if len(views) > 1 else ""
     where = on_line(trace, made.seq) if made is not None else "an earlier line"
     text = (

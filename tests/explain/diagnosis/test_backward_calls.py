@@ -46,6 +46,14 @@ NOT_SCALAR = [
         LEAF + "y = w.exp()\n(g,) = torch.autograd.grad(y.sum(), w)",
     ),
     Case(
+        "torch.autograd.backward",
+        LEAF + "z = (torch.ones(2, 3) + w).mean(dim=1)\ntorch.autograd.backward(z)",
+        "non-scalar backward",
+        ("z, made by mean on line 3", "has the shape [2]: 2 elements"),
+        "pass z.sum() instead of z",
+        LEAF + "z = (torch.ones(2, 3) + w).mean(dim=1)\ntorch.autograd.backward(z.sum())",
+    ),
+    Case(
         "an expression",
         LEAF + "(w * 2).backward()",
         "non-scalar backward",

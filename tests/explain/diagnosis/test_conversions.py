@@ -48,6 +48,26 @@ ARRAYS = [
     ),
 ]
 
+ARRAYS += [
+    Case(
+        "a parameter of a function",
+        LEAF + "def f(t):\n    return t.numpy()\nf(w * 3)",
+        "numpy of a tensor that requires grad",
+        ("t requires grad, because it was computed from the leaf w (line 2)", "MulBackward0, made on line 5"),
+        "t.detach().numpy()",
+        LEAF + "def f(t):\n    return t.detach().numpy()\nf(w * 3)",
+    ),
+    Case(
+        "a list",
+        LEAF + "import numpy as np\nlosses = [(w * i).sum() for i in range(3)]\nprint(np.array(losses))",
+        "numpy of a tensor that requires grad",
+        ("losses[0] requires grad", "SumBackward0"),
+        "losses[0].detach().numpy()",
+        LEAF
+        + "import numpy as np\nlosses = [(w * i).sum().detach().numpy() for i in range(3)]\nprint(np.array(losses))",
+    ),
+]
+
 MODULE = """
 import copy
 import torch

@@ -208,6 +208,17 @@ NO_GRAD = [
     ),
 ]
 
+NO_GRAD.append(
+    Case(
+        "a view of a view of a parameter",
+        EMBEDDING + "with torch.no_grad():\n    flat = emb.weight.view(-1)\nflat[0] = 1.0",
+        "in-place write: a view made unrecorded",
+        ("Line 5 (flat = emb.weight.view(-1)) made flat as a view of emb.weight", "line 6 (flat[0] = 1.0)"),
+        "Write inside of torch.no_grad(): move line 6 in",
+        EMBEDDING + "with torch.no_grad():\n    flat = emb.weight.view(-1)\n    flat[0] = 1.0",
+    )
+)
+
 DETACHED = [
     Case(
         "a view of an unnamed result",

@@ -61,7 +61,100 @@ for x in (1.0, 2.0, 3.0):
     w.grad = None
 """
 
+MODULE = """
+import torch
+from torch import nn
+
+class RNN(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRUCell(2, 3)
+        self.hidden = torch.zeros(1, 3)
+
+    def forward(self, x):
+        self.hidden = self.cell(x, self.hidden)
+        return self.hidden.sum()
+
+def train(net, data):
+    for x in data:
+        loss = net(x)
+        loss.backward()
+        net.zero_grad()
+
+train(RNN(), [torch.ones(1, 2), torch.zeros(1, 2)])
+"""
+
+ADDED = """
+import torch
+from torch import nn
+net = nn.Linear(2, 1)
+losses = 0
+for x in (torch.ones(1, 2), torch.zeros(1, 2)):
+    losses += net(x).sum()
+    losses.backward()
+    net.zero_grad()
+"""
+
+LIST = """
+import torch
+w = torch.ones(3, requires_grad=True)
+outs, h = [], torch.zeros(3)
+while len(outs) < 2:
+    h = torch.tanh(w * h.detach())
+    outs.append(h)
+    sum(outs).sum().backward()
+    w.grad = None
+"""
+
+REPORT = """
+import torch
+w = torch.ones(3, requires_grad=True)
+y = (w * w).sum()
+def report():
+    y.backward()
+report()
+report()
+"""
+
 CASES = [
+    Case(
+        "an attribute of a module",
+        MODULE,
+        "second backward: carried over",
+        ("self.hidden carries its result from iteration 1 into iteration 2: line 11",),
+        "before line 11 uses self.hidden again: self.hidden = self.hidden.detach()",
+        MODULE.replace(
+            "        self.hidden = self.cell",
+            "        self.hidden = self.hidden.detach()\n        self.hidden = self.cell",
+        ),
+    ),
+    Case(
+        "a sum in place",
+        ADDED,
+        "second backward: carried over",
+        ("AddmmBackward0", "losses carries its result from iteration 1 into iteration 2"),
+        "after line 7 (losses.backward()), before line 6 uses losses again: losses = losses.detach()",
+        ADDED + "    losses = losses.detach()\n",
+    ),
+    Case(
+        "a list of results",
+        LIST,
+        "second backward: computed once",
+        (
+            "outs[0] was computed in iteration 1, on line 5",
+            "line 7 (sum(outs).sum().backward()) in iteration 2 uses it",
+        ),
+        "outs[0].detach() on line 7",
+        LIST.replace("    sum(outs).sum().backward()\n    w.grad = None", "sum(outs).sum().backward()"),
+    ),
+    Case(
+        "a function that is called twice",
+        REPORT,
+        "second backward: the same result",
+        ("line 5 (y.backward())", "Line 7 (report()) runs the same graph again"),
+        "Leave out line 7 (report())",
+        REPORT.removesuffix("report()\n"),
+    ),
     Case(
         "a hidden state in a loop",
         RNN,
@@ -107,7 +200,7 @@ CASES = [
         BEGIN + "loss = (w * w).sum()\nloss.backward()\nloss.backward()",
         "second backward: the same result",
         ("MulBackward0, made on line 3", "line 4 (loss.backward())", "starts at the same result, loss"),
-        "leave out line 5 (loss.backward())",
+        "Leave out line 5 (loss.backward())",
         BEGIN + "loss = (w * w).sum()\nloss.backward()",
     ),
     Case(
@@ -115,7 +208,7 @@ CASES = [
         BEGIN + "loss = (w * w).sum()\nfor step in range(3):\n    loss.backward()",
         "second backward: the same result",
         ("line 5 (loss.backward()) in iteration 1", "Line 5 (loss.backward()) in iteration 2 runs the same graph"),
-        "Compute loss again in each iteration",
+        "Compute loss again before each pass of line 5",
         BEGIN + "for step in range(3):\n    loss = (w * w).sum()\n    loss.backward()\n    w.grad = None",
     ),
     Case(
@@ -123,7 +216,7 @@ CASES = [
         BEGIN + "y = w.exp().sum()\ng = torch.autograd.grad(y, w)\ng2 = torch.autograd.grad(y, w)",
         "second backward: the same result",
         ("ExpBackward0, made on line 3", "starts at the same result, y"),
-        "leave out line 5",
+        "Leave out line 5",
         BEGIN + "y = w.exp().sum()\ng = torch.autograd.grad(y, w)",
     ),
     Case(
