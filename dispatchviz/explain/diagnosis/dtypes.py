@@ -155,7 +155,11 @@ def boolean(failure: Failure) -> Diagnosis | None:
     if not found or call is None:
         return None
     text = f"{called(failure)} does not take bool tensors: {list_of(found, 'dtypes')}."
-    fix = "Use ~ to invert a mask." if base_name(call) == "neg" else "Use ^ for masks, or convert both to int64 first."
+    fix = (
+        "Use ~ to invert a mask."
+        if "invert a mask" in failure.message
+        else "Use ^ for masks, or convert both to int64 first."
+    )
     return told(failure, Statement("dtypes: arithmetic of bool", text), (fix,), found)
 
 
@@ -178,4 +182,5 @@ RULES = (
     ("Expected a floating point or complex tensor", floating),
     ("on a bool tensor is not supported", boolean),
     ("with two bool tensors is not supported", boolean),
+    ("with a bool tensor is not supported", boolean),
 )
