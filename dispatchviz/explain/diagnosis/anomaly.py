@@ -47,6 +47,10 @@ FORMULAS = {
         "It divides the gradient by {y}. Where {y} is 0, this is infinite, and NaN with a gradient or {x} of 0",
         "Keep the divisor away from 0: divide by {y} + 1e-12, or choose another divisor with torch.where before that.",
     ),
+    "ReciprocalBackward0": Formula(
+        "It divides the gradient by {x} ** 2. Where {x} is 0, this is infinite, and NaN with a gradient of 0",
+        "Keep the divisor away from 0: divide by {x} + 1e-12, or choose another divisor with torch.where before that.",
+    ),
     "PowBackward0": Formula(
         "It computes a power of {x} with an exponent that is smaller by 1. That is NaN where {x} is negative and the "
         "exponent "
