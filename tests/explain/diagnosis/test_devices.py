@@ -52,8 +52,8 @@ CUDA = [
         "devices: arguments differ",
         ("cross_entropy on line 5", "logits is on cuda:0 and y is on cpu"),
         "Move y to cuda:0, before line 5: y.to('cuda:0')",
-        BEGIN
-        + "logits = torch.ones(2, 3, device=\"cuda\")\ny = torch.tensor([0, 1])\nl = nn.CrossEntropyLoss()(logits, y.to('cuda:0'))",
+        BEGIN + 'logits = torch.ones(2, 3, device="cuda")\ny = torch.tensor([0, 1])\n'
+        "l = nn.CrossEntropyLoss()(logits, y.to('cuda:0'))",
     ),
     Case(
         "cat",

@@ -24,8 +24,8 @@ CASES = [
         "dtypes: arguments differ",
         ("net.0 (Linear) on line 6 (y = net(x))", "x is float64 and net.0.weight is float32"),
         "Convert x to float32, the dtype of net.0 (Linear), on line 6: x.to(torch.float32)",
-        BEGIN
-        + "net = nn.Sequential(nn.Linear(2, 3), nn.Tanh())\nx = torch.zeros(1, 2, dtype=torch.float64)\ny = net(x.float())",
+        BEGIN + "net = nn.Sequential(nn.Linear(2, 3), nn.Tanh())\nx = torch.zeros(1, 2, dtype=torch.float64)\n"
+        "y = net(x.float())",
     ),
     Case(
         "a layer in half precision",

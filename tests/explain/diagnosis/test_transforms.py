@@ -57,16 +57,16 @@ CASES = [
     ),
     Case(
         "an input that is not mapped",
-        BEGIN
-        + "def f(x, y):\n    x.add_(y)\n    return x\na = torch.zeros(2)\nb = torch.ones(3, 2)\nout = vmap(f, in_dims=(None, 0))(a, b)",
+        BEGIN + "def f(x, y):\n    x.add_(y)\n    return x\na = torch.zeros(2)\nb = torch.ones(3, 2)\n"
+        "out = vmap(f, in_dims=(None, 0))(a, b)",
         "vmap: in place",
         (
             "add_ on line 4 (x.add_(y)), which vmap calls on line 8",
             "writes in place into a [2], which vmap does not batch",
         ),
         "add instead of add_",
-        BEGIN
-        + "def f(x, y):\n    return x.add(y)\na = torch.zeros(2)\nb = torch.ones(3, 2)\nout = vmap(f, in_dims=(None, 0))(a, b)",
+        BEGIN + "def f(x, y):\n    return x.add(y)\na = torch.zeros(2)\nb = torch.ones(3, 2)\n"
+        "out = vmap(f, in_dims=(None, 0))(a, b)",
     ),
     Case(
         "a tensor from outside",
@@ -98,8 +98,8 @@ CASES = [
         "vmap: random numbers",
         ("dropout on line 4",),
         "randomness='different'",
-        BEGIN
-        + "def f(x):\n    return torch.nn.functional.dropout(x, 0.5)\nout = vmap(f, randomness='same')(torch.ones(3, 2))",
+        BEGIN + "def f(x):\n    return torch.nn.functional.dropout(x, 0.5)\n"
+        "out = vmap(f, randomness='same')(torch.ones(3, 2))",
     ),
     Case(
         "noise of the input's sizes",
