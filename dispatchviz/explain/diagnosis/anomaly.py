@@ -14,7 +14,7 @@ from dispatchviz.explain.diagnosis.functions import last_node
 from dispatchviz.explain.diagnosis.words import on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
-from dispatchviz.explain.trace_index.enclosing_steps import around, within
+from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import nth
 
@@ -86,7 +86,7 @@ def anomaly(failure: Failure) -> Diagnosis | None:
     trace, formula = failure.trace, FORMULAS.get(said[1])
     where, edge = on_line(trace, made.seq), int(said[2])
     x, y = _names(trace, made.seq)
-    output = f"the gradient of {_input(trace, made.seq, edge) or f'its {nth(edge + 1)} input'}"
+    output = f"the gradient of {_input(trace, node, made.seq, edge) or f'its {nth(edge + 1)} input'}"
     text = f"{node_title(trace, node, failure.raised)}, made on {where}, returned NaN as {output}."
     if formula is not None:
         text += f" {formula.text.format(x=x, y=y)}."
@@ -105,12 +105,10 @@ def _arguments(trace: Trace, made: int) -> tuple[Argument, ...]:
     return () if call is None else of_call(trace, call)
 
 
-def _input(trace: Trace, made: int, edge: int) -> str:
+def _input(trace: Trace, node: int, made: int, edge: int) -> str:
     """The argument that an edge belongs to; empty if arguments and edges are not known to be in step."""
-    found, call = _arguments(trace, made), around(trace, made, ev.Dispatched)
-    computed = within(trace, call.seq, ev.KeySetComputed) if call is not None else None
-    given = len(computed.arguments) if computed is not None else 0
-    return found[edge].name if edge < len(found) == given else ""
+    found, edges = _arguments(trace, made), index(trace).edges.get(node)
+    return found[edge].name if edges is not None and edge < len(found) == len(edges.edges) else ""
 
 
 def _names(trace: Trace, made: int) -> tuple[str, str]:

@@ -42,8 +42,10 @@ PAIRS = (
     re.compile(r"mat1 and mat2 must have the same dtype, but got (\w+) and (\w+)"),
     re.compile(r"expected m1 and m2 to have the same dtype, but got: ([\w:<>]+) != ([\w:<>]+)"),
     re.compile(r"expected both vectors to have same dtype, but found (\w+) and (\w+)"),
+    re.compile(r"Input type \(torch\.(?:cuda\.)?(\w+?)Tensor\) and weight type \(torch\.(?:cuda\.)?(\w+?)Tensor\)"),
+    re.compile(r"Input type \(([\w:<> ]+)\) and bias type \(([\w:<> ]+)\)"),
 )
-"""Messages with the dtypes of the first two factors in order."""
+"""Messages with the dtypes of the first two arguments in order; the bias has the dtype of the weight."""
 
 C_NAMES = {"float": "float32", "double": "float64", "c10::Half": "float16", "c10::BFloat16": "bfloat16"} | {
     "long": "int64", "int": "int32", "short": "int16", "signed char": "int8", "unsigned char": "uint8",
@@ -55,7 +57,8 @@ C_NAMES = {"float": "float32", "double": "float64", "c10::Half": "float16", "c10
 def differing(failure: Failure) -> Diagnosis | None:
     """Arguments that must have one dtype and have two."""
     found = _as_said(failure, [each for each in arguments(failure) if each.parameter not in INDICES])
-    if len({each.dtype for each in found}) < 2:
+    dtypes, of_message = {each.dtype for each in found}, _in_message(failure.message)
+    if len(dtypes) < 2 or (len(of_message) == 2 and dtypes != of_message):
         return None
     text = f"{called(failure)} takes arguments of one dtype, but {list_of(_few(found), 'dtypes')}."
     return told(failure, Statement("dtypes: arguments differ", text), (_one_dtype(failure, found),), found)
@@ -75,6 +78,11 @@ def _as_said(failure: Failure, found: list[Argument]) -> list[Argument]:
         return found
     said_ones = [found[at]._replace(dtype=first), found[at + 1]._replace(dtype=second)]
     return [*found[:at], *said_ones, *(each for each in found[at + 2 :] if each.parameter != "bias")]
+
+
+def _in_message(message: str) -> set[str]:
+    """The dtypes that a message names as ``ScalarType`` does."""
+    return {NAMES[word] for word in re.findall(r"\w+", message) if word in NAMES}
 
 
 def _few(found: Sequence[Argument]) -> list[Argument]:

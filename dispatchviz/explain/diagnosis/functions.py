@@ -106,15 +106,24 @@ def _number_fix(failure: Failure, ran: Ran, names: list[str], expected: int, got
     if not ran.text.startswith("return"):
         values = listed([f"the one for {name}" for name in names]) if names else counted(expected, "value")
         return f"Return the gradients after {line}: {values}."
-    value = ran.text.removeprefix("return").partition("  #")[0].strip()
+    value = _returned_values(ran.text)
     if got > expected:
         return f"Return only {counted(expected, 'value')} on {line}{_for(names)}."
     missing = names[got:] if names else []
-    if missing and all(_needs_none(failure, ran.owner, at) for at in range(got, expected)):
+    if missing and value and all(_needs_none(failure, ran.owner, at) for at in range(got, expected)):
         nones = ", ".join(["None"] * (expected - got))
         return f"Return None for {listed(missing)} on {line}: return {value}, {nones}."
     rest = f": add {'the one' if expected - got == 1 else 'those'} for {listed(missing)}" if missing else ""
     return f"Return {counted(expected, 'value')} on {line}{rest}; None for an input that needs no gradient."
+
+
+def _returned_values(text: str) -> str:
+    """What a ``return`` gives, without a comma at its end; empty if the line is only a part of the statement."""
+    try:
+        tree = ast.parse(text.removeprefix("return").strip(), mode="eval").body
+    except SyntaxError:
+        return ""
+    return ", ".join(ast.unparse(each) for each in tree.elts) if isinstance(tree, ast.Tuple) else ast.unparse(tree)
 
 
 def _for(names: list[str]) -> str:

@@ -14,6 +14,7 @@ from dispatchviz.explain.diagnosis.line_syntax import tensors_on_line
 from dispatchviz.explain.diagnosis.words import on_line, sentence
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
+from dispatchviz.explain.trace_index.recorded_engine import is_live
 from dispatchviz.foundation.english import listed, shaped, shortened
 
 PYTHON = frozenset(
@@ -64,7 +65,7 @@ def plain(failure: Failure) -> Diagnosis:
     if failed_call(failure) is None and (_is_pythons(failure) or _is_the_programs(failure)):
         return _of_python(failure)
     found = arguments(failure) or tensors_on_line(failure)
-    text = f"{_raiser(failure)}{_given(found)}."
+    text = f"{_raiser(failure)}{_given(failure, found)}."
     return told(failure, Statement("error of no known kind", text), (), found)
 
 
@@ -76,9 +77,17 @@ def _raiser(failure: Failure) -> str:
     return f"{sentence(where)} raised {name}" if where else f"{name} ended the program"
 
 
-def _given(found: tuple[Argument, ...]) -> str:
-    """``; x is [2, 3] float32 on cpu``"""
-    said = [f"{each.name} is {shaped(each.shape)} {each.dtype} on {each.device}" for each in found[:MOST]]
+def _given(failure: Failure, found: tuple[Argument, ...]) -> str:
+    """``: x is [2, 3] float32 on cpu``
+
+    A recording of an installed PyTorch may have missed that a parameter's ``.data`` was set to another dtype.
+    """
+    live = is_live(failure.trace.header)
+    dtypes = ["" if live and "." in each.name else f" {each.dtype}" for each in found[:MOST]]
+    said = [
+        f"{each.name} is {shaped(each.shape)}{dtype} on {each.device}"
+        for each, dtype in zip(found, dtypes, strict=False)
+    ]
     return f": {listed(said)}" if said else ""
 
 
