@@ -14,6 +14,7 @@ from dispatchviz.explain.diagnosis.arguments import told
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import line_tree
+from dispatchviz.explain.diagnosis.modules import program_nodes
 from dispatchviz.explain.diagnosis.words import article, on_line, sentence
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
@@ -54,11 +55,8 @@ def last_line(failure: Failure, method: str, owner: str = "") -> Ran | None:
 
 def method_of(failure: Failure, owner: str, method: str) -> ast.FunctionDef | None:
     """A method in the program's text; None if there is not one class of that name."""
-    try:
-        tree = ast.parse(failure.trace.header.sources.get(failure.trace.header.program, ""))
-    except SyntaxError:
-        return None
-    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == owner]
+    nodes = program_nodes(failure.trace)
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef) and node.name == owner]
     body = classes[0].body if len(classes) == 1 else []
     return next((each for each in body if isinstance(each, ast.FunctionDef) and each.name == method), None)
 
@@ -138,10 +136,8 @@ def _needs_none(failure: Failure, owner: str, at: int) -> bool:
     event = failure.trace[entered] if entered is not None else None
     if isinstance(event, ev.FunctionEntered) and at < len(event.needs_input_grad):
         return not event.needs_input_grad[at]
-    tree = ast.parse(failure.trace.header.sources.get(failure.trace.header.program, ""))
-    calls = [
-        node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == f"{owner}.apply"
-    ]
+    nodes = program_nodes(failure.trace)
+    calls = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == f"{owner}.apply"]
     return len(calls) == 1 and at < len(calls[0].args) and isinstance(calls[0].args[at], ast.Constant)
 
 

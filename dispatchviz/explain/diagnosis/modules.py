@@ -66,6 +66,12 @@ def module_made(trace: Trace, tensor: int, at: int) -> Made | None:
     return Made(name, call.lineno, ast.unparse(call), call) if call is not None and name[:1].isupper() else None
 
 
+def program_nodes(trace: Trace) -> list[ast.AST]:
+    """The nodes of the program's text; none if it is not there, or no Python."""
+    tree = _parsed(trace.header.sources.get(trace.header.program, ""))
+    return [] if tree is None else list(ast.walk(tree))
+
+
 def _path(trace: Trace, tensor: int, at: int) -> str:
     known = index(trace)
     name = known.name(tensor, at) or known.lost_name(tensor, at)[0]

@@ -11,6 +11,7 @@ from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called,
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import tensors_on_line
+from dispatchviz.explain.diagnosis.modules import program_nodes
 from dispatchviz.explain.diagnosis.words import on_line, sentence
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
@@ -146,11 +147,8 @@ def _python_fixes(failure: Failure) -> tuple[str, ...]:
 
 def _attributes(failure: Failure, name: str) -> list[str]:
     """What a class of the program assigns to ``self``."""
-    try:
-        tree = ast.parse(failure.trace.header.sources.get(failure.trace.header.program, ""))
-    except SyntaxError:
-        return []
-    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == name]
+    nodes = program_nodes(failure.trace)
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef) and node.name == name]
     stored = (node for each in classes for node in ast.walk(each) if isinstance(node, ast.Attribute))
     own = (node for node in stored if isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self")
     return list(dict.fromkeys(node.attr for node in own))
