@@ -87,13 +87,24 @@ def anomaly(failure: Failure) -> Diagnosis | None:
     where, edge = on_line(trace, made.seq), int(said[2])
     x, y = _names(trace, made.seq)
     output = f"the gradient of {_input(trace, node, made.seq, edge) or f'its {nth(edge + 1)} input'}"
-    text = f"{node_title(trace, node, failure.raised)}, made on {where}, returned NaN as {output}."
+    made_by = f"{node_title(trace, node, failure.raised)}, made on {where}{_formula_of(failure, made.seq)}"
+    text = f"{made_by}, returned NaN as {output}."
     if formula is not None:
         text += f" {formula.text.format(x=x, y=y)}."
     fix = formula.fix.format(x=x, y=y) if formula is not None else ""
     found = told(failure, Statement("anomaly mode: NaN", text), _fixes(fix, where))
     unseen = "The recording does not have the values of these tensors."
     return found._replace(proof=(made.seq, failure.raised), unseen=unseen if formula is not None else "")
+
+
+def _formula_of(failure: Failure, made: int) -> str:
+    """`` by the formula of PowBackward0 (n0), which line 9 (y = x.pow(1.5)) made``: in a pass with ``create_graph``."""
+    trace, running = failure.trace, around(failure.trace, made, ev.NodeStarted)
+    first = index(trace).nodes.get(running.node) if running is not None else None
+    if first is None:
+        return ""
+    title = node_title(trace, first.node, failure.raised)
+    return f" by the formula of {title}, which {on_line(trace, first.seq)} made"
 
 
 def _fixes(fix: str, where: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from dispatchviz.explain.diagnosis import (
     broadcasting,
     devices,
     dtypes,
+    function_uses,
     functions,
     hooks,
     indices,
@@ -38,6 +39,7 @@ ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (
     *broadcasting.RULES,
     *devices.RULES,
     *dtypes.RULES,
+    *function_uses.RULES,
     *functions.RULES,
     *hooks.RULES,
     *indices.RULES,
@@ -55,7 +57,7 @@ ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (
 )
 """A part of PyTorch's message, and the rule for it; the first that answers is taken."""
 
-SILENT_RULES: tuple[Callable[[Trace], Iterator[Diagnosis]], ...] = ()
+SILENT_RULES: tuple[Callable[[Trace], Iterator[Diagnosis]], ...] = (functions.returns_nothing,)
 """Rules for what PyTorch does not complain about."""
 
 

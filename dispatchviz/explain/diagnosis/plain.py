@@ -16,7 +16,7 @@ from dispatchviz.explain.diagnosis.words import on_line, sentence
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
 from dispatchviz.explain.trace_index.recorded_engine import is_live
-from dispatchviz.foundation.english import listed, shaped, shortened
+from dispatchviz.foundation.english import listed, shortened
 
 PYTHON = frozenset(
     [
@@ -79,17 +79,15 @@ def _raiser(failure: Failure) -> str:
 
 
 def _given(failure: Failure, found: tuple[Argument, ...]) -> str:
-    """``: x is [2, 3] float32 on cpu``
+    """``. It got x [2, 3] float32 on cpu``
 
     A recording of an installed PyTorch may have missed that a parameter's ``.data`` was set to another dtype.
     """
     live = is_live(failure.trace.header)
     dtypes = ["" if live and "." in each.name else f" {each.dtype}" for each in found[:MOST]]
-    said = [
-        f"{each.name} is {shaped(each.shape)}{dtype} on {each.device}"
-        for each, dtype in zip(found, dtypes, strict=False)
-    ]
-    return f": {listed(said)}" if said else ""
+    said = [f"{each.sized}{dtype} on {each.device}" for each, dtype in zip(found, dtypes, strict=False)]
+    got = "It got" if failed_call(failure) is not None else "It names"
+    return f". {got} {listed(said)}" if said else ""
 
 
 def _is_pythons(failure: Failure) -> bool:

@@ -66,6 +66,22 @@ x = torch.ones(3, requires_grad=True)
 Scale.apply(2.0, x).sum().backward()
 """
 
+ONE = """
+import torch
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        g * 2
+
+x = torch.ones(3, requires_grad=True)
+z = Twice.apply(x).sum()
+"""
+
 CASES = [
     Case(
         "one gradient for two inputs",
@@ -179,6 +195,24 @@ CASES = [
         "Function: no backward",
         ("The backward pass of line 7 (F.apply(x).sum().backward()) reached FBackward", "F defines no backward"),
         "Define a static method backward(ctx, grad) in F",
+    ),
+    Case(
+        "no return for one input",
+        ONE + "print(torch.autograd.grad(z, x))",
+        "Function: backward returns None",
+        (
+            "Twice.backward ends after line 10 (g * 2) without a return, so it returns None: no gradient goes on from it",
+        ),
+        "Return the gradient after line 10",
+        ONE.replace("        g * 2", "        return g * 2") + "print(torch.autograd.grad(z, x))",
+    ),
+    Case(
+        "no return for one input, in a backward pass",
+        ONE + "z.backward()",
+        "Function: backward has no return",
+        ("Twice.backward (line 9) has no return, so it returns None: no gradient goes on from TwiceBackward",),
+        "Return one gradient for each input of forward",
+        ONE.replace("        g * 2", "        return g * 2") + "z.backward()",
     ),
     Case(
         "called as an object",

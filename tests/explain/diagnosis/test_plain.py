@@ -112,7 +112,7 @@ CASES = [
         "no known kind",
         BEGIN + "x = torch.ones(2, 3)\ny = x.permute(0, 1, 2)",
         "error of no known kind",
-        ("permute on line 3 (y = x.permute(0, 1, 2)) raised RuntimeError: x is [2, 3] float32 on cpu",),
+        ("permute on line 3 (y = x.permute(0, 1, 2)) raised RuntimeError. It got x [2, 3] float32 on cpu",),
         "",
     ),
 ]
