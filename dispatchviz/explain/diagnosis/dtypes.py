@@ -141,7 +141,7 @@ def _wrong(
         if one is None:
             return None
         made, it = created(failure, one), reference(one, "the tensor")
-        what = {"target": "targets", "self": "tensors"}.get(parameters[0], "indices") if parameters else "tensors"
+        what = {"target": "targets", "mask": "a mask"}.get(parameters[0], "indices") if parameters else "tensors"
         text = f"{called(failure)} takes {what} of {wanted}, but {said(one, 'dtypes')}."
         where = f", or create it so on {made}" if made and it == one.name else ""
         fix = f"Convert {it}: {it if it == one.name else ''}{convert}{where}."
@@ -152,6 +152,7 @@ def _wrong(
 
 indices = _wrong(lambda text: Statement("dtypes: indices", text), INDICES, "dtype int64 or int32", ".long()")
 targets = _wrong(lambda text: Statement("dtypes: targets", text), ("target",), "dtype int64 (class indices)", ".long()")
+masks = _wrong(lambda text: Statement("dtypes: mask", text), ("mask", "condition"), "dtype bool", ".bool()")
 floating = _wrong(
     lambda text: Statement("dtypes: floating point", text), (), "a floating point or complex dtype", ".float()"
 )
@@ -185,6 +186,9 @@ RULES = (
     ("Expected tensor for argument #1 'indices'", indices),
     ("Expected dtype int32/int64 for index", indices),
     ("Expected dtype int32 or int64 for index", indices),
+    ("only supports boolean masks", masks),
+    ("expected condition to be a boolean tensor", masks),
+    ("expected predicate to be bool", masks),
     ("expected target dtype to be Long", targets),
     ("could not infer output dtype", floating),
     ("Expected a floating point or complex tensor", floating),

@@ -200,9 +200,7 @@ CASES = [
         "no return for one input",
         ONE + "print(torch.autograd.grad(z, x))",
         "Function: backward returns None",
-        (
-            "Twice.backward ends after line 10 (g * 2) without a return, so it returns None: no gradient goes on from it",
-        ),
+        ("Twice.backward ends after line 10 (g * 2) without a return, so it returns None: no gradient",),
         "Return the gradient after line 10",
         ONE.replace("        g * 2", "        return g * 2") + "print(torch.autograd.grad(z, x))",
     ),
