@@ -14,7 +14,7 @@ from dispatchviz.explain.diagnosis.functions import last_node
 from dispatchviz.explain.diagnosis.words import on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
-from dispatchviz.explain.trace_index.enclosing_steps import around, within
+from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import nth
 
@@ -46,6 +46,10 @@ FORMULAS = {
     "DivBackward0": Formula(
         "It divides the gradient by {y}. Where {y} is 0, this is infinite, and NaN with a gradient or {x} of 0",
         "Keep the divisor away from 0: divide by {y} + 1e-12, or choose another divisor with torch.where before that.",
+    ),
+    "ReciprocalBackward0": Formula(
+        "It divides the gradient by {x} ** 2. Where {x} is 0, this is infinite, and NaN with a gradient of 0",
+        "Keep the divisor away from 0: divide by {x} + 1e-12, or choose another divisor with torch.where before that.",
     ),
     "PowBackward0": Formula(
         "It computes a power of {x} with an exponent that is smaller by 1. That is NaN where {x} is negative and the "
@@ -82,14 +86,25 @@ def anomaly(failure: Failure) -> Diagnosis | None:
     trace, formula = failure.trace, FORMULAS.get(said[1])
     where, edge = on_line(trace, made.seq), int(said[2])
     x, y = _names(trace, made.seq)
-    output = f"the gradient of {_input(trace, made.seq, edge) or f'its {nth(edge + 1)} input'}"
-    text = f"{node_title(trace, node, failure.raised)}, made on {where}, returned NaN as {output}."
+    output = f"the gradient of {_input(trace, node, made.seq, edge) or f'its {nth(edge + 1)} input'}"
+    made_by = f"{node_title(trace, node, failure.raised)}, made on {where}{_formula_of(failure, made.seq)}"
+    text = f"{made_by}, returned NaN as {output}."
     if formula is not None:
         text += f" {formula.text.format(x=x, y=y)}."
     fix = formula.fix.format(x=x, y=y) if formula is not None else ""
     found = told(failure, Statement("anomaly mode: NaN", text), _fixes(fix, where))
     unseen = "The recording does not have the values of these tensors."
     return found._replace(proof=(made.seq, failure.raised), unseen=unseen if formula is not None else "")
+
+
+def _formula_of(failure: Failure, made: int) -> str:
+    """`` by the formula of PowBackward0 (n0), which line 9 (y = x.pow(1.5)) made``: in a pass with ``create_graph``."""
+    trace, running = failure.trace, around(failure.trace, made, ev.NodeStarted)
+    first = index(trace).nodes.get(running.node) if running is not None else None
+    if first is None:
+        return ""
+    title = node_title(trace, first.node, failure.raised)
+    return f" by the formula of {title}, which {on_line(trace, first.seq)} made"
 
 
 def _fixes(fix: str, where: str) -> tuple[str, ...]:
@@ -101,12 +116,10 @@ def _arguments(trace: Trace, made: int) -> tuple[Argument, ...]:
     return () if call is None else of_call(trace, call)
 
 
-def _input(trace: Trace, made: int, edge: int) -> str:
+def _input(trace: Trace, node: int, made: int, edge: int) -> str:
     """The argument that an edge belongs to; empty if arguments and edges are not known to be in step."""
-    found, call = _arguments(trace, made), around(trace, made, ev.Dispatched)
-    computed = within(trace, call.seq, ev.KeySetComputed) if call is not None else None
-    given = len(computed.arguments) if computed is not None else 0
-    return found[edge].name if edge < len(found) == given else ""
+    found, edges = _arguments(trace, made), index(trace).edges.get(node)
+    return found[edge].name if edges is not None and edge < len(found) == len(edges.edges) else ""
 
 
 def _names(trace: Trace, made: int) -> tuple[str, str]:

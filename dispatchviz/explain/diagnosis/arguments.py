@@ -17,7 +17,9 @@ from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import within
 from dispatchviz.explain.trace_index.tensor_card import tensor_card
 from dispatchviz.explain.trace_index.trace_index import index
-from dispatchviz.foundation.english import listed, plain_dtype, shaped
+from dispatchviz.foundation.english import listed, nth, plain_dtype, shaped
+
+NAMELESS = "a tensor"
 
 
 class Argument(NamedTuple):
@@ -72,7 +74,11 @@ def of_call(trace: Trace, call: ev.Dispatched) -> tuple[Argument, ...]:
     computed = within(trace, call.seq, ev.KeySetComputed)
     given = () if computed is None else computed.arguments
     found = (argument(trace, tensor, call.seq, name, key_set) for name, tensor, key_set in given)
-    return tuple(each for each in found if each is not None)
+    known = [each for each in found if each is not None]
+    return tuple(
+        each if each.name != NAMELESS else each._replace(name=f"its {nth(at + 1)} argument")
+        for at, each in enumerate(known)
+    )
 
 
 def argument(trace: Trace, tensor: int, at: int, parameter: str = "", key_set: int = 0) -> Argument | None:
@@ -82,7 +88,7 @@ def argument(trace: Trace, tensor: int, at: int, parameter: str = "", key_set: i
         return None
     device = _device(key_set, card.device)
     name = last_name(trace, tensor, at)
-    name = "a tensor" if name == f"t{tensor}" else name
+    name = NAMELESS if name == f"t{tensor}" else name
     return Argument(
         parameter,
         tensor,
@@ -169,12 +175,12 @@ def said(one: Argument, what: str) -> str:
 
 def reference(one: Argument, other: str) -> str:
     """How a fix writes a tensor: its name; ``the input`` or whatever ``other`` says of one without a variable."""
-    return other if one.name.startswith(("the ", "a ", "earlier ")) or "@" in one.name else one.name
+    return other if one.name.startswith(("the ", "a ", "its ", "earlier ")) or "@" in one.name else one.name
 
 
 def apposed(one: Argument) -> str:
     """``its input x`` or ``its input, the result of relu on line 4,``: the name behind a noun."""
-    return f", {one.name}," if one.name.startswith(("the ", "a ")) else f" {one.name}"
+    return f", {one.name}," if one.name.startswith(("the ", "a ", "its ")) else f" {one.name}"
 
 
 def told(failure: Failure, cause: Statement, fixes: tuple[str, ...], found: Iterable[Argument] = ()) -> Diagnosis:

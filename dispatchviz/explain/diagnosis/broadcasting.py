@@ -23,7 +23,7 @@ from dispatchviz.explain.diagnosis.products import product
 from dispatchviz.explain.diagnosis.words import base_name, on_line, sentence
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
-from dispatchviz.foundation.english import shaped
+from dispatchviz.foundation.english import listed, shaped
 
 BROADCAST = re.compile(r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)")
 OUTPUT = re.compile(r"output with shape (\[.*?\]) doesn't match the broadcast shape (\[.*?\])")
@@ -98,8 +98,11 @@ def in_place(failure: Failure) -> Diagnosis | None:
     to = named(found, "self")
     if sizes is None or call is None or to is None or len(found) < 2 or any(map(is_batched, found)):
         return None
+    if not base_name(call).endswith("_"):
+        return None
+    others = listed([each.sized for each in found if each is not to])
     text = (
-        f"{called(failure)} writes in place into {to.sized}, but with {found[1].sized} the result has sizes "
+        f"{called(failure)} writes in place into {to.sized}, but with {others} the result has sizes "
         f"{sizes[2]}: an in-place operator cannot change the sizes of its tensor."
     )
     operator, it = base_name(call).rstrip("_"), reference(to, "the tensor")
@@ -107,7 +110,7 @@ def in_place(failure: Failure) -> Diagnosis | None:
     fix = f"Compute a new tensor on {here}: {operator} instead of {operator}_."
     if it == to.name:
         fix = f"{fix[:-1]}, and assign it to {it}."
-    return told(failure, Statement("shapes: result of an in-place operator", text), (fix,), found[:2])
+    return told(failure, Statement("shapes: result of an in-place operator", text), (fix,), found)
 
 
 def expanded(failure: Failure) -> Diagnosis | None:
@@ -116,10 +119,10 @@ def expanded(failure: Failure) -> Diagnosis | None:
     if sizes is None or call is None or not found:
         return None
     line = source_text(failure.trace, failure.line) if failure.line is not None else ""
-    if _assigns_to_part(line):
+    if _assigns_to_part(line) and "expand" not in line and "broadcast_to" not in line:
         return _assigned(failure, sizes[3], sizes[4])
-    one = named(found, "self") or found[0]
-    if shaped(one.shape) != sizes[4]:
+    one = next((each for each in found if shaped(each.shape) == sizes[4]), None)
+    if one is None:
         return None
     text = (
         f"{called(failure)} expands {one.sized} to sizes {sizes[3]}: size {sizes[2]} cannot become {sizes[1]}, only "

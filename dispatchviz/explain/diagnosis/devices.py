@@ -105,6 +105,7 @@ def no_data(failure: Failure) -> Diagnosis | None:
 RULES = (
     ("Expected all tensors to be on the same device", differing),
     ("is not on the expected device", differing),
+    ("should be the same", differing),
     ("indices should be either on cpu or on the same device", differing),
     ("cannot be called on meta tensors", no_data),
     ("Cannot copy out of meta tensor", no_data),

@@ -42,8 +42,10 @@ PAIRS = (
     re.compile(r"mat1 and mat2 must have the same dtype, but got (\w+) and (\w+)"),
     re.compile(r"expected m1 and m2 to have the same dtype, but got: ([\w:<>]+) != ([\w:<>]+)"),
     re.compile(r"expected both vectors to have same dtype, but found (\w+) and (\w+)"),
+    re.compile(r"Input type \(torch\.(?:cuda\.)?(\w+?)Tensor\) and weight type \(torch\.(?:cuda\.)?(\w+?)Tensor\)"),
+    re.compile(r"Input type \(([\w:<> ]+)\) and bias type \(([\w:<> ]+)\)"),
 )
-"""Messages with the dtypes of the first two factors in order."""
+"""Messages with the dtypes of the first two arguments in order; the bias has the dtype of the weight."""
 
 C_NAMES = {"float": "float32", "double": "float64", "c10::Half": "float16", "c10::BFloat16": "bfloat16"} | {
     "long": "int64", "int": "int32", "short": "int16", "signed char": "int8", "unsigned char": "uint8",
@@ -55,7 +57,8 @@ C_NAMES = {"float": "float32", "double": "float64", "c10::Half": "float16", "c10
 def differing(failure: Failure) -> Diagnosis | None:
     """Arguments that must have one dtype and have two."""
     found = _as_said(failure, [each for each in arguments(failure) if each.parameter not in INDICES])
-    if len({each.dtype for each in found}) < 2:
+    dtypes, of_message = {each.dtype for each in found}, _in_message(failure.message)
+    if len(dtypes) < 2 or (len(of_message) == 2 and dtypes != of_message):
         return None
     text = f"{called(failure)} takes arguments of one dtype, but {list_of(_few(found), 'dtypes')}."
     return told(failure, Statement("dtypes: arguments differ", text), (_one_dtype(failure, found),), found)
@@ -75,6 +78,11 @@ def _as_said(failure: Failure, found: list[Argument]) -> list[Argument]:
         return found
     said_ones = [found[at]._replace(dtype=first), found[at + 1]._replace(dtype=second)]
     return [*found[:at], *said_ones, *(each for each in found[at + 2 :] if each.parameter != "bias")]
+
+
+def _in_message(message: str) -> set[str]:
+    """The dtypes that a message names as ``ScalarType`` does."""
+    return {NAMES[word] for word in re.findall(r"\w+", message) if word in NAMES}
 
 
 def _few(found: Sequence[Argument]) -> list[Argument]:
@@ -133,7 +141,7 @@ def _wrong(
         if one is None:
             return None
         made, it = created(failure, one), reference(one, "the tensor")
-        what = {"target": "targets", "self": "tensors"}.get(parameters[0], "indices") if parameters else "tensors"
+        what = {"target": "targets", "mask": "a mask"}.get(parameters[0], "indices") if parameters else "tensors"
         text = f"{called(failure)} takes {what} of {wanted}, but {said(one, 'dtypes')}."
         where = f", or create it so on {made}" if made and it == one.name else ""
         fix = f"Convert {it}: {it if it == one.name else ''}{convert}{where}."
@@ -144,6 +152,7 @@ def _wrong(
 
 indices = _wrong(lambda text: Statement("dtypes: indices", text), INDICES, "dtype int64 or int32", ".long()")
 targets = _wrong(lambda text: Statement("dtypes: targets", text), ("target",), "dtype int64 (class indices)", ".long()")
+masks = _wrong(lambda text: Statement("dtypes: mask", text), ("mask", "condition"), "dtype bool", ".bool()")
 floating = _wrong(
     lambda text: Statement("dtypes: floating point", text), (), "a floating point or complex dtype", ".float()"
 )
@@ -155,7 +164,11 @@ def boolean(failure: Failure) -> Diagnosis | None:
     if not found or call is None:
         return None
     text = f"{called(failure)} does not take bool tensors: {list_of(found, 'dtypes')}."
-    fix = "Use ~ to invert a mask." if base_name(call) == "neg" else "Use ^ for masks, or convert both to int64 first."
+    fix = (
+        "Use ~ to invert a mask."
+        if "invert a mask" in failure.message
+        else "Use ^ for masks, or convert both to int64 first."
+    )
     return told(failure, Statement("dtypes: arithmetic of bool", text), (fix,), found)
 
 
@@ -173,9 +186,13 @@ RULES = (
     ("Expected tensor for argument #1 'indices'", indices),
     ("Expected dtype int32/int64 for index", indices),
     ("Expected dtype int32 or int64 for index", indices),
+    ("only supports boolean masks", masks),
+    ("expected condition to be a boolean tensor", masks),
+    ("expected predicate to be bool", masks),
     ("expected target dtype to be Long", targets),
     ("could not infer output dtype", floating),
     ("Expected a floating point or complex tensor", floating),
     ("on a bool tensor is not supported", boolean),
     ("with two bool tensors is not supported", boolean),
+    ("with a bool tensor is not supported", boolean),
 )

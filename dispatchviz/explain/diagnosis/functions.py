@@ -1,4 +1,4 @@
-"""Custom Functions whose ``backward`` returns what autograd cannot take, and those that it cannot run.
+"""Custom Functions whose ``backward`` returns what autograd cannot take, or nothing.
 
 The recording has the lines that ran in ``backward``; the last one before the error is its ``return``.
 """
@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.arguments import told
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
+from dispatchviz.explain.diagnosis.failure import failure as failure_of
 from dispatchviz.explain.diagnosis.line_syntax import line_tree
-from dispatchviz.explain.diagnosis.words import article, on_line, sentence
+from dispatchviz.explain.diagnosis.modules import program_nodes
+from dispatchviz.explain.diagnosis.words import article, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
 from dispatchviz.explain.trace_index.trace_index import index
@@ -23,7 +27,6 @@ from dispatchviz.foundation.english import counted, listed, nth
 NUMBER = re.compile(r"function (\w+)Backward returned an incorrect number of gradients \(expected (\d+), got (\d+)\)")
 SHAPE = re.compile(r"Function (\w+) returned an invalid gradient at index (\d+) - got (\[.*?\]) but .* with (\[.*?\])")
 TYPE = re.compile(r"expected Variable or None \(got (\w+)\)")
-SAVED = re.compile(r"can only save variables, but argument (\d+) is of type (\w+)")
 
 NEAREST = 400
 """So many of the last lines are looked at for those of a ``backward``."""
@@ -52,20 +55,17 @@ def last_line(failure: Failure, method: str, owner: str = "") -> Ran | None:
     return None
 
 
-def method_of(failure: Failure, owner: str, method: str) -> ast.FunctionDef | None:
+def method_of(trace: Trace, owner: str, method: str) -> ast.FunctionDef | None:
     """A method in the program's text; None if there is not one class of that name."""
-    try:
-        tree = ast.parse(failure.trace.header.sources.get(failure.trace.header.program, ""))
-    except SyntaxError:
-        return None
-    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == owner]
+    nodes = program_nodes(trace)
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef) and node.name == owner]
     body = classes[0].body if len(classes) == 1 else []
     return next((each for each in body if isinstance(each, ast.FunctionDef) and each.name == method), None)
 
 
 def inputs_of(failure: Failure, owner: str, count: int) -> list[str]:
     """The names of the inputs of ``forward``; none if the program's text has another number of them."""
-    forward = method_of(failure, owner, "forward")
+    forward = method_of(failure.trace, owner, "forward")
     if forward is None or forward.args.vararg is not None:
         return []
     names = [each.arg for each in forward.args.args]
@@ -90,7 +90,7 @@ def number(failure: Failure) -> Diagnosis | None:
         f"{counted(expected, 'input')}{inputs}: autograd needs {counted(expected, 'value')}, one for each."
     )
     fix = _number_fix(failure, ran, names, expected, got)
-    return _told(failure, Statement("Function: number of gradients", text), ran, fix)
+    return told_at(failure, Statement("Function: number of gradients", text), ran, fix)
 
 
 def _returned(failure: Failure, ran: Ran, owner: str, what: str) -> str:
@@ -106,15 +106,24 @@ def _number_fix(failure: Failure, ran: Ran, names: list[str], expected: int, got
     if not ran.text.startswith("return"):
         values = listed([f"the one for {name}" for name in names]) if names else counted(expected, "value")
         return f"Return the gradients after {line}: {values}."
-    value = ran.text.removeprefix("return").partition("  #")[0].strip()
+    value = _returned_values(ran.text)
     if got > expected:
         return f"Return only {counted(expected, 'value')} on {line}{_for(names)}."
     missing = names[got:] if names else []
-    if missing and all(_needs_none(failure, ran.owner, at) for at in range(got, expected)):
+    if missing and value and all(_needs_none(failure, ran.owner, at) for at in range(got, expected)):
         nones = ", ".join(["None"] * (expected - got))
         return f"Return None for {listed(missing)} on {line}: return {value}, {nones}."
     rest = f": add {'the one' if expected - got == 1 else 'those'} for {listed(missing)}" if missing else ""
     return f"Return {counted(expected, 'value')} on {line}{rest}; None for an input that needs no gradient."
+
+
+def _returned_values(text: str) -> str:
+    """What a ``return`` gives, without a comma at its end; empty if the line is only a part of the statement."""
+    try:
+        tree = ast.parse(text.removeprefix("return").strip(), mode="eval").body
+    except SyntaxError:
+        return ""
+    return ", ".join(ast.unparse(each) for each in tree.elts) if isinstance(tree, ast.Tuple) else ast.unparse(tree)
 
 
 def _for(names: list[str]) -> str:
@@ -129,10 +138,8 @@ def _needs_none(failure: Failure, owner: str, at: int) -> bool:
     event = failure.trace[entered] if entered is not None else None
     if isinstance(event, ev.FunctionEntered) and at < len(event.needs_input_grad):
         return not event.needs_input_grad[at]
-    tree = ast.parse(failure.trace.header.sources.get(failure.trace.header.program, ""))
-    calls = [
-        node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == f"{owner}.apply"
-    ]
+    nodes = program_nodes(failure.trace)
+    calls = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == f"{owner}.apply"]
     return len(calls) == 1 and at < len(calls[0].args) and isinstance(calls[0].args[at], ast.Constant)
 
 
@@ -164,7 +171,7 @@ def shape(failure: Failure) -> Diagnosis | None:
         f"the sizes of its input."
     )
     fix = f"Return a gradient with sizes {said[4]} for {name or 'it'} on line {ran.line.line}."
-    return _told(failure, Statement("Function: sizes of a gradient", text), ran, fix)
+    return told_at(failure, Statement("Function: sizes of a gradient", text), ran, fix)
 
 
 def kind(failure: Failure) -> Diagnosis | None:
@@ -175,7 +182,7 @@ def kind(failure: Failure) -> Diagnosis | None:
     value = f"{article(said[1])} {said[1]}{_which(failure, ran)}"
     text = f"{_returned(failure, ran, ran.owner, value)}, but a gradient is a tensor or None."
     fix = f"Return a tensor on line {ran.line.line}, such as torch.full_like(grad, value), or None for no gradient."
-    return _told(failure, Statement("Function: type of a gradient", text), ran, fix)
+    return told_at(failure, Statement("Function: type of a gradient", text), ran, fix)
 
 
 def _which(failure: Failure, ran: Ran) -> str:
@@ -189,68 +196,60 @@ def _which(failure: Failure, ran: Ran) -> str:
     return f" as its {nth(constants[0] + 1)} value" if len(constants) == 1 else ""
 
 
-def _told(failure: Failure, cause: Statement, ran: Ran, fix: str) -> Diagnosis:
+def told_at(failure: Failure, cause: Statement, ran: Ran, fix: str) -> Diagnosis:
     found = told(failure, cause, (fix,))
     return found._replace(at=ran.line.seq, proof=(ran.line.seq, failure.raised))
 
 
-# -- what cannot run --------------------------------------------------------------------------------------------------
-
-
-def saved(failure: Failure) -> Diagnosis | None:
-    """``save_for_backward`` of something that is no tensor."""
-    said, ran = SAVED.search(failure.message), last_line(failure, "forward")
-    if said is None or ran is None:
+def unused(failure: Failure) -> Diagnosis | None:
+    """``grad`` gets no gradient of an input because the last Node was a Function whose ``backward`` returns nothing."""
+    ran = last_line(failure, "backward")
+    if ran is None or last_node(failure, f"{ran.owner}Backward") != last_node(failure):
         return None
-    call = _call(failure, "save_for_backward", ran.owner)
-    at = int(said[1])
-    name = ast.unparse(call.args[at]) if call is not None and at < len(call.args) else f"argument {at}"
-    line = f" on line {call.lineno}" if call is not None else ""
-    what = f"{name}, {article(said[2])} {said[2]},"
-    text = f"{ran.owner}.forward passes {what} to ctx.save_for_backward{line}, which takes only tensors."
-    attribute = name if name.isidentifier() else "value"
-    fix = f"Keep {name} as an attribute of ctx: ctx.{attribute} = {name if name.isidentifier() else '...'}."
-    return _told(failure, Statement("Function: save_for_backward", text), ran, fix)
+    if not _returns_nothing(method_of(failure.trace, ran.owner, "backward")):
+        return None
+    text = f"{_returned(failure, ran, ran.owner, '')}: no gradient goes on from it."
+    fix = f"Return the gradient after line {ran.line.line}."
+    return told_at(failure, Statement("Function: backward returns None", text), ran, fix)
 
 
-def _call(failure: Failure, name: str, owner: str) -> ast.Call | None:
-    forward = method_of(failure, owner, "forward")
-    for node in ast.walk(forward) if forward is not None else ():
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == name:
-            return node
+def _returns_nothing(method: ast.FunctionDef | None) -> bool:
+    """Whether a method ends without a value, wherever it ends."""
+    nodes = list(ast.walk(method)) if method is not None else []
+    valued = any(isinstance(node, ast.Return) and node.value is not None for node in nodes)
+    return bool(nodes) and not valued and not any(isinstance(node, ast.Raise | ast.Yield) for node in nodes)
+
+
+def returns_nothing(trace: Trace) -> Iterator[Diagnosis]:
+    """Functions whose ``backward`` ran and returns nothing: PyTorch takes that as None, no gradient, and is silent."""
+    if failure_of(trace) is not None:
+        return
+    for node in program_nodes(trace):
+        method = method_of(trace, node.name, "backward") if isinstance(node, ast.ClassDef) else None
+        step = _started(trace, f"{node.name}Backward") if isinstance(node, ast.ClassDef) and method else None
+        if method is None or step is None or not isinstance(node, ast.ClassDef) or not _returns_nothing(method):
+            continue
+        text = (
+            f"{node.name}.backward (line {method.lineno}) has no return, so it returns None: no gradient goes on from "
+            f"{node.name}Backward, and the leaves behind it get none through it."
+        )
+        cause = Statement("Function: backward has no return", text)
+        fix = f"Return one gradient for each input of forward at the end of {node.name}.backward."
+        yield Diagnosis("gradient that never arrives", step, (cause,), "", (fix,), (step,))
+
+
+def _started(trace: Trace, name: str) -> int | None:
+    """The step at which the engine began to evaluate the first Node of a name."""
+    for step in trace.steps_of(ev.NodeStarted):
+        event = trace[step]
+        if isinstance(event, ev.NodeStarted) and event.name == name:
+            return step
     return None
-
-
-def no_backward(failure: Failure) -> Diagnosis | None:
-    """A Function that has no ``backward``."""
-    node = last_node(failure)
-    made = index(failure.trace).nodes.get(node) if node is not None else None
-    ran = last_line(failure, "forward")
-    if made is None or ran is None or made.name != f"{ran.owner}Backward":
-        return None
-    text = (
-        f"The backward pass of {on_line(failure.trace, failure.raised)} reached {made.name}, the Node of {ran.owner}, "
-        f"but {ran.owner} defines no backward."
-    )
-    fix = (
-        f"Define a static method backward(ctx, grad) in {ran.owner}: it returns one gradient for each input of forward."
-    )
-    return told(failure, Statement("Function: no backward", text), (fix,))
-
-
-def legacy(failure: Failure) -> Diagnosis:
-    """A Function that is made and called as an object."""
-    where = on_line(failure.trace, failure.raised)
-    text = f"{where} makes an object of a Function and calls it, but a Function is never an object."
-    fix = "Call apply of the class: F.apply(x) instead of F()(x)."
-    return told(failure, Statement("Function: called as an object", sentence(text)), (fix,))
 
 
 RULES = (
     ("returned an incorrect number of gradients", number),
     ("returned an invalid gradient at index", shape),
     ("expected Variable or None", kind),
-    ("save_for_backward can only save variables", saved),
-    ("You must implement either the backward or vjp method", no_backward),
-    ("Legacy autograd function with non-static forward method", legacy),
+    ("appears to not have been used in the graph", unused),
 )

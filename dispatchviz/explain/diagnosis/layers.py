@@ -18,7 +18,7 @@ from dispatchviz.explain.diagnosis.arguments import (
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import calls_on_line, tensors_on_line
-from dispatchviz.explain.diagnosis.modules import Made, module_made, with_argument
+from dispatchviz.explain.diagnosis.modules import Made, let_take, module_made
 from dispatchviz.explain.diagnosis.words import on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.foundation.english import shaped
@@ -60,10 +60,8 @@ def _moved(given: Argument, at: int, wanted: int) -> tuple[str, ...]:
 def _changed(failure: Failure, weight: Argument, has: int, keyword: str, what: str) -> tuple[str, ...]:
     """The module's line with the number that its input has."""
     made, module = module_made(failure.trace, weight.tensor, failure.raised), module_of(failure).partition(" ")[0]
-    if made is not None and _takes(made):
-        text = with_argument(made, 0, keyword, has)
-        return (f"Let {module} take {has} {what}: {text} instead of {made.text} on line {made.line}.",)
-    return (f"Let {module or 'it'} take {has} {what}, or change the input.",)
+    made = made if made is not None and _takes(made) else None
+    return (let_take(module or "it", made, 0, keyword, has, what),)
 
 
 def _takes(made: Made) -> bool:

@@ -27,6 +27,7 @@ from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.foundation.english import listed
 
 BACKEND = re.compile(r"Could not run '(\S+)' with arguments from the '(\w+)' backend")
+NO_META = re.compile(r"^(\S+): attempted to run this operator with Meta tensors")
 AVAILABLE = re.compile(r"is only available for these backends: \[(.*?)\]")
 DTYPE = re.compile(r"not implemented for '(\w+)'")
 
@@ -38,16 +39,18 @@ LOW = ("float16", "bfloat16")
 def backend(failure: Failure) -> Diagnosis | None:
     """An operator that has no kernel for the backend of its arguments."""
     names, call = BACKEND.search(failure.message), failed_call(failure)
-    if names is None or call is None:
+    of_meta = NO_META.search(failure.message)
+    if call is None or (names is None and of_meta is None):
         return None
-    operator, key = names[1].removeprefix("aten::"), names[2]
+    full, key = (names[1], names[2]) if names is not None else (of_meta[1] if of_meta is not None else "", "Meta")
+    operator = full.removeprefix("aten::")
     of_backend = [each for each in arguments(failure) if _has(each, key)]
     whose = f", the backend of {listed(list(dict.fromkeys(each.name for each in of_backend)))}" if of_backend else ""
     text = f"{called(failure)} has no kernel for {key}{whose}.{_others(failure, operator)}"
     if operator.partition(".")[0] != spelled(call):
         text = f"{called(failure)} calls {operator}, which has no kernel for {key}{whose}.{_others(failure, operator)}"
     return told(
-        failure, Statement("no kernel: backend", text), _backend_fixes(failure, names[1], key, of_backend), of_backend
+        failure, Statement("no kernel: backend", text), _backend_fixes(failure, full, key, of_backend), of_backend
     )
 
 
@@ -59,7 +62,7 @@ def _has(one: Argument, key: str) -> bool:
 
 
 def _others(failure: Failure, operator: str) -> str:
-    """``It has kernels for CUDA and Meta.``"""
+    """``It has kernels for CPU and CUDA.``"""
     listing = AVAILABLE.search(failure.message)
     if listing is None or "::" not in operator:
         return ""
@@ -129,6 +132,7 @@ def _dtype_fix(failure: Failure, name: str, found: Sequence[Argument]) -> str:
 
 RULES = (
     ("with arguments from the", backend),
+    ("attempted to run this operator with Meta tensors", backend),
     ("not implemented for '", dtype),
     ("is not supported for complex inputs", from_arguments),
     ("does not support complex", from_arguments),

@@ -66,6 +66,12 @@ def module_made(trace: Trace, tensor: int, at: int) -> Made | None:
     return Made(name, call.lineno, ast.unparse(call), call) if call is not None and name[:1].isupper() else None
 
 
+def program_nodes(trace: Trace) -> list[ast.AST]:
+    """The nodes of the program's text; none if it is not there, or no Python."""
+    tree = _parsed(trace.header.sources.get(trace.header.program, ""))
+    return [] if tree is None else list(ast.walk(tree))
+
+
 def _path(trace: Trace, tensor: int, at: int) -> str:
     known = index(trace)
     name = known.name(tensor, at) or known.lost_name(tensor, at)[0]
@@ -148,13 +154,24 @@ def _last_name(node: ast.expr) -> str:
 
 
 def with_argument(made: Made, position: int, keyword: str, value: int) -> str:
-    """The text of a module's call with another number in it: ``nn.Linear(128, 10)``."""
+    """The text of a module's call with another number in it: ``nn.Linear(128, 10)``; empty if it has none there."""
     call = ast.parse(made.text, mode="eval").body
     assert isinstance(call, ast.Call)
     for each in call.keywords:
-        if each.arg == keyword:
+        if each.arg == keyword and isinstance(each.value, ast.Constant):
             each.value = ast.Constant(value)
             return ast.unparse(call)
-    if position < len(call.args):
+    if position < len(call.args) and isinstance(call.args[position], ast.Constant):
         call.args[position] = ast.Constant(value)
-    return ast.unparse(call)
+        return ast.unparse(call)
+    return ""
+
+
+def let_take(module: str, made: Made | None, position: int, keyword: str, value: int, noun: str) -> str:
+    """``Let net.2 take 128 features: nn.Linear(128, 10) instead of nn.Linear(64, 10) on line 3.``"""
+    changed = with_argument(made, position, keyword, value) if made is not None else ""
+    if made is None:
+        return f"Let {module} take {value} {noun}, or change its input."
+    if not changed:
+        return f"Let {module}, made on line {made.line} as {made.text}, take {value} {noun}, or change its input."
+    return f"Let {module} take {value} {noun}: {changed} instead of {made.text} on line {made.line}."

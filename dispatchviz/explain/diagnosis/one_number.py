@@ -35,6 +35,7 @@ def _dotted(it: str) -> str:
 
 
 RULES = (
+    ("can be converted to an index", one_number),
     ("only one element tensors can be converted to Python scalars", one_number),
     ("cannot be converted to Scalar", one_number),
     ("Boolean value of Tensor with", one_number),

@@ -12,10 +12,12 @@ from dispatchviz.explain.diagnosis.diagnosis import OF_PYTHON, UNKNOWN, Diagnosi
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import tensors_on_line
 from dispatchviz.explain.diagnosis.messages.table import known
+from dispatchviz.explain.diagnosis.modules import program_nodes
 from dispatchviz.explain.diagnosis.words import on_line, sentence
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
-from dispatchviz.foundation.english import listed, shaped, shortened
+from dispatchviz.explain.trace_index.recorded_engine import is_live
+from dispatchviz.foundation.english import listed, shortened
 
 PYTHON = frozenset(
     [
@@ -66,7 +68,7 @@ def plain(failure: Failure) -> Diagnosis:
     if general is None and failed_call(failure) is None and (_is_pythons(failure) or _is_the_programs(failure)):
         return _of_python(failure)
     given = arguments(failure) or tensors_on_line(failure)
-    found = told(failure, Statement(UNKNOWN, f"{_raiser(failure)}{_given(given)}."), (), given)
+    found = told(failure, Statement(UNKNOWN, f"{_raiser(failure)}{_given(failure, given)}."), (), given)
     if general is None:
         return found
     cause = Statement("error: general cause", general.why)
@@ -81,10 +83,16 @@ def _raiser(failure: Failure) -> str:
     return f"{sentence(where)} raised {name}" if where else f"{name} ended the program"
 
 
-def _given(found: tuple[Argument, ...]) -> str:
-    """``; x is [2, 3] float32 on cpu``"""
-    said = [f"{each.name} is {shaped(each.shape)} {each.dtype} on {each.device}" for each in found[:MOST]]
-    return f": {listed(said)}" if said else ""
+def _given(failure: Failure, found: tuple[Argument, ...]) -> str:
+    """``. It got x [2, 3] float32 on cpu``
+
+    A recording of an installed PyTorch may have missed that a parameter's ``.data`` was set to another dtype.
+    """
+    live = is_live(failure.trace.header)
+    dtypes = ["" if live and "." in each.name else f" {each.dtype}" for each in found[:MOST]]
+    said = [f"{each.sized}{dtype} on {each.device}" for each, dtype in zip(found, dtypes, strict=False)]
+    got = "It got" if failed_call(failure) is not None else "It names"
+    return f". {got} {listed(said)}" if said else ""
 
 
 def _is_pythons(failure: Failure) -> bool:
@@ -142,11 +150,8 @@ def _python_fixes(failure: Failure) -> tuple[str, ...]:
 
 def _attributes(failure: Failure, name: str) -> list[str]:
     """What a class of the program assigns to ``self``."""
-    try:
-        tree = ast.parse(failure.trace.header.sources.get(failure.trace.header.program, ""))
-    except SyntaxError:
-        return []
-    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == name]
+    nodes = program_nodes(failure.trace)
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef) and node.name == name]
     stored = (node for each in classes for node in ast.walk(each) if isinstance(node, ast.Attribute))
     own = (node for node in stored if isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self")
     return list(dict.fromkeys(node.attr for node in own))

@@ -20,7 +20,7 @@ from dispatchviz.explain.diagnosis.arguments import (
 )
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
-from dispatchviz.explain.diagnosis.modules import module_made, shown_module, with_argument
+from dispatchviz.explain.diagnosis.modules import let_take, module_made, shown_module
 from dispatchviz.explain.diagnosis.words import base_name, made_by, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.foundation.english import counted, shaped
@@ -87,12 +87,9 @@ def _linear_fixes(failure: Failure, given: Argument, weight: Argument) -> tuple[
     if len(given.shape) > 2 and prod(given.shape[1:]) == wanted:
         fixes.append(f"Flatten {it} before {here}: {it if it == given.name else 'x'}.flatten(1) has {wanted} features.")
     made = module_made(failure.trace, weight.tensor, failure.raised)
-    if made is not None and made.kind == "Linear":
-        module = module_of(failure).partition(" ")[0]
-        changed = with_argument(made, 0, "in_features", has)
-        fixes.append(f"Let {module} take {has} features: {changed} instead of {made.text} on line {made.line}.")
-    elif module_of(failure):
-        fixes.append(f"Let {module_of(failure)} take {has} features, or give it an input with {wanted}.")
+    if module := module_of(failure).partition(" ")[0]:
+        made = made if made is not None and made.kind == "Linear" else None
+        fixes.append(let_take(module, made, 0, "in_features", has, "features"))
     elif weight.shape[0] == has:
         fixes.append(f"Pass {reference(weight, 'the weight')}.T: linear multiplies by the transpose of its weight.")
     else:

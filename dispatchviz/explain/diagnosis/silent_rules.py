@@ -9,6 +9,7 @@ from dispatchviz.explain.diagnosis.accumulated import accumulated
 from dispatchviz.explain.diagnosis.cut_losses import cut_losses
 from dispatchviz.explain.diagnosis.dead_units import dead_units
 from dispatchviz.explain.diagnosis.diagnosis import RANKS, Diagnosis
+from dispatchviz.explain.diagnosis.functions import returns_nothing
 from dispatchviz.explain.diagnosis.hidden_writes import hidden_writes
 from dispatchviz.explain.diagnosis.missing_gradients import missing_gradients
 from dispatchviz.explain.diagnosis.moved_leaves import computed_parameters, not_a_leaf
@@ -27,6 +28,7 @@ SILENT_RULES: tuple[Callable[[Trace], Iterator[Diagnosis]], ...] = (
     missing_gradients,
     no_derivative,
     not_a_leaf,
+    returns_nothing,
     stale_optimizers,
     zero_derivatives,
 )

@@ -196,6 +196,7 @@ RULES = (
     ("doesn't match the broadcast shape", in_place),
     ("called random operation while in randomness error mode", randomness),
     ("We do not support batching operators that can", dynamic),
+    ("would return a differently shaped Tensor", dynamic),
     ("to have the same size in the mapped dimension", sizes),
     ("Got in_dim=", in_dim),
     ("must only return Tensors", returned),

@@ -45,7 +45,7 @@ def check(case: Case, engine: str) -> Diagnosis:
     assert first.kind == (case.torch_kind if on_torch and case.torch_kind else case.kind), first
     for part in case.torch_why if on_torch and case.torch_why is not None else case.why:
         assert part in first.why, first.why
-    assert case.tries in first.fixes[0]
+    assert case.tries in (first.fixes[0] if first.fixes else "")
     if case.fixed:
         assert diagnoses(traced(case.fixed, engine)) == ()
     return first

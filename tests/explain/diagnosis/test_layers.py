@@ -116,7 +116,7 @@ CASES = [
         NET,
         "shapes: channels of a normalization",
         ("norm (BatchNorm1d) on line 10 (return self.norm(x)) normalizes 6 channels, but its input",),
-        "Let norm take 5 channels",
+        "Let norm, made on line 7 as nn.BatchNorm1d(channels), take 5 channels",
     ),
     Case(
         "batch norm after a convolution",

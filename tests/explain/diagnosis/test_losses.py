@@ -19,8 +19,8 @@ CASES = [
     ),
     Case(
         "a module",
-        BEGIN
-        + "net = nn.Linear(4, 3)\nlossf = nn.CrossEntropyLoss()\ny = torch.tensor([1, 7])\nl = lossf(net(torch.ones(2, 4)), y)",
+        BEGIN + "net = nn.Linear(4, 3)\nlossf = nn.CrossEntropyLoss()\ny = torch.tensor([1, 7])\n"
+        "l = lossf(net(torch.ones(2, 4)), y)",
         "indices: class out of range",
         ("with the class 7, but the result of linear on line 7 [2, 3] has 3 classes",),
         "Correct the class 7 in y, made on line 6",
@@ -44,8 +44,8 @@ CASES = [
     ),
     Case(
         "a flattened batch",
-        BEGIN
-        + "out = torch.ones(2, 7, 5)\ny = torch.zeros(2, 7, dtype=torch.long)\nl = F.cross_entropy(out.view(-1, 5), y[0])",
+        BEGIN + "out = torch.ones(2, 7, 5)\ny = torch.zeros(2, 7, dtype=torch.long)\n"
+        "l = F.cross_entropy(out.view(-1, 5), y[0])",
         "shapes: samples of a loss",
         ("compares 14 predictions with 7 targets",),
         "the same first size",
@@ -63,8 +63,8 @@ CASES = [
         "shapes: targets with many dimensions",
         ("one class for each of the 3 samples of logits [3, 5], but y has 2 dimensions, [3, 1]",),
         "y.squeeze(1) has sizes [3]",
-        BEGIN
-        + "logits = torch.ones(3, 5)\ny = torch.zeros(3, 1, dtype=torch.long)\nl = F.cross_entropy(logits, y.squeeze(1))",
+        BEGIN + "logits = torch.ones(3, 5)\ny = torch.zeros(3, 1, dtype=torch.long)\n"
+        "l = F.cross_entropy(logits, y.squeeze(1))",
     ),
     Case(
         "one-hot targets",
@@ -88,8 +88,8 @@ CASES = [
         "shapes: targets of a sequence",
         ("takes the classes of logits [2, 7, 5] from dimension 1, 7 of them", "sizes [2, 5]; y has [2, 7]"),
         "logits.movedim(-1, 1)",
-        BEGIN
-        + "logits = torch.ones(2, 7, 5)\ny = torch.zeros(2, 7, dtype=torch.long)\nl = F.cross_entropy(logits.movedim(-1, 1), y)",
+        BEGIN + "logits = torch.ones(2, 7, 5)\ny = torch.zeros(2, 7, dtype=torch.long)\n"
+        "l = F.cross_entropy(logits.movedim(-1, 1), y)",
     ),
     Case(
         "segmentation",
@@ -123,8 +123,8 @@ CASES = [
     ),
     Case(
         "BCELoss of a function",
-        BEGIN
-        + "def f(a, b):\n    return F.binary_cross_entropy(a, b)\nprobs, labels = torch.full((4,), 0.5), torch.zeros(4, 1)\nf(probs, labels)",
+        BEGIN + "def f(a, b):\n    return F.binary_cross_entropy(a, b)\n"
+        "probs, labels = torch.full((4,), 0.5), torch.zeros(4, 1)\nf(probs, labels)",
         "shapes: sizes of a loss",
         ("Line 5 (return F.binary_cross_entropy(a, b)) compares", "with sizes [4]", "with sizes [4, 1]"),
         "unsqueeze(-1) has sizes [4, 1]",

@@ -26,13 +26,13 @@ BROADCASTING = [
     ),
     Case(
         "in a function",
-        BEGIN
-        + "def loss_of(p, t):\n    return ((p - t) ** 2).mean()\na = torch.ones(4, 3)\nb = torch.ones(3, 4)\nloss_of(a, b)",
+        BEGIN + "def loss_of(p, t):\n    return ((p - t) ** 2).mean()\na = torch.ones(4, 3)\nb = torch.ones(3, 4)\n"
+        "loss_of(a, b)",
         "shapes: broadcasting",
         ("sub on line 3 (return ((p - t) ** 2).mean()) broadcasts a [4, 3] with b [3, 4]",),
         "Transpose it: b.T has sizes [4, 3]",
-        BEGIN
-        + "def loss_of(p, t):\n    return ((p - t) ** 2).mean()\na = torch.ones(4, 3)\nb = torch.ones(3, 4)\nloss_of(a, b.T)",
+        BEGIN + "def loss_of(p, t):\n    return ((p - t) ** 2).mean()\na = torch.ones(4, 3)\nb = torch.ones(3, 4)\n"
+        "loss_of(a, b.T)",
     ),
     Case(
         "where",

@@ -1,0 +1,140 @@
+"""Errors of Python, calls that fit no signature, and what is said where no rule knows the cause."""
+
+from __future__ import annotations
+
+import pytest
+
+from dispatchviz.explain.diagnosis.diagnose import diagnoses
+from tests.explain.diagnosis.cases import Case, check, traced
+
+BEGIN = "import torch\n"
+
+NET = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.act(self.fc(x))
+
+net = Net()
+net(torch.ones(3, 4))
+"""
+
+CASES = [
+    Case(
+        "KeyError",
+        BEGIN + "x = torch.ones(3)\nd = {}\nd['missing']",
+        "error of Python",
+        ("Python raised KeyError on line 4 (d['missing']): 'missing'", "It is no error of PyTorch"),
+        "",
+    ),
+    Case(
+        "AttributeError of a module",
+        NET,
+        "error of Python",
+        ("Python raised AttributeError on line 9 (return self.act(self.fc(x)))", "no attribute 'act'"),
+        "Set self.act in Net: its methods set fc",
+        NET.replace("self.act(self.fc(x))", "self.fc(x)"),
+    ),
+    Case(
+        "a name that is nearly right",
+        NET.replace("self.act(self.fc(x))", "self.fcc(x)"),
+        "error of Python",
+        ("no attribute 'fcc'",),
+        "Did you mean fc, which Net sets?",
+        NET.replace("self.act(self.fc(x))", "self.fc(x)"),
+    ),
+    Case(
+        "ZeroDivisionError",
+        BEGIN + "def scale(x, k):\n    return x / k\nprint(scale(3, 0))",
+        "error of Python",
+        ("Python raised ZeroDivisionError on line 3 (return x / k): division by zero",),
+        "",
+    ),
+    Case(
+        "an assertion",
+        BEGIN + "x = torch.ones(3)\nassert x.sum() == 4, 'wrong sum'",
+        "error of Python",
+        ("The program raised AssertionError on line 3", "wrong sum"),
+        "",
+    ),
+    Case(
+        "a list that is too short",
+        BEGIN + "xs = [torch.ones(2)]\ny = xs[1] * 2",
+        "error of Python",
+        ("Python raised IndexError on line 3 (y = xs[1] * 2): list index out of range",),
+        "",
+    ),
+    Case(
+        "an error of the program's own",
+        BEGIN + "class TooFew(Exception):\n    pass\nraise TooFew('two')",
+        "error of Python",
+        ("The program raised TooFew on line 4", "two"),
+        "",
+    ),
+    Case(
+        "a number instead of a tensor",
+        BEGIN + "y = torch.sum(3)",
+        "signature: type of an argument",
+        ("sum on line 2 (y = torch.sum(3)) takes a Tensor as input, but gets an int",),
+        "torch.tensor(...)",
+        BEGIN + "y = torch.sum(torch.tensor(3))",
+    ),
+    Case(
+        "a list instead of a tensor",
+        BEGIN + "y = torch.relu([1.0, -1.0])",
+        "signature: type of an argument",
+        ("relu on line 2", "takes a Tensor as input, but gets a list"),
+        "torch.tensor(...)",
+        BEGIN + "y = torch.relu(torch.tensor([1.0, -1.0]))",
+    ),
+    Case(
+        "a tensor instead of numbers",
+        BEGIN + "xs = torch.ones(2)\ny = torch.cat(xs)",
+        "signature: type of an argument",
+        ("cat on line 3", "as tensors, but gets a Tensor"),
+        "Pass a tuple of Tensors as tensors",
+        BEGIN + "xs = torch.ones(2)\ny = torch.cat([xs])",
+    ),
+    Case(
+        "an unknown keyword",
+        BEGIN + "x = torch.zeros(3)\ny = x.sum(foo=1)",
+        "signature: no signature fits",
+        ("sum on line 3 (y = x.sum(foo=1)) gets (foo=int), which fits none of its two signatures",),
+        "Pass (*, torch.dtype dtype = None)",
+        BEGIN + "x = torch.zeros(3)\ny = x.sum()",
+    ),
+    Case(
+        "no known kind",
+        BEGIN + "x = torch.ones(2, 3)\ny = x.permute(0, 1, 2)",
+        "error of no known kind",
+        ("permute on line 3 (y = x.permute(0, 1, 2)) raised RuntimeError. It got x [2, 3] float32 on cpu",),
+        "",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_on_the_model(case: Case) -> None:
+    check(case, "model")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_on_an_installed_pytorch(case: Case) -> None:
+    check(case, "torch")
+
+
+def test_an_error_of_python_is_not_what_pytorch_says() -> None:
+    assert diagnoses(traced("import torch\n{}['x']"))[0].says == ""
+
+
+def test_what_the_model_lacks_is_said() -> None:
+    first = diagnoses(traced("import torch\nx = torch.ones(3).to_sparse()"))[0]
+    assert first.kind == "not in the model"
+    assert "torch.Tensor.to_sparse" in first.why
+    assert "--engine torch" in first.fixes[0]
