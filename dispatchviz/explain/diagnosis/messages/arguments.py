@@ -18,7 +18,6 @@ ARGUMENTS = (
         detail="The tensor has {number} elements.",
         cause="item(), float() and int() read one number out of a tensor of one element.",
         fix="Reduce first (x.mean().item()), index one element, or use x.tolist().",
-        or_says=("only one element tensors can be converted to Python scalars",),
     ),
     KnownMessage(
         "truth of several elements",
@@ -91,28 +90,27 @@ ARGUMENTS = (
         fix="Convert the element with torch.tensor(), or use torch.tensor(list) for a list of numbers.",
     ),
     KnownMessage(
-        "forward mode not supported",
-        "Trying to use forward AD with {operator} that does not support it because {reason:text}.",
-        detail="The operator is {operator}.",
-        cause="Forward mode needs a formula for the tangent of each operator, and this one has none.",
-        fix="Use an operator that has one, or the reverse: torch.func.vjp or jacrev instead of jvp or jacfwd.",
-        or_says=("Trying to use forward AD with {operator} that does not support it because",),
-    ),
-    KnownMessage(
-        "jvp of another shape",
-        "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-        "supported. Tensor is of size {tensor:shape} while the given forward gradient is of size {tangent:shape}",
-        detail="The tensor has the shape {tensor}, the tangent {tangent}.",
-        cause="A tangent has one number for each element of its tensor.",
-        fix="Pass a tangent of the tensor's shape, for example torch.ones_like(x).",
-    ),
-    KnownMessage(
         "file that is refused",
         "Weights only load failed",
         cause="torch.load reads tensors and plain values alone since PyTorch 2.6, since a pickle can run any code; the "
         "file holds other objects.",
         fix="Save model.state_dict() instead of the model; for a file that you trust pass weights_only=False, or name "
         "the classes with torch.serialization.add_safe_globals.",
+    ),
+    KnownMessage(
+        "tensor of tensors",
+        "only one element tensors can be converted to Python scalars",
+        cause="float(x), and torch.tensor for each element of a list, read one number, and a tensor among them has "
+        "several elements. Older releases say the same of item().",
+        fix="Use torch.stack(tensors) for a list of tensors; reduce or index a tensor before float(x) or item().",
+    ),
+    KnownMessage(
+        "numpy of a conjugate",
+        "Can't call numpy() on Tensor that has {which} bit set",
+        detail="Its {which} bit is set.",
+        cause="conj() copies nothing: a bit says that the numbers are to be read otherwise, and NumPy does not know "
+        "it.",
+        fix="Call x.resolve_conj().numpy(), or resolve_neg() for the negative bit.",
     ),
 )
 """One entry for each message."""

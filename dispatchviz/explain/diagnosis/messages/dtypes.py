@@ -57,7 +57,10 @@ DTYPES = (
         detail="The tensor is {dtype}.",
         cause="A mean has a fraction, and mean() keeps the dtype of its input.",
         fix="Convert first: x.float().mean(), or x.mean(dtype=torch.float32).",
-        or_says=("Can only calculate the mean of floating types. Got {dtype} instead.",),
+        or_says=(
+            "expected input to have floating point or complex dtype but got {dtype}",
+            "Can only calculate the mean of floating types. Got {dtype} instead.",
+        ),
     ),
     KnownMessage(
         "kernel not for this dtype",
@@ -149,6 +152,13 @@ DTYPES = (
         detail="{dtype} was asked for.",
         cause="Parameters are trained by gradients, and whole numbers have none.",
         fix="Use float16 or bfloat16 for less memory, or quantize the model with torch.ao.quantization.",
+    ),
+    KnownMessage(
+        "number too large",
+        "value cannot be converted to type {dtype} without overflow",
+        detail="The dtype is {dtype}.",
+        cause="The number lies beyond what the dtype can hold: -1e9 in a mask for half precision is usual.",
+        fix="Use torch.finfo(x.dtype).min for a mask, or a larger dtype.",
     ),
 )
 """One entry for each message."""

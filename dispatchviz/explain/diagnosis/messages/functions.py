@@ -134,5 +134,44 @@ FUNCTIONS = (
         cause="A pack hook gets the very tensor that is saved: a write would change the values of the program.",
         fix="Let the hook return a new tensor, or write to a clone.",
     ),
+    KnownMessage(
+        "accumulate hook returns a value",
+        "Tensor post accumulate grad hooks should return None",
+        cause="Such a hook runs after .grad is written: no later step takes what it returns.",
+        fix="Change leaf.grad within the hook, and return nothing; a lambda returns the value of its expression.",
+    ),
+    KnownMessage(
+        "hook returns no tuple",
+        "expected tuple, but hook returned '{type}'",
+        detail="The hook returned a value of type {type}.",
+        cause="A hook of a Node gets all its gradients as a tuple, and may replace them by a tuple of the same length.",
+        fix="Return a tuple, or None to leave them as they are.",
+    ),
+    KnownMessage(
+        "Function without forward",
+        "You must implement the forward function for custom autograd.Function",
+        cause="apply runs forward and makes a Node for backward; the class defines no forward, or misspells it.",
+        fix="Write a static method forward(ctx, *args) in the Function.",
+    ),
+    KnownMessage(
+        "Function with backward and vjp",
+        "Implementing both 'backward' and 'vjp' for a custom Function is not allowed",
+        cause="backward and vjp are two names for the same method.",
+        fix="Keep one of them.",
+    ),
+    KnownMessage(
+        "changed view of a Function",
+        "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
+        "than one Tensor",
+        cause="After a write to a view autograd gives its base a new history, and it can do that for one result of a "
+        "Node alone.",
+        fix="Pass x.clone(), or split the Function into one that writes and one that computes the rest.",
+    ),
+    KnownMessage(
+        "saved tensors read twice",
+        "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set",
+        cause="The Function gives its saved tensors away at the first look, so that their memory is free earlier.",
+        fix="Read ctx.saved_tensors once into variables, or leave that attribute False.",
+    ),
 )
 """One entry for each message."""

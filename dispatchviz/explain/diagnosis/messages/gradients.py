@@ -131,11 +131,14 @@ GRADIENTS = (
     ),
     KnownMessage(
         "assigned grad on another device",
-        "attempting to assign a gradient located on device with index '{grad}' to a tensor located on device with "
-        "index '{tensor}'",
+        "attempting to assign a gradient with device type '{grad}' to a tensor with device type '{tensor}'",
+        detail="The gradient is on {grad}, the tensor on {tensor}.",
         cause="A tensor and its .grad are on one device.",
         fix="Move the gradient first: grad.to(x.device).",
-        or_says=("assigned grad has data located on a different device",),
+        or_says=(
+            "attempting to assign a gradient located on device with index '{number}' to a tensor located on device",
+            "assigned grad has data located on a different device",
+        ),
     ),
     KnownMessage(
         "own grad",
@@ -222,6 +225,14 @@ GRADIENTS = (
         cause="GradScaler found no gradient in the parameters of this optimizer: backward() did not reach them.",
         fix="Call scaler.scale(loss).backward() before step(), and give the optimizer the parameters of the model "
         "that computed the loss.",
+    ),
+    KnownMessage(
+        "dtype of a complex gradient",
+        "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+        "grad_output[{number:n}] has a dtype of {grad} and output[{same:n}] has a dtype of {output}",
+        detail="The gradient that was passed is {grad}, the result {output}.",
+        cause="A backward pass that starts at a complex result starts with a complex gradient.",
+        fix="Convert the gradient: gradient.to(result.dtype).",
     ),
 )
 """One entry for each message, the most frequent first."""

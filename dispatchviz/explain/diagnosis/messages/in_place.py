@@ -151,5 +151,23 @@ IN_PLACE = (
         cause="This method runs a Python function on each number, and autograd cannot record what that does.",
         fix="Use operators of torch, or call it on x.detach() if no gradient is needed.",
     ),
+    KnownMessage(
+        "hook on a released tensor",
+        "Calling register_hooks on a saved tensor after it has been freed",
+        cause="The Node released its saved tensors when a backward pass ran, so there is nothing left to pack.",
+        fix="Register the hooks before the backward pass, or pass retain_graph=True to it.",
+    ),
+    KnownMessage(
+        "saved tensor with two pairs of hooks",
+        "Calling register_hooks on a saved tensor whose hooks have already been set",
+        cause="What the pack hook returned is what is saved: a second pair would get that instead of a tensor.",
+        fix="Register one pair of hooks that does both.",
+    ),
+    KnownMessage(
+        "deleted item",
+        "Tensor does not support deleting items",
+        cause="A tensor's size and its place in memory are fixed.",
+        fix="Choose the others: torch.cat([x[:i], x[i + 1:]]), or a mask.",
+    ),
 )
 """One entry for each message."""

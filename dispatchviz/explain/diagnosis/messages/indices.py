@@ -11,6 +11,10 @@ INDICES = (
         detail="Dimension {dim} has the size {size}, so its indices end before {size}, and {index} was asked for.",
         cause="Indices are counted from 0, or backwards from -1.",
         fix="Print the largest index and the shape; for class numbers that begin with 1 subtract 1.",
+        or_says=(
+            "index is out of bounds for dimension with size {size:n}",
+            "out of range: tried to access index {index:n} on a tensor of {size:n} elements",
+        ),
     ),
     KnownMessage(
         "embedding index",
@@ -72,7 +76,7 @@ INDICES = (
         "{operator} only supports boolean masks, but got mask with dtype {dtype:text}.",
         cause="A mask says yes or no of each element; whole numbers are read as positions elsewhere.",
         fix="Convert it with mask.bool(), or compare: mask == 1.",
-        or_says=("{operator} only supports boolean masks",),
+        or_says=("{operator} only supports boolean masks", "Expected mask to be of ScalarType Bool, but got {dtype}"),
     ),
     KnownMessage(
         "indices do not broadcast",
@@ -116,6 +120,7 @@ INDICES = (
     KnownMessage(
         "index of a scalar",
         "invalid index of a 0-dim tensor",
+        or_says=("slice() cannot be applied to a 0-dim tensor",),
         cause="The tensor is a single number and has no dimension to index. A loss is such a tensor: code of PyTorch "
         "before 0.4 writes loss.data[0].",
         fix="Read the number with x.item().",
@@ -132,6 +137,41 @@ INDICES = (
         cause="Python asks for a whole number here (for a list, range or a size), and the tensor has several elements "
         "or floating point numbers.",
         fix="Index a tensor with it instead of a list, or convert one element: int(x[0]).",
+    ),
+    KnownMessage(
+        "index of another type",
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type})",
+        detail="The index is of type {type}.",
+        cause="A place in a tensor is named by whole numbers, slices, masks or tensors of whole numbers.",
+        fix="Convert a computed index with int(); 4 / 2 is a float, 4 // 2 an integer.",
+    ),
+    KnownMessage(
+        "dtype of an assigned value",
+        "Index put requires the source and destination dtypes match, got {place} for the destination and {value} for "
+        "the source",
+        detail="The tensor is {place}, the value {value}.",
+        cause="An assignment to x[index] with a tensor as the index converts no numbers.",
+        fix="Convert the value: value.to(x.dtype).",
+    ),
+    KnownMessage(
+        "too few values for a mask",
+        "Number of elements of source < number of ones in mask",
+        cause="masked_scatter gives each element that the mask chooses a value of the source, in order.",
+        fix="Pass as many values as mask.sum() says.",
+    ),
+    KnownMessage(
+        "list as an assigned value",
+        "can't assign a {type} to a {tensor}",
+        detail="The value is of type {type}, the tensor a {tensor}.",
+        cause="x[index] = value takes a tensor or a number.",
+        fix="Make a tensor of the value: x[0:2] = torch.tensor([1.0, 2.0]).",
+    ),
+    KnownMessage(
+        "invalid max index",
+        "Found an invalid max index: {index:n} (output volumes are of size {size})",
+        detail="The index is {index}, the output has the size {size}.",
+        cause="max_unpool writes each value where max_pool found it, and the indices are of another size of input.",
+        fix="Pass the indices of the matching MaxPool2d(return_indices=True), and output_size for odd sizes.",
     ),
 )
 """One entry for each message."""

@@ -109,5 +109,20 @@ TRANSFORMS = (
         fix="Use operators that have one, or a loop over the samples.",
         or_says=("Batching rule not implemented for {operator}",),
     ),
+    KnownMessage(
+        "captured tensor in place",
+        "that would mutate a captured Tensor",
+        cause="A transformed function writes to a tensor from outside, and that tensor would keep a value that is "
+        "wrapped for the transform.",
+        fix="Pass the tensor as an argument, or return the new value (has_aux=True).",
+    ),
+    KnownMessage(
+        "batch norm in vmap",
+        "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in "
+        "place, were not batched",
+        cause="In training a batch norm writes its running statistics, and there is one place for the statistics of "
+        "all samples.",
+        fix="Use model.eval(), track_running_stats=False, or group norm instead.",
+    ),
 )
 """One entry for each message."""
