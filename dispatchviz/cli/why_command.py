@@ -30,7 +30,12 @@ ARGUMENTS = (Argument("operator", "OP", "operators"), Argument("keys", "KEY...",
 
 
 def run(error: str | None, build: str | None, as_json: bool, operator: str | None, keys: tuple[str, ...]) -> int:
-    """Why a cell of an operator's table holds what it holds, and what would change it.
+    """Why a program fails, or silently goes wrong: the cause, what PyTorch says, what to try.
+
+    SCRIPT runs, a TRACE is read; also -c CODE or -m MODULE. The exit status is 1 if the program raised, 0 otherwise.
+    What the program prints goes to stderr.
+
+    With OP KEY: why a cell of an operator's table holds what it holds, and what would change it.
 
     With --error: the cause of each of PyTorch's error messages in FILE, and what to try. A message may be in the middle
     of a traceback or a log. docs/messages.md lists those that are known.
@@ -40,6 +45,10 @@ def run(error: str | None, build: str | None, as_json: bool, operator: str | Non
 
     \b
     Examples:
+      dispatchviz why examples/forum.py
+      dispatchviz why --engine torch train.py --epochs 1
+      dispatchviz why -c "import torch; torch.ones(2).sum().backward()"
+      dispatchviz why --call add --line 6 examples/forum.py
       dispatchviz why linear PrivateUse1
       dispatchviz why add AutogradCUDA CUDA
       dispatchviz why --error error.txt

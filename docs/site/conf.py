@@ -49,6 +49,7 @@ PARTS = {
     "Reference": [
         "reference/commands",
         "reference/python",
+        "reference/glossary",
         "reference/testing",
         "events",
         "trace-format",

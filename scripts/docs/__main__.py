@@ -9,11 +9,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from scripts.docs import commands_page, messages_page, pictures
+from scripts.docs import commands_page, glossary_page, messages_page, pictures
 from scripts.docs.page_runs import PageError, pages, with_outputs
 from scripts.docs.python_pages import FOLDER, python_page, testing_page
 
 READ_OFF = {
+    glossary_page.PAGE: glossary_page.page,
     commands_page.PAGE: commands_page.page,
     messages_page.PAGE: messages_page.messages_page,
     FOLDER / "python.md": python_page,

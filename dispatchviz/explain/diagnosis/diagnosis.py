@@ -15,6 +15,11 @@ Rank = Literal["error", "silent mistake", "warning", "gradient that never arrive
 RANKS: tuple[Rank, ...] = ("error", "silent mistake", "warning", "gradient that never arrives")
 
 
+UNKNOWN = "error of no known kind"
+OF_PYTHON = "error of Python"
+"""Kinds of diagnoses that repeat what the traceback says, unless they have something to try."""
+
+
 class Diagnosis(NamedTuple):
     """One problem of one program."""
 
@@ -41,3 +46,16 @@ class Diagnosis(NamedTuple):
     def why(self) -> str:
         """The cause as one text."""
         return text_of(self.cause)
+
+    @property
+    def tells_more(self) -> bool:
+        """Whether it says more than the traceback does."""
+        return self.kind not in (UNKNOWN, OF_PYTHON) or bool(self.fixes)
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """Its parts as statements: why, what PyTorch says, what to try."""
+        why, *more = self.cause
+        says = Statement("error: message", f'"{" ".join(self.says.split())}"' if self.says else "", part="PyTorch says")
+        fixes = (Statement("error: try", fix, part="try") for fix in self.fixes)
+        return why._replace(part="why"), *more, says, *fixes

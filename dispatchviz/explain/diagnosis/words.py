@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.things.calls_around import maker, plain
@@ -9,6 +11,9 @@ from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text, within
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import shortened
+
+COPIES = frozenset(("empty", "_to_copy", "to", "lift_fresh", "detach_"))
+"""Operators that ``torch.tensor`` calls, on one engine or the other."""
 
 LONGEST = 60
 """A line of the program is cut at so many characters."""
@@ -19,23 +24,43 @@ def on_line(trace: Trace, seq: int, text: bool = True) -> str:
     line = source_line(trace, seq)
     if line is None:
         return ""
-    file = "" if line.file == trace.header.program else f"{line.file}, "
+    file = file_of(trace, line)
     code = shortened(source_text(trace, line).partition("  #")[0], LONGEST) if text else ""
     return f"{file}line {line.line}{f' ({code})' if code else ''}"
+
+
+def file_of(trace: Trace, line: ev.SourceLine) -> str:
+    """``model.py, `` in front of a line that is not in the program's own file, if there are several."""
+    own = line.file == trace.header.program or len(trace.header.sources) == 1
+    return "" if own else f"{os.path.basename(line.file)}, "
+
+
+def begun(text: str) -> str:
+    """A text as the beginning of a sentence: ``Line 4`` for ``line 4``; a variable keeps its case."""
+    return f"Line{text[4:]}" if text.startswith("line ") else text
 
 
 def last_name(trace: Trace, tensor: int, at: int) -> str:
     """A tensor by its variable as of a step, ``w``; else by what made it, ``the result of mul on line 4``."""
     name = tensor_name(trace, tensor, at)
-    if name.rstrip("0123456789") != "t":
+    if name != f"t{tensor}":
         return name
     view = index(trace).views.get(tensor)
     if view is not None and (base := last_name(trace, view.base, at)) and not base.startswith("the "):
         call = made_by(trace, tensor)
         return f"{base}.T" if call is not None and plain(call) in ("t", "numpy_T") else f"a view of {base}"
     call = made_by(trace, tensor)
-    where = on_line(trace, call.seq, text=False) if call is not None else ""
-    return f"the result of {base_name(call)}{f' on {where}' if where else ''}" if call is not None else name
+    if call is None:
+        return name
+    where = on_line(trace, call.seq, text=False)
+    return f"the result of {_maker_name(trace, call)}{f' on {where}' if where else ''}"
+
+
+def _maker_name(trace: Trace, call: ev.Dispatched) -> str:
+    """``torch.tensor`` where that is what the line calls; else the operator."""
+    name, line = base_name(call), source_line(trace, call.seq)
+    is_copy = name in COPIES and line is not None and "torch.tensor(" in source_text(trace, line)
+    return "torch.tensor" if is_copy else name
 
 
 def base_name(call: ev.Dispatched) -> str:
@@ -55,3 +80,13 @@ def arguments_of(trace: Trace, call: ev.Dispatched) -> tuple[int, ...]:
     tensors = () if computed is None else dict.fromkeys(tensor for _, tensor, _ in computed.arguments)
     known = index(trace).tensors
     return tuple(each for each in tensors if (made := known.get(each)) is None or not made.wrapped_number)
+
+
+def article(noun: str) -> str:
+    """``an`` of ``int``"""
+    return "an" if noun[:1].lower() in "aeio" else "a"
+
+
+def sentence(text: str) -> str:
+    """A text that begins with a word of ours, as the beginning of a sentence."""
+    return text[:1].upper() + text[1:]

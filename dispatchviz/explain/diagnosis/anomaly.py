@@ -1,0 +1,120 @@
+"""Anomaly mode: which Node returned NaN, the forward line that made it, and where its formula gives NaN."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.diagnosis.arguments import Argument, of_call, reference, told
+from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
+from dispatchviz.explain.diagnosis.failure import Failure
+from dispatchviz.explain.diagnosis.functions import last_node
+from dispatchviz.explain.diagnosis.words import on_line
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.trace_index.display_names import node_title
+from dispatchviz.explain.trace_index.enclosing_steps import around, within
+from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import nth
+
+NAN = re.compile(r"Function '(\w+)' returned nan values in its (\d+)th output")
+
+
+class Formula(NamedTuple):
+    """Why a Node returns NaN, with ``{x}`` for its first argument and ``{y}`` for its second."""
+
+    text: str
+    fix: str
+
+
+FORMULAS = {
+    "SqrtBackward0": Formula(
+        "It divides the gradient by 2 * sqrt({x}). Where {x} is 0 and the gradient is 0, this is 0 / 0; where {x} is "
+        "negative, "
+        "sqrt({x}) is NaN",
+        "Keep the argument of sqrt away from 0: torch.sqrt({x} + 1e-12), or {x}.clamp(min=1e-12).",
+    ),
+    "RsqrtBackward0": Formula(
+        "It multiplies the gradient by rsqrt({x}) ** 3. Where {x} is 0, this is infinite, and NaN with a gradient of 0",
+        "Keep the argument of rsqrt away from 0: torch.rsqrt({x} + 1e-12).",
+    ),
+    "LogBackward0": Formula(
+        "It divides the gradient by {x}. Where {x} is 0 and the gradient is 0, this is 0 / 0",
+        "Keep the argument of log away from 0: torch.log({x} + 1e-12), or {x}.clamp(min=1e-12).",
+    ),
+    "DivBackward0": Formula(
+        "It divides the gradient by {y}. Where {y} is 0, this is infinite, and NaN with a gradient or {x} of 0",
+        "Keep the divisor away from 0: divide by {y} + 1e-12, or choose another divisor with torch.where before that.",
+    ),
+    "PowBackward0": Formula(
+        "It computes a power of {x} with an exponent that is smaller by 1. That is NaN where {x} is negative and the "
+        "exponent "
+        "is no whole number, and infinite where {x} is 0 and the exponent less than 1",
+        "Keep the base positive: {x}.clamp(min=1e-12), or take an exponent for which the power exists.",
+    ),
+    "LinalgVectorNormBackward0": Formula(
+        "It divides {x} by its norm. Where all of {x} is 0, this is 0 / 0",
+        "Keep the norm away from 0: (({x} ** 2).sum() + 1e-12).sqrt().",
+    ),
+    "AcosBackward0": Formula(
+        "It divides the gradient by sqrt(1 - {x} ** 2), which is 0 where {x} is 1 or -1 and NaN outside",
+        "Keep the argument between -1 and 1: {x}.clamp(-1 + 1e-6, 1 - 1e-6).",
+    ),
+    "AsinBackward0": Formula(
+        "It divides the gradient by sqrt(1 - {x} ** 2), which is 0 where {x} is at 1 or -1 and NaN outside",
+        "Keep the argument between -1 and 1: {x}.clamp(-1 + 1e-6, 1 - 1e-6).",
+    ),
+    "Atan2Backward0": Formula(
+        "It divides by {x} ** 2 + {y} ** 2. Where both are 0, this is 0 / 0",
+        "Keep one of the arguments of atan2 away from 0.",
+    ),
+}
+
+
+def anomaly(failure: Failure) -> Diagnosis | None:
+    """Which Node returned NaN, made by which call on which line."""
+    said = NAN.search(failure.message)
+    node = last_node(failure, said[1]) if said is not None else None
+    made = index(failure.trace).nodes.get(node) if node is not None else None
+    if said is None or node is None or made is None:
+        return None
+    trace, formula = failure.trace, FORMULAS.get(said[1])
+    where, edge = on_line(trace, made.seq), int(said[2])
+    x, y = _names(trace, made.seq)
+    output = f"the gradient of {_input(trace, made.seq, edge) or f'its {nth(edge + 1)} input'}"
+    text = f"{node_title(trace, node, failure.raised)}, made on {where}, returned NaN as {output}."
+    if formula is not None:
+        text += f" {formula.text.format(x=x, y=y)}."
+    fix = formula.fix.format(x=x, y=y) if formula is not None else ""
+    found = told(failure, Statement("anomaly mode: NaN", text), _fixes(fix, where))
+    unseen = "The recording does not have the values of these tensors."
+    return found._replace(proof=(made.seq, failure.raised), unseen=unseen if formula is not None else "")
+
+
+def _fixes(fix: str, where: str) -> tuple[str, ...]:
+    return (fix,) if fix else (f"Print the arguments of the call on {where}, and look for 0, infinity and NaN.",)
+
+
+def _arguments(trace: Trace, made: int) -> tuple[Argument, ...]:
+    call = around(trace, made, ev.Dispatched)
+    return () if call is None else of_call(trace, call)
+
+
+def _input(trace: Trace, made: int, edge: int) -> str:
+    """The argument that an edge belongs to; empty if arguments and edges are not known to be in step."""
+    found, call = _arguments(trace, made), around(trace, made, ev.Dispatched)
+    computed = within(trace, call.seq, ev.KeySetComputed) if call is not None else None
+    given = len(computed.arguments) if computed is not None else 0
+    return found[edge].name if edge < len(found) == given else ""
+
+
+def _names(trace: Trace, made: int) -> tuple[str, str]:
+    """How the formula writes the arguments."""
+    found = _arguments(trace, made)
+    names = [reference(each, f"its {nth(at + 1)} argument") for at, each in enumerate(found)]
+    names += ["its 1st argument", "its 2nd argument"][len(names) :]
+    return names[0], names[1]
+
+
+RULES = (("returned nan values in its", anomaly),)

@@ -1,0 +1,256 @@
+"""Custom Functions whose ``backward`` returns what autograd cannot take, and those that it cannot run.
+
+The recording has the lines that ran in ``backward``; the last one before the error is its ``return``.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import NamedTuple
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.diagnosis.arguments import told
+from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
+from dispatchviz.explain.diagnosis.failure import Failure
+from dispatchviz.explain.diagnosis.line_syntax import line_tree
+from dispatchviz.explain.diagnosis.words import article, on_line, sentence
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.trace_index.enclosing_steps import source_text
+from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import counted, listed, nth
+
+NUMBER = re.compile(r"function (\w+)Backward returned an incorrect number of gradients \(expected (\d+), got (\d+)\)")
+SHAPE = re.compile(r"Function (\w+) returned an invalid gradient at index (\d+) - got (\[.*?\]) but .* with (\[.*?\])")
+TYPE = re.compile(r"expected Variable or None \(got (\w+)\)")
+SAVED = re.compile(r"can only save variables, but argument (\d+) is of type (\w+)")
+
+NEAREST = 400
+"""So many of the last lines are looked at for those of a ``backward``."""
+
+
+class Ran(NamedTuple):
+    """The last line that ran in a method of a Function."""
+
+    line: ev.SourceLine
+    text: str
+
+    @property
+    def owner(self) -> str:
+        """``Clip``"""
+        return self.line.function.rpartition(".")[0].rpartition(".")[2]
+
+
+def last_line(failure: Failure, method: str, owner: str = "") -> Ran | None:
+    """The last line that ran in a method, of a class of that name if one is given."""
+    steps = failure.trace.steps_of(ev.SourceLine)
+    ending = f"{owner}.{method}" if owner else f".{method}"
+    for step in reversed(steps[-NEAREST:]):
+        line = failure.trace[step]
+        if isinstance(line, ev.SourceLine) and f".{line.function}".endswith(ending if not owner else f".{ending}"):
+            return Ran(line, source_text(failure.trace, line))
+    return None
+
+
+def method_of(failure: Failure, owner: str, method: str) -> ast.FunctionDef | None:
+    """A method in the program's text; None if there is not one class of that name."""
+    try:
+        tree = ast.parse(failure.trace.header.sources.get(failure.trace.header.program, ""))
+    except SyntaxError:
+        return None
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == owner]
+    body = classes[0].body if len(classes) == 1 else []
+    return next((each for each in body if isinstance(each, ast.FunctionDef) and each.name == method), None)
+
+
+def inputs_of(failure: Failure, owner: str, count: int) -> list[str]:
+    """The names of the inputs of ``forward``; none if the program's text has another number of them."""
+    forward = method_of(failure, owner, "forward")
+    if forward is None or forward.args.vararg is not None:
+        return []
+    names = [each.arg for each in forward.args.args]
+    inputs = names[1:] if names[:1] == ["ctx"] else names
+    return inputs if len(inputs) == count else []
+
+
+# -- what backward returns --------------------------------------------------------------------------------------------
+
+
+def number(failure: Failure) -> Diagnosis | None:
+    """``backward`` returns too many or too few gradients."""
+    numbers = NUMBER.search(failure.message)
+    ran = None if numbers is None else last_line(failure, "backward", numbers[1])
+    if numbers is None or ran is None:
+        return None
+    owner, expected, got = numbers[1], int(numbers[2]), int(numbers[3])
+    names = inputs_of(failure, owner, expected)
+    inputs = f", {listed(names)}" if names else ""
+    text = (
+        f"{_returned(failure, ran, owner, counted(got, 'gradient'))}, but {owner}.forward has "
+        f"{counted(expected, 'input')}{inputs}: autograd needs {counted(expected, 'value')}, one for each."
+    )
+    fix = _number_fix(failure, ran, names, expected, got)
+    return _told(failure, Statement("Function: number of gradients", text), ran, fix)
+
+
+def _returned(failure: Failure, ran: Ran, owner: str, what: str) -> str:
+    """``Clip.backward returns one gradient on line 11 (return g)``, or that it ends without a return."""
+    where = on_line(failure.trace, ran.line.seq)
+    if ran.text.startswith("return"):
+        return f"{owner}.backward returns {what} on {where}"
+    return f"{owner}.backward ends after {where} without a return, so it returns None"
+
+
+def _number_fix(failure: Failure, ran: Ran, names: list[str], expected: int, got: int) -> str:
+    line = f"line {ran.line.line}"
+    if not ran.text.startswith("return"):
+        values = listed([f"the one for {name}" for name in names]) if names else counted(expected, "value")
+        return f"Return the gradients after {line}: {values}."
+    value = ran.text.removeprefix("return").partition("  #")[0].strip()
+    if got > expected:
+        return f"Return only {counted(expected, 'value')} on {line}{_for(names)}."
+    missing = names[got:] if names else []
+    if missing and all(_needs_none(failure, ran.owner, at) for at in range(got, expected)):
+        nones = ", ".join(["None"] * (expected - got))
+        return f"Return None for {listed(missing)} on {line}: return {value}, {nones}."
+    rest = f": add {'the one' if expected - got == 1 else 'those'} for {listed(missing)}" if missing else ""
+    return f"Return {counted(expected, 'value')} on {line}{rest}; None for an input that needs no gradient."
+
+
+def _for(names: list[str]) -> str:
+    return f", for {listed(names)}" if names else ""
+
+
+def _needs_none(failure: Failure, owner: str, at: int) -> bool:
+    """Whether an input of a Function is known to need no gradient: the call of ``forward`` says so, or it is a "
+    "constant."""
+    node = last_node(failure, f"{owner}Backward")
+    entered = index(failure.trace).functions.get(node) if node is not None else None
+    event = failure.trace[entered] if entered is not None else None
+    if isinstance(event, ev.FunctionEntered) and at < len(event.needs_input_grad):
+        return not event.needs_input_grad[at]
+    tree = ast.parse(failure.trace.header.sources.get(failure.trace.header.program, ""))
+    calls = [
+        node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == f"{owner}.apply"
+    ]
+    return len(calls) == 1 and at < len(calls[0].args) and isinstance(calls[0].args[at], ast.Constant)
+
+
+def last_node(failure: Failure, name: str = "") -> int | None:
+    """The last Node of a name that the engine began to evaluate."""
+    steps = failure.trace.steps_of(ev.NodeStarted)
+    for step in reversed(steps[-NEAREST:]):
+        event = failure.trace[step]
+        if isinstance(event, ev.NodeStarted) and name in ("", event.name):
+            return event.node
+    return None
+
+
+def shape(failure: Failure) -> Diagnosis | None:
+    """``backward`` returns a gradient with other sizes than the input."""
+    said = SHAPE.search(failure.message)
+    owner = said[1].removesuffix("Backward") if said is not None else ""
+    ran = last_line(failure, "backward", owner) if owner else None
+    if said is None or ran is None:
+        return None
+    at = int(said[2])
+    node = last_node(failure, f"{owner}Backward")
+    edges = index(failure.trace).edges.get(node) if node is not None else None
+    names = inputs_of(failure, owner, len(edges.edges)) if edges is not None else []
+    name = names[at] if at < len(names) else ""
+    gradient = f"a gradient with sizes {said[3]} for {name or f'its {nth(at + 1)} tensor'}"
+    text = (
+        f"{_returned(failure, ran, owner, gradient)}, but {name or 'that input'} has sizes {said[4]}: a gradient has "
+        f"the sizes of its input."
+    )
+    fix = f"Return a gradient with sizes {said[4]} for {name or 'it'} on line {ran.line.line}."
+    return _told(failure, Statement("Function: sizes of a gradient", text), ran, fix)
+
+
+def kind(failure: Failure) -> Diagnosis | None:
+    """``backward`` returns something that is no tensor."""
+    said, ran = TYPE.search(failure.message), last_line(failure, "backward")
+    if said is None or ran is None or last_node(failure, f"{ran.owner}Backward") != last_node(failure):
+        return None
+    value = f"{article(said[1])} {said[1]}{_which(failure, ran)}"
+    text = f"{_returned(failure, ran, ran.owner, value)}, but a gradient is a tensor or None."
+    fix = f"Return a tensor on line {ran.line.line}, such as torch.full_like(grad, value), or None for no gradient."
+    return _told(failure, Statement("Function: type of a gradient", text), ran, fix)
+
+
+def _which(failure: Failure, ran: Ran) -> str:
+    """Which of the values it is, if the line has one number among others."""
+    tree = line_tree(failure, ran.line.file, ran.line.line)
+    body = tree.body if isinstance(tree, ast.Module) else []
+    value = body[0].value if body and isinstance(body[0], ast.Return) else None
+    if not isinstance(value, ast.Tuple):
+        return ""
+    constants = [at for at, each in enumerate(value.elts) if isinstance(each, ast.Constant) and each.value is not None]
+    return f" as its {nth(constants[0] + 1)} value" if len(constants) == 1 else ""
+
+
+def _told(failure: Failure, cause: Statement, ran: Ran, fix: str) -> Diagnosis:
+    found = told(failure, cause, (fix,))
+    return found._replace(at=ran.line.seq, proof=(ran.line.seq, failure.raised))
+
+
+# -- what cannot run --------------------------------------------------------------------------------------------------
+
+
+def saved(failure: Failure) -> Diagnosis | None:
+    """``save_for_backward`` of something that is no tensor."""
+    said, ran = SAVED.search(failure.message), last_line(failure, "forward")
+    if said is None or ran is None:
+        return None
+    call = _call(failure, "save_for_backward", ran.owner)
+    at = int(said[1])
+    name = ast.unparse(call.args[at]) if call is not None and at < len(call.args) else f"argument {at}"
+    line = f" on line {call.lineno}" if call is not None else ""
+    what = f"{name}, {article(said[2])} {said[2]},"
+    text = f"{ran.owner}.forward passes {what} to ctx.save_for_backward{line}, which takes only tensors."
+    attribute = name if name.isidentifier() else "value"
+    fix = f"Keep {name} as an attribute of ctx: ctx.{attribute} = {name if name.isidentifier() else '...'}."
+    return _told(failure, Statement("Function: save_for_backward", text), ran, fix)
+
+
+def _call(failure: Failure, name: str, owner: str) -> ast.Call | None:
+    forward = method_of(failure, owner, "forward")
+    for node in ast.walk(forward) if forward is not None else ():
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == name:
+            return node
+    return None
+
+
+def no_backward(failure: Failure) -> Diagnosis | None:
+    """A Function that has no ``backward``."""
+    node = last_node(failure)
+    made = index(failure.trace).nodes.get(node) if node is not None else None
+    ran = last_line(failure, "forward")
+    if made is None or ran is None or made.name != f"{ran.owner}Backward":
+        return None
+    text = (
+        f"The backward pass of {on_line(failure.trace, failure.raised)} reached {made.name}, the Node of {ran.owner}, "
+        f"but {ran.owner} defines no backward."
+    )
+    fix = (
+        f"Define a static method backward(ctx, grad) in {ran.owner}: it returns one gradient for each input of forward."
+    )
+    return told(failure, Statement("Function: no backward", text), (fix,))
+
+
+def legacy(failure: Failure) -> Diagnosis:
+    """A Function that is made and called as an object."""
+    where = on_line(failure.trace, failure.raised)
+    text = f"{where} makes an object of a Function and calls it, but a Function is never an object."
+    fix = "Call apply of the class: F.apply(x) instead of F()(x)."
+    return told(failure, Statement("Function: called as an object", sentence(text)), (fix,))
+
+
+RULES = (
+    ("returned an incorrect number of gradients", number),
+    ("returned an invalid gradient at index", shape),
+    ("expected Variable or None", kind),
+    ("save_for_backward can only save variables", saved),
+    ("You must implement either the backward or vjp method", no_backward),
+    ("Legacy autograd function with non-static forward method", legacy),
+)

@@ -1,0 +1,118 @@
+"""Hooks that return what cannot replace a gradient: other sizes, another type, another number of gradients."""
+
+from __future__ import annotations
+
+import re
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.diagnosis.arguments import told
+from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
+from dispatchviz.explain.diagnosis.failure import Failure
+from dispatchviz.explain.diagnosis.words import article, last_name, on_line, sentence
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.trace_index.display_names import node_title
+from dispatchviz.foundation.english import counted
+
+NAMED = re.compile(r"hook '(.*?)' has (?:changed|returned)")
+RETURNED = re.compile(r"expected Variable, but hook returned '(\w+)'")
+COUNT = re.compile(r"\(got (\d+), but expected (\d+)\)")
+MODULE = re.compile(r"invalid number of (grad_input|grad_output), got (\d+), but expected (\d+)")
+TYPES = re.compile(r"was torch\.(\w+)Tensor got torch\.(\w+)Tensor")
+
+
+def _registered(failure: Failure, name: str = "") -> ev.HookRegistered | None:
+    """The registration of the hook; None if several hooks have its name."""
+    steps = failure.trace.steps_of(ev.HookRegistered)
+    events = [event for step in steps[-1000:] if isinstance(event := failure.trace[step], ev.HookRegistered)]
+    hooks = [
+        each for each in events if each.function != "retain_grad" and name in ("", each.function) and not each.moved
+    ]
+    return hooks[0] if len({each.hook for each in hooks}) == 1 else None
+
+
+def _hook(failure: Failure, name: str = "") -> str:
+    """``the hook shrink of x, registered on line 5 (x.register_hook(shrink)),``"""
+    hook = _registered(failure, name)
+    function = name or (hook.function if hook is not None else "")
+    said = f"the hook {function}" if function and function != "<lambda>" else "a hook"
+    if hook is None:
+        return said
+    trace = failure.trace
+    if hook.tensor is not None:
+        said += f" of {last_name(trace, hook.tensor, failure.raised)}"
+    elif hook.node is not None:
+        said += f" of {node_title(trace, hook.node, failure.raised)}"
+    where = on_line(trace, hook.seq)
+    return f"{said}, registered on {where}," if where else said
+
+
+def _name(failure: Failure) -> str:
+    said = NAMED.search(failure.message)
+    return "" if said is None else said[1]
+
+
+def size(failure: Failure) -> Diagnosis:
+    """A hook that returns a gradient with other sizes."""
+    text = f"{sentence(_hook(failure, _name(failure)))} returns a gradient with other sizes than the one it gets."
+    fix = "Return a gradient with the sizes of the one that the hook gets, or None to leave it as it is."
+    return _told(failure, Statement("hook: sizes of a gradient", text), fix)
+
+
+def dtype(failure: Failure) -> Diagnosis:
+    """A hook that returns a gradient of another dtype or on another device."""
+    types = TYPES.search(failure.message)
+    kinds = f": it gets a torch.{types[1]}Tensor and returns a torch.{types[2]}Tensor" if types is not None else ""
+    text = f"{sentence(_hook(failure, _name(failure)))} returns a gradient of another dtype or device{kinds}."
+    return _told(
+        failure, Statement("hook: dtype of a gradient", text), "Convert what the hook returns: .to(grad.dtype)."
+    )
+
+
+def no_tensor(failure: Failure) -> Diagnosis | None:
+    """A hook that returns something that is no tensor."""
+    said = RETURNED.search(failure.message)
+    if said is None:
+        return None
+    hook, value = sentence(_hook(failure)), f"{article(said[1])} {said[1]}"
+    text = f"{hook} returns {value}, but what replaces a gradient must be a tensor."
+    fix = "Return a tensor with the sizes of the gradient, such as torch.full_like(grad, value), or None to leave it."
+    return _told(failure, Statement("hook: type of a gradient", text), fix)
+
+
+def count(failure: Failure) -> Diagnosis | None:
+    """A hook of a Node or a module that returns another number of gradients."""
+    module, numbers = MODULE.search(failure.message), COUNT.search(failure.message)
+    if module is not None:
+        got, expected, what = module[2], module[3], f"{'the inputs' if module[1] == 'grad_input' else 'the outputs'}"
+        text = (
+            f"A backward hook of a module returns {counted(int(got), 'gradient')}, but there {_are(int(expected))} "
+            f"{counted(int(expected), 'gradient')} of {what} of the module."
+        )
+        return _told(failure, Statement("hook: gradients of a module", text), f"Return a tuple of {expected}, or None.")
+    if numbers is None:
+        return None
+    text = (
+        f"{sentence(_hook(failure, _name(failure)))} returns {counted(int(numbers[1]), 'gradient')}, but the Node has "
+        f"{counted(int(numbers[2]), 'gradient')} to replace."
+    )
+    fix = f"Return a tuple of {counted(int(numbers[2]), 'gradient')}, None for each that you do not change."
+    return _told(failure, Statement("hook: number of gradients", text), fix)
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _told(failure: Failure, cause: Statement, fix: str) -> Diagnosis:
+    hook = _registered(failure, _name(failure))
+    found = told(failure, cause, (fix,))
+    return found if hook is None else found._replace(proof=(hook.seq, failure.raised))
+
+
+RULES = (
+    ("has changed the size of value", size),
+    ("has changed the type of value", dtype),
+    ("but hook returned", no_tensor),
+    ("has returned an incorrect number of values", count),
+    ("Backward hook returned an invalid number of", count),
+)

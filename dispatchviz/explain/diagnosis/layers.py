@@ -1,0 +1,162 @@
+"""Inputs that a layer cannot take: channels, dimensions, kernels and features."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from dispatchviz.explain.diagnosis.arguments import (
+    Argument,
+    apposed,
+    arguments,
+    called,
+    module_of,
+    named,
+    reference,
+    told,
+)
+from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
+from dispatchviz.explain.diagnosis.failure import Failure
+from dispatchviz.explain.diagnosis.line_syntax import calls_on_line, tensors_on_line
+from dispatchviz.explain.diagnosis.modules import Made, module_made, with_argument
+from dispatchviz.explain.diagnosis.words import on_line
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.foundation.english import shaped
+
+CHANNELS = re.compile(r"to have (\d+) channels, but got (\d+) channels")
+KERNEL = re.compile(r"input size per channel: \((.*?)\)\. Kernel size: \((.*?)\)")
+ELEMENTS = re.compile(r"(\w+) should contain (\d+) elements not (\d+)")
+NORMALIZED = re.compile(r"Given normalized_shape=(\[.*?\])")
+FEATURES = re.compile(r"(?:Expected|dimension of) (\d+), (?:but )?got (\d+)")
+UNBATCHED = re.compile(r"Expected (\d)D \(unbatched\) or (\d)D \(batched\) input")
+
+
+def channels(failure: Failure) -> Diagnosis | None:
+    """A convolution whose input has another number of channels."""
+    sizes, found = CHANNELS.search(failure.message), arguments(failure)
+    given, weight = named(found, "input"), named(found, "weight")
+    if sizes is None or given is None or weight is None:
+        return None
+    at = len(given.shape) - len(weight.shape) + 1
+    text = (
+        f"{called(failure)} takes {sizes[1]} channels, but its input{apposed(given)} has {sizes[2]}, in "
+        f"dimension {at}: it has sizes {shaped(given.shape)}, and {weight.name} {shaped(weight.shape)}."
+    )
+    fixes = (*_moved(given, at, int(sizes[1])), *_changed(failure, weight, int(sizes[2]), "in_channels", "channels"))
+    return told(failure, Statement("shapes: channels of a convolution", text), fixes, (given, weight))
+
+
+def _moved(given: Argument, at: int, wanted: int) -> tuple[str, ...]:
+    """The channels may be last."""
+    last = len(given.shape) - 1
+    if at < 0 or given.shape[last] != wanted:
+        return ()
+    order = (*range(at), last, *range(at, last))
+    moved = shaped([given.shape[place] for place in order])
+    it = reference(given, "x")
+    return (f"If the last dimension holds the channels, move it: {it}.movedim(-1, {at}) has sizes {moved}.",)
+
+
+def _changed(failure: Failure, weight: Argument, has: int, keyword: str, what: str) -> tuple[str, ...]:
+    """The module's line with the number that its input has."""
+    made, module = module_made(failure.trace, weight.tensor, failure.raised), module_of(failure).partition(" ")[0]
+    if made is not None and _takes(made):
+        text = with_argument(made, 0, keyword, has)
+        return (f"Let {module} take {has} {what}: {text} instead of {made.text} on line {made.line}.",)
+    return (f"Let {module or 'it'} take {has} {what}, or change the input.",)
+
+
+def _takes(made: Made) -> bool:
+    """Whether the first argument of a class of PyTorch's is the number of channels or features."""
+    return made.kind.startswith(("Conv", "BatchNorm", "InstanceNorm"))
+
+
+def unbatched(failure: Failure) -> Diagnosis | None:
+    """A convolution or a pooling whose input has too few or too many dimensions."""
+    many, found = UNBATCHED.search(failure.message), arguments(failure)
+    given = named(found, "input", "self")
+    if many is None or given is None:
+        return None
+    text = (
+        f"{called(failure)} takes inputs with {many[1]} dimensions, the first one for the channels, or with "
+        f"{many[2]}, if there is a batch; its input{apposed(given)} has {len(given.shape)}: sizes "
+        f"{shaped(given.shape)}."
+    )
+    it = reference(given, "the input")
+    if len(given.shape) == int(many[1]) - 1:
+        fix = f"Add a dimension for the channel: {it}.unsqueeze(0) has sizes {shaped((1, *given.shape))}."
+    else:
+        fix = f"Reshape {it} to {many[1]} or {many[2]} dimensions."
+    return told(failure, Statement("shapes: dimensions of a layer's input", text), (fix,), (given,))
+
+
+def kernel(failure: Failure) -> Diagnosis | None:
+    """A convolution whose kernel is larger than its padded input."""
+    sizes, found = KERNEL.search(failure.message), arguments(failure)
+    given, weight = named(found, "input"), named(found, "weight")
+    if sizes is None or given is None or weight is None:
+        return None
+    text = (
+        f"{called(failure)} has a kernel of {sizes[2]}, but its input{apposed(given)} has only {sizes[1]} with its "
+        f"padding: sizes {shaped(given.shape)}."
+    )
+    fix = f"Give {module_of(failure).partition(' ')[0] or 'it'} a smaller kernel or more padding, or larger inputs."
+    return told(failure, Statement("shapes: kernel larger than its input", text), (fix,), (given, weight))
+
+
+def batch_norm(failure: Failure) -> Diagnosis | None:
+    """A normalization over channels whose input has another number of them."""
+    sizes, found = ELEMENTS.search(failure.message), arguments(failure)
+    given, kept = named(found, "input"), named(found, sizes[1]) if sizes is not None else None
+    if sizes is None or given is None or kept is None:
+        return None
+    text = (
+        f"{called(failure)} normalizes {sizes[3]} channels, but its input{apposed(given)} has {sizes[2]}, "
+        f"in dimension 1: it has sizes {shaped(given.shape)}, and {kept.name} {shaped(kept.shape)}."
+    )
+    fixes = _changed(failure, kept, int(sizes[2]), "num_features", "channels")
+    return told(failure, Statement("shapes: channels of a normalization", text), fixes, (given, kept))
+
+
+def layer_norm(failure: Failure) -> Diagnosis | None:
+    """A normalization over last dimensions whose input has other ones."""
+    sizes, found = NORMALIZED.search(failure.message), arguments(failure)
+    given = named(found, "input")
+    if sizes is None or given is None:
+        return None
+    many = sizes[1].count(",") + 1
+    last = shaped(given.shape[-many:])
+    text = (
+        f"{called(failure)} normalizes inputs whose last sizes are {sizes[1]}; those of its input{apposed(given)} are "
+        f"{last}: it has sizes {shaped(given.shape)}."
+    )
+    fix = f"Let {module_of(failure).partition(' ')[0] or 'it'} have the normalized_shape {last}, or change its input."
+    return told(failure, Statement("shapes: layer norm", text), (fix,), found)
+
+
+def features(failure: Failure) -> Diagnosis | None:
+    """A recurrent or attention layer, which checks its input in Python."""
+    sizes = FEATURES.search(failure.message)
+    if sizes is None:
+        return None
+    given = next((each for each in tensors_on_line(failure) if each.shape[-1:] == (int(sizes[2]),)), None)
+    call = next((each for each in calls_on_line(failure) if given and given.name in map(ast.unparse, each.args)), None)
+    module = ast.unparse(call.func) if call is not None else "The layer"
+    name = given.name if given is not None else "its input"
+    text = (
+        f"{module} on {on_line(failure.trace, failure.raised)} takes inputs whose last size is {sizes[1]}, but that "
+        f"of {name} is {sizes[2]}{f': it has sizes {shaped(given.shape)}' if given is not None else ''}."
+    )
+    fix = f"Create {module if call is not None else 'the layer'} for inputs of size {sizes[2]}, or change {name}."
+    return told(failure, Statement("shapes: features of a recurrent layer", text), (fix,), (given,) if given else ())
+
+
+RULES = (
+    ("input.size(-1) must be equal to input_size", features),
+    ("was expecting embedding dimension of", features),
+    ("channels, but got", channels),
+    ("(unbatched) or", unbatched),
+    ("Kernel size can't be greater than actual input size", kernel),
+    (" should contain ", batch_norm),
+    ("Given normalized_shape=", layer_norm),
+)

@@ -1,0 +1,160 @@
+"""Which module a parameter belongs to, and what the program's text says of it: the class, the line, the call.
+
+The recording has the parameter's path, ``net.2.weight``. The class is read off the program's text, and only if that
+leaves no doubt: ``net`` is assigned once, and so is each attribute on the path.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.trace_index.trace_index import index
+
+RETURN_SELF = frozenset(
+    [
+        "to",
+        "cuda",
+        "cpu",
+        "half",
+        "float",
+        "double",
+        "bfloat16",
+        "train",
+        "eval",
+        "requires_grad_",
+        "type",
+        "share_memory",
+        "apply",
+        "to_empty",
+    ]
+)
+"""Methods of a module that return it."""
+
+
+class Made(NamedTuple):
+    """The call that makes a module, in the program's text."""
+
+    kind: str
+    """Its class: ``Linear``."""
+    line: int
+    text: str
+    """``nn.Linear(64, 10)``"""
+    call: ast.Call
+
+
+def module_path(trace: Trace, tensor: int, at: int) -> str:
+    """``net.2`` of the parameter ``net.2.weight``; empty if the tensor is none."""
+    return _path(trace, tensor, at).rpartition(".")[0]
+
+
+def shown_module(trace: Trace, tensor: int, at: int) -> str:
+    """``net.2 (Linear)``, or ``net.2`` if the program's text does not say the class; empty if there is no module."""
+    path, made = module_path(trace, tensor, at), module_made(trace, tensor, at)
+    short = index(trace).shown(_path(trace, tensor, at)).rpartition(".")[0] or path
+    return f"{short} ({made.kind})" if made is not None else short
+
+
+def module_made(trace: Trace, tensor: int, at: int) -> Made | None:
+    """The call that makes the module of a parameter; None if the program's text leaves a doubt."""
+    path = module_path(trace, tensor, at)
+    call = _made(trace.header.sources.get(trace.header.program, ""), path) if path else None
+    name = "" if call is None else _last_name(call.func)
+    return Made(name, call.lineno, ast.unparse(call), call) if call is not None and name[:1].isupper() else None
+
+
+def _path(trace: Trace, tensor: int, at: int) -> str:
+    known = index(trace)
+    name = known.name(tensor, at) or known.lost_name(tensor, at)[0]
+    return name if "." in name and "[" not in name else ""
+
+
+@lru_cache(maxsize=64)
+def _made(source: str, path: str) -> ast.Call | None:
+    """The call whose value is at a path, ``net.layers.0``."""
+    tree = _parsed(source)
+    if tree is None:
+        return None
+    variable, *parts = path.split(".")
+    found = _only(_assigned(tree, variable))
+    for part in parts:
+        found = None if found is None else _part(tree, found, part)
+    return found
+
+
+@lru_cache(maxsize=16)
+def _parsed(source: str) -> ast.Module | None:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _assigned(tree: ast.AST, target: str) -> Iterator[ast.Call | None]:
+    """What is assigned to a variable or an attribute (``self.fc``); None for what is no call."""
+    for node in ast.walk(tree):
+        if (isinstance(node, ast.Assign) and any(ast.unparse(each) == target for each in node.targets)) or (
+            isinstance(node, ast.AnnAssign | ast.NamedExpr | ast.AugAssign) and ast.unparse(node.target) == target
+        ):
+            yield _plain_call(node.value)
+
+
+def _only(found: Iterator[ast.Call | None]) -> ast.Call | None:
+    """The one that there is; None if there are several."""
+    first, second = next(found, None), next(found, False)
+    return first if second is False else None
+
+
+def _plain_call(value: ast.expr | None) -> ast.Call | None:
+    """``Net()`` of ``Net().cuda()``."""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in RETURN_SELF:
+        value = value.func.value
+    return value if isinstance(value, ast.Call) else None
+
+
+def _part(tree: ast.Module, call: ast.Call, name: str) -> ast.Call | None:
+    """The module that a module made by a call has under a name."""
+    kind = _last_name(call.func)
+    if kind in ("Sequential", "ModuleList") and name.isdigit():
+        return _item(call, int(name))
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == kind]
+    if _replaced(tree, name):
+        return None
+    return _only(_assigned(classes[0], f"self.{name}")) if len(classes) == 1 else None
+
+
+def _replaced(tree: ast.Module, name: str) -> bool:
+    """Whether the program assigns to an attribute of that name of anything but ``self``."""
+    stored = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store))
+    return any(node.attr == name and ast.unparse(node.value) != "self" for node in stored)
+
+
+def _item(call: ast.Call, place: int) -> ast.Call | None:
+    """An item of ``Sequential(a, b)``, or of ``ModuleList([a, b])``."""
+    items: list[ast.expr] = list(call.args)
+    if len(items) == 1 and isinstance(items[0], ast.List):
+        items = items[0].elts
+    elif len(items) == 1 and isinstance(items[0], ast.ListComp):
+        return _plain_call(items[0].elt)
+    plain = not any(isinstance(each, ast.Starred) for each in items[: place + 1])
+    return _plain_call(items[place]) if plain and place < len(items) else None
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def with_argument(made: Made, position: int, keyword: str, value: int) -> str:
+    """The text of a module's call with another number in it: ``nn.Linear(128, 10)``."""
+    call = ast.parse(made.text, mode="eval").body
+    assert isinstance(call, ast.Call)
+    for each in call.keywords:
+        if each.arg == keyword:
+            each.value = ast.Constant(value)
+            return ast.unparse(call)
+    if position < len(call.args):
+        call.args[position] = ast.Constant(value)
+    return ast.unparse(call)

@@ -1,0 +1,63 @@
+"""Sizes and dimensions that a tensor does not have: ``view`` to another number of elements, ``sum(1)`` of a vector."""
+
+from __future__ import annotations
+
+import ast
+import re
+from math import prod
+
+from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called, created, named, reference, told
+from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
+from dispatchviz.explain.diagnosis.failure import Failure
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.foundation.english import counted, shaped
+
+INVALID = re.compile(r"shape '(\[.*?\])' is invalid for input of size (\d+)")
+RANGE = re.compile(r"expected to be in range of \[(-?\d+), (-?\d+)\], but got (-?\d+)")
+
+
+def other_size(failure: Failure) -> Diagnosis | None:
+    """``view`` or ``reshape`` to sizes that hold another number of elements."""
+    sizes, one = INVALID.search(failure.message), named(arguments(failure), "self")
+    if sizes is None or one is None or prod(one.shape) != int(sizes[2]):
+        return None
+    wanted: list[int] = ast.literal_eval(sizes[1])
+    known = prod(size for size in wanted if size >= 0)
+    hold = f"hold a multiple of {known} elements" if -1 in wanted else f"hold {counted(known, 'element')}"
+    text = f"{called(failure)} asks for sizes {sizes[1]}, which {hold}, but {one.sized} has {sizes[2]}."
+    return told(failure, Statement("shapes: another number of elements", text), (_computed(one, wanted),), (one,))
+
+
+def _computed(one: Argument, wanted: list[int]) -> str:
+    """With one size left to PyTorch, if that fits."""
+    count = prod(one.shape)
+    for at in range(len(wanted)):
+        others = prod(size for place, size in enumerate(wanted) if place != at)
+        if others > 0 and count % others == 0:
+            sizes = [-1 if place == at else size for place, size in enumerate(wanted)]
+            gives = [count // others if place == at else size for place, size in enumerate(wanted)]
+            return f"Let PyTorch compute size {at}: {shaped(sizes)} gives {shaped(gives)}."
+    return f"Choose sizes whose product is {count}."
+
+
+def dimension(failure: Failure) -> Diagnosis | None:
+    """A dimension that a tensor does not have."""
+    sizes, found = RANGE.search(failure.message), arguments(failure)
+    if sizes is None or not found:
+        return None
+    many = int(sizes[2]) + 1
+    one = next((each for each in found if max(len(each.shape), 1) == many), None)
+    if one is None:
+        return None
+    numbers = f"0 to {sizes[2]}" if many > 1 else "0"
+    has = f"{counted(len(one.shape), 'dimension')}, {numbers}"
+    text = f"{called(failure)} asks for dimension {sizes[3]}, but {one.sized} has only {has}."
+    if not one.shape:
+        text = f"{called(failure)} asks for dimension {sizes[3]}, but {one.name} has no dimension: it is one number."
+    made, it = created(failure, one), reference(one, "the tensor")
+    here = f" on {made}" if made and it == one.name else ""
+    fix = f"Use a dimension from {sizes[1]} to {sizes[2]}, or give {it} more dimensions{here}."
+    return told(failure, Statement("shapes: no such dimension", text), (fix,), (one,))
+
+
+RULES = (("is invalid for input of size", other_size), ("Dimension out of range", dimension))

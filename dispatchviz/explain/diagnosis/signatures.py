@@ -1,0 +1,56 @@
+"""Calls of PyTorch's functions with arguments that no signature takes."""
+
+from __future__ import annotations
+
+import re
+
+from dispatchviz.explain.diagnosis.arguments import told
+from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
+from dispatchviz.explain.diagnosis.failure import Failure
+from dispatchviz.explain.diagnosis.words import article, on_line
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.foundation.english import counted, shortened
+
+TYPE = re.compile(r"^(\w+)\(\): argument '(\w+)' (?:\(position (\d+)\) )?must be (.+?), not (.+)$")
+COMBINATION = re.compile(
+    r"^(\w+)\(\) received an invalid combination of arguments - got \((.*?)\), but expected (.*)", re.DOTALL
+)
+
+LONGEST = 160
+"""So many characters of a signature are shown."""
+
+
+def wrong_type(failure: Failure) -> Diagnosis | None:
+    """``sum(): argument 'input' (position 1) must be Tensor, not int``"""
+    said = TYPE.match(failure.message)
+    if said is None:
+        return None
+    function, name, _, wanted, got = said.groups()
+    text = f"{_called(failure, function)} takes {article(wanted)} {wanted} as {name}, but gets {article(got)} {got}."
+    fix = f"Pass {article(wanted)} {wanted} as {name}."
+    if wanted == "Tensor" and got in ("int", "float", "list", "tuple", "bool"):
+        fix = f"Make a tensor of the {got}: torch.tensor(...)."
+    return told(failure, Statement("signature: type of an argument", text), (fix,))
+
+
+def no_signature(failure: Failure) -> Diagnosis | None:
+    """``sum() received an invalid combination of arguments``"""
+    said = COMBINATION.match(failure.message)
+    if said is None:
+        return None
+    signatures = [line.strip(" *") for line in said[3].splitlines() if line.startswith(" * ")] or [said[3].strip()]
+    got = said[2].rstrip(", ") or "nothing"
+    text = f"{_called(failure, said[1])} gets ({got}), which fits none of its {counted(len(signatures), 'signature')}."
+    shown = [shortened(each, LONGEST) for each in signatures[:3]]
+    return told(failure, Statement("signature: no signature fits", text), tuple(f"Pass {each}." for each in shown))
+
+
+def _called(failure: Failure, function: str) -> str:
+    where = on_line(failure.trace, failure.raised)
+    return f"{function} on {where}" if where else function
+
+
+RULES = (
+    ("): argument '", wrong_type),
+    ("received an invalid combination of arguments", no_signature),
+)
