@@ -11,6 +11,7 @@ ARGUMENTS = (
         cause="NumPy records nothing: what it computes with the numbers would have no gradient, and the program would "
         "not notice.",
         fix="Use x.detach().numpy() if no gradient is needed, else operators of torch.",
+        diagnosis="numpy of a tensor that requires grad",
     ),
     KnownMessage(
         "item of several elements",
@@ -18,6 +19,7 @@ ARGUMENTS = (
         detail="The tensor has {number} elements.",
         cause="item(), float() and int() read one number out of a tensor of one element.",
         fix="Reduce first (x.mean().item()), index one element, or use x.tolist().",
+        diagnosis="shapes: one number of several",
     ),
     KnownMessage(
         "truth of several elements",
@@ -25,6 +27,7 @@ ARGUMENTS = (
         cause="if, and, or and not ask for one answer, and a comparison of tensors has one for each element.",
         fix="Use (x > 0).any() or .all(), the operators & and |, or torch.where.",
         or_says=("bool value of Tensor with more than one value is ambiguous",),
+        diagnosis="shapes: one number of several",
     ),
     KnownMessage(
         "iteration over a scalar",
@@ -44,6 +47,7 @@ ARGUMENTS = (
         cause="A copy of a result would need a copy of its graph. A module has such a tensor if forward stores one as "
         "an attribute.",
         fix="Copy x.detach().clone(), and store detached tensors in a module.",
+        diagnosis="deepcopy of a non-leaf",
     ),
     KnownMessage(
         "send a result to a process",
@@ -59,6 +63,7 @@ ARGUMENTS = (
         cause="None of the forms of this function takes these types: often a tensor or a tuple where a number belongs, "
         "a float for a size, or a misspelled keyword.",
         fix="Compare the types in brackets with the forms that the message lists below.",
+        diagnosis="signature: no signature fits",
     ),
     KnownMessage(
         "argument of another type",
@@ -67,6 +72,7 @@ ARGUMENTS = (
         cause="The function checks the type of each argument before it calls an operator.",
         fix="Convert the argument: torch.tensor(x) for a number or a list, int(x) for a size.",
         or_says=("{function}(): argument '{argument}' must be {expected:text}, not {got}",),
+        diagnosis="signature: type of an argument",
     ),
     KnownMessage(
         "missing argument",

@@ -15,6 +15,7 @@ INDICES = (
             "index is out of bounds for dimension with size {size:n}",
             "out of range: tried to access index {index:n} on a tensor of {size:n} elements",
         ),
+        diagnosis="indices: x[i] out of bounds",
     ),
     KnownMessage(
         "embedding index",
@@ -22,6 +23,7 @@ INDICES = (
         cause="An index is not below num_embeddings, the number of rows of the embedding, or it is negative.",
         fix="Print indices.max() and indices.min(); make num_embeddings one larger than the largest index, padding and "
         "special tokens included.",
+        diagnosis="indices: not in the table",
     ),
     KnownMessage(
         "class out of bounds",
@@ -31,12 +33,14 @@ INDICES = (
         "and not negative.",
         fix="Let the last layer have as many outputs as there are classes, count classes from 0, and mark targets to "
         "skip with ignore_index.",
+        diagnosis="indices: class out of range",
     ),
     KnownMessage(
         "class of one_hot",
         "Class values must be smaller than num_classes",
         cause="one_hot makes num_classes columns, and there is none for one of the indices.",
         fix="Pass num_classes as the largest class number plus 1, and count classes from 0.",
+        diagnosis="indices: one_hot",
     ),
     KnownMessage(
         "float index",
@@ -44,6 +48,7 @@ INDICES = (
         cause="An index is a whole number or a mask of bools; this tensor has floating point numbers.",
         fix="Convert it with x.long(), or compare to get a mask: x > 0.",
         or_says=("tensors used as indices must be long, byte or bool tensors",),
+        diagnosis="dtypes: indices",
     ),
     KnownMessage(
         "dtype of an index",
@@ -55,6 +60,7 @@ INDICES = (
             "{operator}(): Expected dtype int64 for index",
             "{operator}(): Expected dtype int32 or int64 for index",
         ),
+        diagnosis="dtypes: indices",
     ),
     KnownMessage(
         "too many indices",
@@ -62,6 +68,7 @@ INDICES = (
         detail="The number of its dimensions is {dims}.",
         cause="There are more indices between the brackets than the tensor has dimensions.",
         fix="Print x.shape: a dimension is missing, often that of the batch; or leave an index out.",
+        diagnosis="indices: too many",
     ),
     KnownMessage(
         "mask of another shape",
@@ -70,6 +77,7 @@ INDICES = (
         detail="The mask has the shape {mask}, the tensor {tensor}.",
         cause="A mask of bools chooses among the elements of the dimensions that it covers, so it has their sizes.",
         fix="Compute the mask from the same tensor, or index the dimension that it is for: x[:, mask].",
+        diagnosis="indices: mask",
     ),
     KnownMessage(
         "mask that is no bool",
@@ -84,6 +92,7 @@ INDICES = (
         detail="The index tensors have the shapes {first} and {second}.",
         cause="Several index tensors are read together, element by element, so they must broadcast to one shape.",
         fix="Give them one length, or use rows[:, None] and columns for all combinations.",
+        diagnosis="indices: shapes of index tensors",
     ),
     KnownMessage(
         "assigned value does not fit",
@@ -101,6 +110,7 @@ INDICES = (
         cause="gather and scatter read the index element by element: in all other dimensions it may not be larger than "
         "the tensor.",
         fix="Expand the tensor to the shape of the index, or use x[index] for whole rows.",
+        diagnosis="indices: shape of the index",
     ),
     KnownMessage(
         "dimensions of an index",
@@ -108,6 +118,7 @@ INDICES = (
         cause="gather and scatter read the index element by element, so that it has the dimensions of the tensor.",
         fix="Add dimensions with unsqueeze: x.gather(1, index.unsqueeze(1)).",
         or_says=("Index tensor must have the same number of dimensions as input tensor",),
+        diagnosis="indices: shape of the index",
     ),
     KnownMessage(
         "number of indices",
@@ -152,6 +163,7 @@ INDICES = (
         detail="The tensor is {place}, the value {value}.",
         cause="An assignment to x[index] with a tensor as the index converts no numbers.",
         fix="Convert the value: value.to(x.dtype).",
+        diagnosis="dtypes: arguments differ",
     ),
     KnownMessage(
         "too few values for a mask",

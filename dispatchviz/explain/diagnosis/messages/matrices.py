@@ -13,6 +13,7 @@ MATRICES = (
         "the input, and mat2 is the weight, transposed: its rows are in_features.",
         fix="Give nn.Linear the in_features that its input has, or reshape the input, for example with "
         "flatten(start_dim=1).",
+        diagnosis="shapes: features of a layer",
     ),
     KnownMessage(
         "batches do not fit",
@@ -21,6 +22,7 @@ MATRICES = (
         cause="A product of two batches needs the same batch size, and as many rows in each second matrix as the first "
         "has columns. Attention multiplies queries with keys, then with values, in this way.",
         fix="Transpose the second tensor (mT), or make both batches of one size.",
+        diagnosis="shapes: factors",
     ),
     KnownMessage(
         "no batch of matrices",
@@ -28,6 +30,7 @@ MATRICES = (
         detail="{name} has another number of dimensions.",
         cause="bmm multiplies batches of matrices: each argument has a batch dimension, rows and columns.",
         fix="Use matmul (@), which takes any number of dimensions, or add the batch dimension with unsqueeze(0).",
+        diagnosis="shapes: dimensions of a factor",
     ),
     KnownMessage(
         "no matrix",
@@ -35,6 +38,7 @@ MATRICES = (
         cause="mm multiplies two matrices and neither vectors nor batches.",
         fix="Use matmul (@), which takes vectors and batches as well.",
         or_says=("mat2 must be a matrix", "mat1 must be a matrix"),
+        diagnosis="shapes: dimensions of a factor",
     ),
     KnownMessage(
         "matrix and vector",
@@ -42,6 +46,7 @@ MATRICES = (
         detail="The matrix has {columns} columns, the vector has {vector} elements.",
         cause="A product of a matrix and a vector needs as many elements in the vector as the matrix has columns.",
         fix="Transpose the matrix, or choose a vector of that size.",
+        diagnosis="shapes: factors",
     ),
     KnownMessage(
         "matmul of a scalar",
@@ -64,6 +69,7 @@ MATRICES = (
         detail="The vectors have the shapes {first} and {second}.",
         cause="dot multiplies two vectors element by element and adds the products: both need the same number.",
         fix="Print both shapes where they are made, and cut or pad one of them.",
+        diagnosis="shapes: factors",
     ),
     KnownMessage(
         "transpose of three dimensions",

@@ -12,6 +12,7 @@ SHAPES = (
         cause="Two tensors broadcast if their sizes, compared from the last dimension to the first, are equal or one of"
         " them is 1.",
         fix="Print both shapes, and bring the dimensions into line with unsqueeze, reshape or transpose.",
+        diagnosis="shapes: broadcasting",
     ),
     KnownMessage(
         "view of non-contiguous",
@@ -19,6 +20,7 @@ SHAPES = (
         cause="view gives the same memory another shape; after transpose, permute or a slice the elements are not in "
         "that order in memory, so no strides describe the new shape.",
         fix="Use reshape, which copies where it must, or contiguous() before view.",
+        diagnosis="strides: view",
     ),
     KnownMessage(
         "shape of another number",
@@ -26,6 +28,7 @@ SHAPES = (
         detail="The shape {shape} does not have {size} elements.",
         cause="reshape and view keep all elements: the sizes of the new shape, multiplied, give their number.",
         fix="Let one size be -1, which is computed, and keep the batch dimension apart: x.reshape(x.shape[0], -1).",
+        diagnosis="shapes: another number of elements",
     ),
     KnownMessage(
         "expanded size",
@@ -35,6 +38,7 @@ SHAPES = (
         cause="expand repeats a dimension of size 1 without copying; others keep their size. An assignment "
         "(x[i] = y) expands its right side in the same way.",
         fix="Use repeat for other sizes, or give the tensor the size 1 there with unsqueeze.",
+        diagnosis="shapes: expand",
     ),
     KnownMessage(
         "expand of few dimensions",
@@ -65,6 +69,7 @@ SHAPES = (
         detail="Tensor {number} of the list (counted from 0) has the size {got} where the first one has {expected}.",
         cause="cat puts tensors one behind the other along one dimension; all other sizes must be equal.",
         fix="Choose the dimension in which the tensors differ (dim=), or bring them to one size before.",
+        diagnosis="shapes: cat",
     ),
     KnownMessage(
         "cat of other dimensions",
@@ -72,6 +77,7 @@ SHAPES = (
         detail="One tensor has {first} dimensions, another {other}.",
         cause="cat needs tensors of the same number of dimensions: it adds none.",
         fix="Add the missing dimension with unsqueeze, or use stack for a new dimension.",
+        diagnosis="shapes: cat of other dimensions",
     ),
     KnownMessage(
         "cat of scalars",
@@ -87,6 +93,7 @@ SHAPES = (
         cause="stack makes a new dimension, along which all tensors must have the same shape. A DataLoader stacks the "
         "samples of a batch in this way.",
         fix="Bring the tensors to one shape (crop, resize, pad_sequence), or give the DataLoader a collate_fn.",
+        diagnosis="shapes: stack",
     ),
     KnownMessage(
         "order of dimensions",
@@ -103,6 +110,7 @@ SHAPES = (
         cause="Dimensions are counted from 0 or, backwards, from -1; a tensor of n dimensions has those from -n to "
         "n-1.",
         fix="Print x.shape: the tensor has fewer dimensions than expected, often because a batch dimension is missing.",
+        diagnosis="shapes: no such dimension",
     ),
     KnownMessage(
         "dimension given twice",

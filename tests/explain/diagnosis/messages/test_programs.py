@@ -11,6 +11,7 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.diagnosis.diagnose import diagnoses
+from dispatchviz.explain.diagnosis.diagnosis import UNKNOWN
 from dispatchviz.explain.diagnosis.messages.known_message import FIELD, KnownMessage
 from dispatchviz.explain.diagnosis.messages.table import MESSAGES, found_in
 from dispatchviz.foundation.shipped_examples import ERRORS, folder
@@ -70,6 +71,8 @@ def test_on_the_model(message: KnownMessage) -> None:
     first = diagnoses(trace)[0]
     assert (first.rank, first.says) == ("error", last.message)
     assert first.fixes, "what the command behind `see` prints"
+    assert message.diagnosis or first.kind == UNKNOWN, f"a rule knows it: {first.kind}"
+    assert first.kind == message.diagnosis or first.kind.startswith(f"{message.diagnosis}:") or first.kind == UNKNOWN
 
 
 @pytest.mark.parametrize("message", [each for each in SHOWN if each.engine == "torch"], ids=of)
