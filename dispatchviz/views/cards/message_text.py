@@ -65,6 +65,7 @@ def _values(answer: Explained) -> dict[str, Any]:
     found = answer.found
     return {
         "kind": found.message.kind,
+        "diagnosis": found.message.diagnosis,
         "why": found.why,
         "PyTorch says": found.says,
         "values": found.values,

@@ -11,6 +11,7 @@ ARGUMENTS = (
         cause="NumPy records nothing: what it computes with the numbers would have no gradient, and the program would "
         "not notice.",
         fix="Use x.detach().numpy() if no gradient is needed, else operators of torch.",
+        diagnosis="numpy of a tensor that requires grad",
     ),
     KnownMessage(
         "item of several elements",
@@ -18,7 +19,7 @@ ARGUMENTS = (
         detail="The tensor has {number} elements.",
         cause="item(), float() and int() read one number out of a tensor of one element.",
         fix="Reduce first (x.mean().item()), index one element, or use x.tolist().",
-        or_says=("only one element tensors can be converted to Python scalars",),
+        diagnosis="shapes: one number of several",
     ),
     KnownMessage(
         "truth of several elements",
@@ -26,6 +27,7 @@ ARGUMENTS = (
         cause="if, and, or and not ask for one answer, and a comparison of tensors has one for each element.",
         fix="Use (x > 0).any() or .all(), the operators & and |, or torch.where.",
         or_says=("bool value of Tensor with more than one value is ambiguous",),
+        diagnosis="shapes: one number of several",
     ),
     KnownMessage(
         "iteration over a scalar",
@@ -45,6 +47,7 @@ ARGUMENTS = (
         cause="A copy of a result would need a copy of its graph. A module has such a tensor if forward stores one as "
         "an attribute.",
         fix="Copy x.detach().clone(), and store detached tensors in a module.",
+        diagnosis="deepcopy of a non-leaf",
     ),
     KnownMessage(
         "send a result to a process",
@@ -60,6 +63,7 @@ ARGUMENTS = (
         cause="None of the forms of this function takes these types: often a tensor or a tuple where a number belongs, "
         "a float for a size, or a misspelled keyword.",
         fix="Compare the types in brackets with the forms that the message lists below.",
+        diagnosis="signature: no signature fits",
     ),
     KnownMessage(
         "argument of another type",
@@ -68,6 +72,7 @@ ARGUMENTS = (
         cause="The function checks the type of each argument before it calls an operator.",
         fix="Convert the argument: torch.tensor(x) for a number or a list, int(x) for a size.",
         or_says=("{function}(): argument '{argument}' must be {expected:text}, not {got}",),
+        diagnosis="signature: type of an argument",
     ),
     KnownMessage(
         "missing argument",
@@ -91,28 +96,27 @@ ARGUMENTS = (
         fix="Convert the element with torch.tensor(), or use torch.tensor(list) for a list of numbers.",
     ),
     KnownMessage(
-        "forward mode not supported",
-        "Trying to use forward AD with {operator} that does not support it because {reason:text}.",
-        detail="The operator is {operator}.",
-        cause="Forward mode needs a formula for the tangent of each operator, and this one has none.",
-        fix="Use an operator that has one, or the reverse: torch.func.vjp or jacrev instead of jvp or jacfwd.",
-        or_says=("Trying to use forward AD with {operator} that does not support it because",),
-    ),
-    KnownMessage(
-        "jvp of another shape",
-        "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-        "supported. Tensor is of size {tensor:shape} while the given forward gradient is of size {tangent:shape}",
-        detail="The tensor has the shape {tensor}, the tangent {tangent}.",
-        cause="A tangent has one number for each element of its tensor.",
-        fix="Pass a tangent of the tensor's shape, for example torch.ones_like(x).",
-    ),
-    KnownMessage(
         "file that is refused",
         "Weights only load failed",
         cause="torch.load reads tensors and plain values alone since PyTorch 2.6, since a pickle can run any code; the "
         "file holds other objects.",
         fix="Save model.state_dict() instead of the model; for a file that you trust pass weights_only=False, or name "
         "the classes with torch.serialization.add_safe_globals.",
+    ),
+    KnownMessage(
+        "tensor of tensors",
+        "only one element tensors can be converted to Python scalars",
+        cause="float(x), and torch.tensor for each element of a list, read one number, and a tensor among them has "
+        "several elements. Older releases say the same of item().",
+        fix="Use torch.stack(tensors) for a list of tensors; reduce or index a tensor before float(x) or item().",
+    ),
+    KnownMessage(
+        "numpy of a conjugate",
+        "Can't call numpy() on Tensor that has {which} bit set",
+        detail="Its {which} bit is set.",
+        cause="conj() copies nothing: a bit says that the numbers are to be read otherwise, and NumPy does not know "
+        "it.",
+        fix="Call x.resolve_conj().numpy(), or resolve_neg() for the negative bit.",
     ),
 )
 """One entry for each message."""

@@ -21,6 +21,7 @@ DEVICES = (
             "Expected object of device type {first} but got device type {second} for argument",
             "Tensor on device {first} is not on the expected device {second}!",
         ),
+        diagnosis="devices: arguments differ",
     ),
     KnownMessage(
         "device of indices",
@@ -28,6 +29,7 @@ DEVICES = (
         detail="The indexed tensor is on {device}.",
         cause="The kernel that indexes reads the indices on the device of the tensor, or on the CPU.",
         fix="Move the indices: x[index.to(x.device)].",
+        diagnosis="devices: arguments differ",
     ),
     KnownMessage(
         "numpy of another device",
@@ -42,6 +44,7 @@ DEVICES = (
         cause="A tensor on the meta device has a shape and no data. A model is on it if it was made under "
         "torch.device('meta') or init_empty_weights and its weights were never loaded.",
         fix="Use model.to_empty(device=...) and load the weights, or load_state_dict(..., assign=True).",
+        diagnosis="devices: a tensor without data",
     ),
     KnownMessage(
         "device of a generator",

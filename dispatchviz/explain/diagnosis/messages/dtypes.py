@@ -16,6 +16,7 @@ DTYPES = (
             "mat1 and mat2 must have the same dtype, but got {first} and {second}",
             "self and mat2 must have the same dtype, but got {first} and {second}",
         ),
+        diagnosis="dtypes: arguments differ",
     ),
     KnownMessage(
         "expected dtype",
@@ -27,6 +28,7 @@ DTYPES = (
             "Expected object of scalar type {expected} but got scalar type {found} for argument",
             "expected object of scalar type {expected} but got {found}",
         ),
+        diagnosis="dtypes: arguments differ",
     ),
     KnownMessage(
         "found dtype",
@@ -35,6 +37,7 @@ DTYPES = (
         cause="The arguments of this operator must have one dtype: usually labels are whole numbers or float64, and "
         "the prediction is float32.",
         fix="Convert the target: target.float(), or target.to(prediction.dtype).",
+        diagnosis="dtypes: arguments differ",
     ),
     KnownMessage(
         "dtypes of two vectors",
@@ -42,6 +45,7 @@ DTYPES = (
         detail="One vector is {first}, the other {second}.",
         cause="dot does not promote dtypes.",
         fix="Convert one of them: y.to(x.dtype).",
+        diagnosis="dtypes: arguments differ",
     ),
     KnownMessage(
         "dtypes of input and weight",
@@ -50,6 +54,7 @@ DTYPES = (
         cause="A layer's kernel takes an input of the dtype and on the device of its parameters: here one of the two "
         "differs (a name with cuda in it is on the GPU).",
         fix="Move and convert the input: x.to(layer.weight) has both; or move the model: model.to(x.device).",
+        diagnosis="dtypes: arguments differ",
     ),
     KnownMessage(
         "mean of integers",
@@ -57,7 +62,11 @@ DTYPES = (
         detail="The tensor is {dtype}.",
         cause="A mean has a fraction, and mean() keeps the dtype of its input.",
         fix="Convert first: x.float().mean(), or x.mean(dtype=torch.float32).",
-        or_says=("Can only calculate the mean of floating types. Got {dtype} instead.",),
+        or_says=(
+            "expected input to have floating point or complex dtype but got {dtype}",
+            "Can only calculate the mean of floating types. Got {dtype} instead.",
+        ),
+        diagnosis="dtypes: floating point",
     ),
     KnownMessage(
         "kernel not for this dtype",
@@ -67,6 +76,7 @@ DTYPES = (
         "where floating point numbers belong, or half precision on the CPU.",
         fix="Convert the argument, for example x.float(), and labels to the dtype that the loss asks for.",
         or_says=("{kernel} not implemented for '{dtype}'", "{kernel} is not implemented for type {dtype}"),
+        diagnosis="no kernel: dtype",
     ),
     KnownMessage(
         "dtype of embedding indices",
@@ -78,6 +88,7 @@ DTYPES = (
         or_says=(
             "Expected tensor for argument #{number:n} '{argument}' to have scalar type {types}; but got {got} instead",
         ),
+        diagnosis="dtypes: indices",
     ),
     KnownMessage(
         "dtype of class indices",
@@ -86,6 +97,7 @@ DTYPES = (
         cause="Class numbers are whole numbers; cross_entropy takes floating point targets only as probabilities, of "
         "the shape of the input.",
         fix="Convert the target: target.long().",
+        diagnosis="dtypes: targets",
     ),
     KnownMessage(
         "subtraction of bool",
@@ -93,6 +105,7 @@ DTYPES = (
         cause="PyTorch does not say what True - True is.",
         fix="Use ^ or logical_xor, ~ for `not`, or convert to numbers before: mask.int().",
         or_says=("Subtraction, the `-` operator, with a bool tensor is not supported",),
+        diagnosis="dtypes: arithmetic of bool",
     ),
     KnownMessage(
         "probability out of range",
@@ -149,6 +162,13 @@ DTYPES = (
         detail="{dtype} was asked for.",
         cause="Parameters are trained by gradients, and whole numbers have none.",
         fix="Use float16 or bfloat16 for less memory, or quantize the model with torch.ao.quantization.",
+    ),
+    KnownMessage(
+        "number too large",
+        "value cannot be converted to type {dtype} without overflow",
+        detail="The dtype is {dtype}.",
+        cause="The number lies beyond what the dtype can hold: -1e9 in a mask for half precision is usual.",
+        fix="Use torch.finfo(x.dtype).min for a mask, or a larger dtype.",
     ),
 )
 """One entry for each message."""

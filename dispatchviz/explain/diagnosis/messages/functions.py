@@ -12,6 +12,7 @@ FUNCTIONS = (
         cause="backward returns one value for each input of forward, in their order; None for an input that needs no "
         "gradient.",
         fix="Return as many values as forward has arguments besides ctx.",
+        diagnosis="Function: number of gradients",
     ),
     KnownMessage(
         "returned gradient of another shape",
@@ -21,6 +22,7 @@ FUNCTIONS = (
         cause="A gradient has the shape of the input that it belongs to.",
         fix="Sum the gradient over the dimensions that forward broadcast, and return the gradients in the order of "
         "forward's arguments.",
+        diagnosis="Function: sizes of a gradient",
     ),
     KnownMessage(
         "gradient of no tensor",
@@ -36,6 +38,7 @@ FUNCTIONS = (
         detail="It got a value of type {type}.",
         cause="What backward returns goes to the next Node, so it must be a tensor, or None.",
         fix="Compute the gradient from grad_output with operators of torch, and return that tensor.",
+        diagnosis="Function: type of a gradient",
     ),
     KnownMessage(
         "hook changes the size",
@@ -43,6 +46,7 @@ FUNCTIONS = (
         detail="The hook is {hook}.",
         cause="A hook may replace a gradient, but the Node behind it expects a gradient of the tensor's shape.",
         fix="Return a gradient of the same shape, or None to leave it as it is.",
+        diagnosis="hook: sizes of a gradient",
     ),
     KnownMessage(
         "hook changes the type",
@@ -50,6 +54,7 @@ FUNCTIONS = (
         detail="The hook {hook} got a {was} and returned a {got}.",
         cause="A hook may replace a gradient, but the Node behind it expects the same dtype and device.",
         fix="Convert the result back (result.to(grad)), or return None to leave the gradient as it is.",
+        diagnosis="hook: dtype of a gradient",
     ),
     KnownMessage(
         "hook returns no tensor",
@@ -57,6 +62,7 @@ FUNCTIONS = (
         detail="The hook returned a value of type {type}.",
         cause="What a hook returns takes the place of the gradient, so it must be a tensor, or None.",
         fix="Return a tensor, or nothing; a lambda returns the value of its expression.",
+        diagnosis="hook: type of a gradient",
     ),
     KnownMessage(
         "hook returns too few",
@@ -64,6 +70,7 @@ FUNCTIONS = (
         detail="The hook {hook} returned {got} values instead of {expected}.",
         cause="A hook of a Node may replace its gradients, all of them at once.",
         fix="Return a tuple with one gradient for each that the hook got, or None.",
+        diagnosis="hook: number of gradients",
     ),
     KnownMessage(
         "Function of old style",
@@ -71,6 +78,7 @@ FUNCTIONS = (
         cause="A Function no longer is an object that keeps its state: forward and backward are static, and ctx keeps "
         "what backward needs.",
         fix="Mark forward and backward with @staticmethod, let them take ctx first, and call MyFunction.apply(x).",
+        diagnosis="Function: called as an object",
     ),
     KnownMessage(
         "Function without backward",
@@ -78,6 +86,7 @@ FUNCTIONS = (
         " mode AD",
         cause="The engine has reached the Node of a Function that says nothing of its derivative.",
         fix="Write a static method backward(ctx, *grad_outputs) in the Function.",
+        diagnosis="Function: no backward",
     ),
     KnownMessage(
         "Function without jvp",
@@ -120,6 +129,7 @@ FUNCTIONS = (
         detail="Argument {index} is of type {type}.",
         cause="save_for_backward watches the versions of tensors; other values need none of that.",
         fix="Keep values that are no tensors as attributes: ctx.factor = factor.",
+        diagnosis="Function: save_for_backward",
     ),
     KnownMessage(
         "unpack hook returns no tensor",
@@ -133,6 +143,45 @@ FUNCTIONS = (
         "A saved tensor pack hook is modifying its input in place",
         cause="A pack hook gets the very tensor that is saved: a write would change the values of the program.",
         fix="Let the hook return a new tensor, or write to a clone.",
+    ),
+    KnownMessage(
+        "accumulate hook returns a value",
+        "Tensor post accumulate grad hooks should return None",
+        cause="Such a hook runs after .grad is written: no later step takes what it returns.",
+        fix="Change leaf.grad within the hook, and return nothing; a lambda returns the value of its expression.",
+    ),
+    KnownMessage(
+        "hook returns no tuple",
+        "expected tuple, but hook returned '{type}'",
+        detail="The hook returned a value of type {type}.",
+        cause="A hook of a Node gets all its gradients as a tuple, and may replace them by a tuple of the same length.",
+        fix="Return a tuple, or None to leave them as they are.",
+    ),
+    KnownMessage(
+        "Function without forward",
+        "You must implement the forward function for custom autograd.Function",
+        cause="apply runs forward and makes a Node for backward; the class defines no forward, or misspells it.",
+        fix="Write a static method forward(ctx, *args) in the Function.",
+    ),
+    KnownMessage(
+        "Function with backward and vjp",
+        "Implementing both 'backward' and 'vjp' for a custom Function is not allowed",
+        cause="backward and vjp are two names for the same method.",
+        fix="Keep one of them.",
+    ),
+    KnownMessage(
+        "changed view of a Function",
+        "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
+        "than one Tensor",
+        cause="After a write to a view autograd gives its base a new history, and it can do that for one result of a "
+        "Node alone.",
+        fix="Pass x.clone(), or split the Function into one that writes and one that computes the rest.",
+    ),
+    KnownMessage(
+        "saved tensors read twice",
+        "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set",
+        cause="The Function gives its saved tensors away at the first look, so that their memory is free earlier.",
+        fix="Read ctx.saved_tensors once into variables, or leave that attribute False.",
     ),
 )
 """One entry for each message."""

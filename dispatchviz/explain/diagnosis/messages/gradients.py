@@ -15,6 +15,7 @@ GRADIENTS = (
             "element {index:n} of variables does not require grad and does not have a grad_fn",
             "element {index:n} of variables tuple is volatile",
         ),
+        diagnosis="no grad_fn",
     ),
     KnownMessage(
         "second backward",
@@ -23,6 +24,7 @@ GRADIENTS = (
         "would have kept them.",
         fix="Compute the loss anew before each backward(), and detach() what is carried from one iteration into the "
         "next; use retain_graph=True only if you want two backward passes through one graph.",
+        diagnosis="second backward",
     ),
     KnownMessage(
         "backward of no scalar",
@@ -31,6 +33,7 @@ GRADIENTS = (
         "(gradient=).",
         fix="Reduce the result to one number first (loss.sum() or loss.mean()), or pass gradient= with a tensor of "
         "the result's shape.",
+        diagnosis="non-scalar backward",
     ),
     KnownMessage(
         "backward of a complex scalar",
@@ -54,12 +57,14 @@ GRADIENTS = (
         cause="No gradient has reached this tensor: usually because no path of edges leads to it from the root Node.",
         fix="Compute the result from that very tensor (not from a copy, a view made later or a detached one), or pass "
         "allow_unused=True and expect None.",
+        diagnosis="unused input",
     ),
     KnownMessage(
         "input without requires_grad",
         "One of the differentiated Tensors does not require grad",
         cause="grad computes gradients only of tensors that require grad: for others nothing was recorded.",
         fix="Call requires_grad_() on the input before the result is computed from it.",
+        diagnosis="grad of a tensor that does not require grad",
     ),
     KnownMessage(
         "grad of nothing",
@@ -75,6 +80,7 @@ GRADIENTS = (
         cause="A gradient says what a small change does, and integers and bools have no small changes.",
         fix="Make the tensor of floating point numbers: torch.tensor([1.0, 2.0]), dtype=torch.float32, or x.float().",
         or_says=("only Tensors of floating point dtype can require gradients",),
+        diagnosis="requires_grad of integers",
     ),
     KnownMessage(
         "requires_grad of a result",
@@ -82,6 +88,7 @@ GRADIENTS = (
         cause="A tensor with a grad_fn requires grad because of its history, whatever its flag; detach() returns one "
         "without.",
         fix="Use y.detach() where you want no gradient, or set the flag of the leaf before y is computed from it.",
+        diagnosis="requires_grad of a non-leaf",
     ),
     KnownMessage(
         "no derivative",
@@ -101,6 +108,7 @@ GRADIENTS = (
         "derivative (sqrt or log at 0, a division by 0) times 0.",
         fix="Keep the input of the operator away from that point before it is called, for example with clamp(min=eps): "
         "a where() behind it does not help, since 0 * inf is NaN.",
+        diagnosis="anomaly mode: NaN",
     ),
     KnownMessage(
         "once differentiable",
@@ -131,11 +139,14 @@ GRADIENTS = (
     ),
     KnownMessage(
         "assigned grad on another device",
-        "attempting to assign a gradient located on device with index '{grad}' to a tensor located on device with "
-        "index '{tensor}'",
+        "attempting to assign a gradient with device type '{grad}' to a tensor with device type '{tensor}'",
+        detail="The gradient is on {grad}, the tensor on {tensor}.",
         cause="A tensor and its .grad are on one device.",
         fix="Move the gradient first: grad.to(x.device).",
-        or_says=("assigned grad has data located on a different device",),
+        or_says=(
+            "attempting to assign a gradient located on device with index '{number}' to a tensor located on device",
+            "assigned grad has data located on a different device",
+        ),
     ),
     KnownMessage(
         "own grad",
@@ -222,6 +233,14 @@ GRADIENTS = (
         cause="GradScaler found no gradient in the parameters of this optimizer: backward() did not reach them.",
         fix="Call scaler.scale(loss).backward() before step(), and give the optimizer the parameters of the model "
         "that computed the loss.",
+    ),
+    KnownMessage(
+        "dtype of a complex gradient",
+        "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+        "grad_output[{number:n}] has a dtype of {grad} and output[{same:n}] has a dtype of {output}",
+        detail="The gradient that was passed is {grad}, the result {output}.",
+        cause="A backward pass that starts at a complex result starts with a complex gradient.",
+        fix="Convert the gradient: gradient.to(result.dtype).",
     ),
 )
 """One entry for each message, the most frequent first."""

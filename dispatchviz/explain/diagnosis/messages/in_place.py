@@ -22,6 +22,7 @@ IN_PLACE = (
             ),
             "one of the variables needed for gradient computation has been modified by an inplace operation. ",
         ),
+        diagnosis="saved tensor changed",
     ),
     KnownMessage(
         "leaf in place",
@@ -30,6 +31,7 @@ IN_PLACE = (
         "leaf, and nothing would write its .grad. Inside torch.no_grad() it may be changed.",
         fix="Write inside torch.no_grad(), or compute a new tensor: y = w + 1.",
         or_says=("a leaf Variable that requires grad has been used in an in-place operation",),
+        diagnosis="in-place write: a leaf",
     ),
     KnownMessage(
         "view of a leaf in place",
@@ -37,6 +39,7 @@ IN_PLACE = (
         cause="Writing through a view gives its base a new history: the leaf would no longer be a leaf, and nothing "
         "would write its .grad. Inside torch.no_grad() it may be changed.",
         fix="Write inside torch.no_grad(), or clone() the leaf and write to the clone.",
+        diagnosis="in-place write: a view of a leaf",
     ),
     KnownMessage(
         "one of several views in place",
@@ -44,6 +47,7 @@ IN_PLACE = (
         cause="Autograd can regenerate the grad_fn of a view after a write only if its Node made no other view.",
         fix="Compute a new tensor instead of writing, or index the base for the one view: x[0] instead of "
         "x.unbind()[0].",
+        diagnosis="in-place write: one of several views",
     ),
     KnownMessage(
         "view of a Function in place",
@@ -51,6 +55,7 @@ IN_PLACE = (
         cause="After a write autograd regenerates the grad_fn of a view from its base's: the Function's backward "
         "would no longer be called.",
         fix="Return x.clone() from the Function's forward, or write to a clone of its result.",
+        diagnosis="in-place write: a view of a custom Function",
     ),
     KnownMessage(
         "no_grad view in place",
@@ -58,6 +63,7 @@ IN_PLACE = (
         cause="The view was made while nothing was recorded: it is ambiguous whether the write is to be recorded.",
         fix="Make the view and write to it in the same mode: both inside torch.no_grad() or both outside.",
         or_says=("was created in no_grad mode and its base or another view of its base has been modified inplace",),
+        diagnosis="in-place write: a view made unrecorded",
     ),
     KnownMessage(
         "inference view in place",
@@ -65,6 +71,7 @@ IN_PLACE = (
         cause="The view was made while nothing was recorded: it is ambiguous whether the write is to be recorded.",
         fix="Make the view and write to it in the same mode: both inside torch.inference_mode() or both outside.",
         or_says=("was created in inference mode and its base or another view of its base has been modified inplace",),
+        diagnosis="in-place write: a view made unrecorded",
     ),
     KnownMessage(
         "saved tensor detached",
@@ -72,6 +79,7 @@ IN_PLACE = (
         cause="A Node saved a tensor that had a history, and detach_ has removed that history since; detach() would "
         "have left the tensor as it was.",
         fix="Use y = y.detach() instead of y.detach_().",
+        diagnosis="saved tensor detached in place",
     ),
     KnownMessage(
         "detach of a view",
@@ -79,6 +87,7 @@ IN_PLACE = (
         cause="A view's history follows that of its base, so it cannot be detached by itself; detach() returns a new "
         "tensor.",
         fix="Use detach() instead of detach_().",
+        diagnosis="in-place write: a view detached",
     ),
     KnownMessage(
         "expanded tensor in place",
@@ -86,6 +95,7 @@ IN_PLACE = (
         cause="The tensor was expanded: several of its elements are one place in memory, and a write to one would "
         "change the others.",
         fix="Call clone() (or contiguous()) on the expanded tensor before you write to it.",
+        diagnosis="in-place write: an expanded tensor",
     ),
     KnownMessage(
         "overlapping memory",
@@ -102,12 +112,14 @@ IN_PLACE = (
         cause="An inference tensor has no version counter, so the change could not be detected later.",
         fix="clone() the tensor outside of inference mode and write to the clone, or use torch.no_grad() instead of "
         "inference mode.",
+        diagnosis="inference tensor: written to",
     ),
     KnownMessage(
         "inference tensor saved",
         "Inference tensors cannot be saved for backward",
         cause="An inference tensor has no version counter: no Node that saves it could detect a change.",
         fix="clone() the tensor outside of inference mode, or compute it under torch.no_grad().",
+        diagnosis="inference tensor: saved",
     ),
     KnownMessage(
         "inference tensor requires grad",
@@ -122,6 +134,7 @@ IN_PLACE = (
         "grad",
         cause="Operators with out= record nothing, so none of their arguments may require grad while grad mode is on.",
         fix="Use the returned tensor instead of out=, or call it under torch.no_grad().",
+        diagnosis="out= with a tensor that requires grad",
     ),
     KnownMessage(
         "result dtype in place",
@@ -130,6 +143,7 @@ IN_PLACE = (
         cause="An operator in place writes into a tensor whose dtype stays, and the result would lose what that dtype "
         "cannot hold.",
         fix="Compute a new tensor (x = x / 2), or convert x before: x = x.float().",
+        diagnosis="dtypes: result of an in-place operator",
     ),
     KnownMessage(
         "result shape in place",
@@ -137,6 +151,7 @@ IN_PLACE = (
         detail="The tensor that is written to has the shape {output}, the result has {result}.",
         cause="An operator in place cannot make its tensor larger: only the other argument is broadcast.",
         fix="Compute a new tensor (x = x + y), or give the other argument a shape that broadcasts to that of x.",
+        diagnosis="shapes: result of an in-place operator",
     ),
     KnownMessage(
         "resize of requires_grad",
@@ -150,6 +165,24 @@ IN_PLACE = (
         detail="The method is {function}.",
         cause="This method runs a Python function on each number, and autograd cannot record what that does.",
         fix="Use operators of torch, or call it on x.detach() if no gradient is needed.",
+    ),
+    KnownMessage(
+        "hook on a released tensor",
+        "Calling register_hooks on a saved tensor after it has been freed",
+        cause="The Node released its saved tensors when a backward pass ran, so there is nothing left to pack.",
+        fix="Register the hooks before the backward pass, or pass retain_graph=True to it.",
+    ),
+    KnownMessage(
+        "saved tensor with two pairs of hooks",
+        "Calling register_hooks on a saved tensor whose hooks have already been set",
+        cause="What the pack hook returned is what is saved: a second pair would get that instead of a tensor.",
+        fix="Register one pair of hooks that does both.",
+    ),
+    KnownMessage(
+        "deleted item",
+        "Tensor does not support deleting items",
+        cause="A tensor's size and its place in memory are fixed.",
+        fix="Choose the others: torch.cat([x[:i], x[i + 1:]]), or a mask.",
     ),
 )
 """One entry for each message."""

@@ -11,6 +11,11 @@ INDICES = (
         detail="Dimension {dim} has the size {size}, so its indices end before {size}, and {index} was asked for.",
         cause="Indices are counted from 0, or backwards from -1.",
         fix="Print the largest index and the shape; for class numbers that begin with 1 subtract 1.",
+        or_says=(
+            "index is out of bounds for dimension with size {size:n}",
+            "out of range: tried to access index {index:n} on a tensor of {size:n} elements",
+        ),
+        diagnosis="indices: x[i] out of bounds",
     ),
     KnownMessage(
         "embedding index",
@@ -18,6 +23,7 @@ INDICES = (
         cause="An index is not below num_embeddings, the number of rows of the embedding, or it is negative.",
         fix="Print indices.max() and indices.min(); make num_embeddings one larger than the largest index, padding and "
         "special tokens included.",
+        diagnosis="indices: not in the table",
     ),
     KnownMessage(
         "class out of bounds",
@@ -27,12 +33,14 @@ INDICES = (
         "and not negative.",
         fix="Let the last layer have as many outputs as there are classes, count classes from 0, and mark targets to "
         "skip with ignore_index.",
+        diagnosis="indices: class out of range",
     ),
     KnownMessage(
         "class of one_hot",
         "Class values must be smaller than num_classes",
         cause="one_hot makes num_classes columns, and there is none for one of the indices.",
         fix="Pass num_classes as the largest class number plus 1, and count classes from 0.",
+        diagnosis="indices: one_hot",
     ),
     KnownMessage(
         "float index",
@@ -40,6 +48,7 @@ INDICES = (
         cause="An index is a whole number or a mask of bools; this tensor has floating point numbers.",
         fix="Convert it with x.long(), or compare to get a mask: x > 0.",
         or_says=("tensors used as indices must be long, byte or bool tensors",),
+        diagnosis="dtypes: indices",
     ),
     KnownMessage(
         "dtype of an index",
@@ -51,6 +60,7 @@ INDICES = (
             "{operator}(): Expected dtype int64 for index",
             "{operator}(): Expected dtype int32 or int64 for index",
         ),
+        diagnosis="dtypes: indices",
     ),
     KnownMessage(
         "too many indices",
@@ -58,6 +68,7 @@ INDICES = (
         detail="The number of its dimensions is {dims}.",
         cause="There are more indices between the brackets than the tensor has dimensions.",
         fix="Print x.shape: a dimension is missing, often that of the batch; or leave an index out.",
+        diagnosis="indices: too many",
     ),
     KnownMessage(
         "mask of another shape",
@@ -66,13 +77,14 @@ INDICES = (
         detail="The mask has the shape {mask}, the tensor {tensor}.",
         cause="A mask of bools chooses among the elements of the dimensions that it covers, so it has their sizes.",
         fix="Compute the mask from the same tensor, or index the dimension that it is for: x[:, mask].",
+        diagnosis="indices: mask",
     ),
     KnownMessage(
         "mask that is no bool",
         "{operator} only supports boolean masks, but got mask with dtype {dtype:text}.",
         cause="A mask says yes or no of each element; whole numbers are read as positions elsewhere.",
         fix="Convert it with mask.bool(), or compare: mask == 1.",
-        or_says=("{operator} only supports boolean masks",),
+        or_says=("{operator} only supports boolean masks", "Expected mask to be of ScalarType Bool, but got {dtype}"),
     ),
     KnownMessage(
         "indices do not broadcast",
@@ -80,6 +92,7 @@ INDICES = (
         detail="The index tensors have the shapes {first} and {second}.",
         cause="Several index tensors are read together, element by element, so they must broadcast to one shape.",
         fix="Give them one length, or use rows[:, None] and columns for all combinations.",
+        diagnosis="indices: shapes of index tensors",
     ),
     KnownMessage(
         "assigned value does not fit",
@@ -97,6 +110,7 @@ INDICES = (
         cause="gather and scatter read the index element by element: in all other dimensions it may not be larger than "
         "the tensor.",
         fix="Expand the tensor to the shape of the index, or use x[index] for whole rows.",
+        diagnosis="indices: shape of the index",
     ),
     KnownMessage(
         "dimensions of an index",
@@ -104,6 +118,7 @@ INDICES = (
         cause="gather and scatter read the index element by element, so that it has the dimensions of the tensor.",
         fix="Add dimensions with unsqueeze: x.gather(1, index.unsqueeze(1)).",
         or_says=("Index tensor must have the same number of dimensions as input tensor",),
+        diagnosis="indices: shape of the index",
     ),
     KnownMessage(
         "number of indices",
@@ -116,6 +131,7 @@ INDICES = (
     KnownMessage(
         "index of a scalar",
         "invalid index of a 0-dim tensor",
+        or_says=("slice() cannot be applied to a 0-dim tensor",),
         cause="The tensor is a single number and has no dimension to index. A loss is such a tensor: code of PyTorch "
         "before 0.4 writes loss.data[0].",
         fix="Read the number with x.item().",
@@ -132,6 +148,42 @@ INDICES = (
         cause="Python asks for a whole number here (for a list, range or a size), and the tensor has several elements "
         "or floating point numbers.",
         fix="Index a tensor with it instead of a list, or convert one element: int(x[0]).",
+    ),
+    KnownMessage(
+        "index of another type",
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type})",
+        detail="The index is of type {type}.",
+        cause="A place in a tensor is named by whole numbers, slices, masks or tensors of whole numbers.",
+        fix="Convert a computed index with int(); 4 / 2 is a float, 4 // 2 an integer.",
+    ),
+    KnownMessage(
+        "dtype of an assigned value",
+        "Index put requires the source and destination dtypes match, got {place} for the destination and {value} for "
+        "the source",
+        detail="The tensor is {place}, the value {value}.",
+        cause="An assignment to x[index] with a tensor as the index converts no numbers.",
+        fix="Convert the value: value.to(x.dtype).",
+        diagnosis="dtypes: arguments differ",
+    ),
+    KnownMessage(
+        "too few values for a mask",
+        "Number of elements of source < number of ones in mask",
+        cause="masked_scatter gives each element that the mask chooses a value of the source, in order.",
+        fix="Pass as many values as mask.sum() says.",
+    ),
+    KnownMessage(
+        "list as an assigned value",
+        "can't assign a {type} to a {tensor}",
+        detail="The value is of type {type}, the tensor a {tensor}.",
+        cause="x[index] = value takes a tensor or a number.",
+        fix="Make a tensor of the value: x[0:2] = torch.tensor([1.0, 2.0]).",
+    ),
+    KnownMessage(
+        "invalid max index",
+        "Found an invalid max index: {index:n} (output volumes are of size {size})",
+        detail="The index is {index}, the output has the size {size}.",
+        cause="max_unpool writes each value where max_pool found it, and the indices are of another size of input.",
+        fix="Pass the indices of the matching MaxPool2d(return_indices=True), and output_size for odd sizes.",
     ),
 )
 """One entry for each message."""

@@ -34,10 +34,11 @@ class KnownMessage:
         fix: str,
         detail: str = "",
         or_says: tuple[str, ...] = (),
+        diagnosis: str = "",
         engine: str = "model",
     ) -> None:
         self.kind = kind
-        """Its name: that of the diagnosis of such an error, and of the program that shows it."""
+        """Its name, and that of the program that shows it."""
         self.says = says
         """What PyTorch says, in the release that we model."""
         self.or_says = or_says
@@ -48,6 +49,8 @@ class KnownMessage:
         """What to change, in general."""
         self.detail = detail
         """What the values of one such message say."""
+        self.diagnosis = diagnosis
+        """The kind of diagnosis that a program with this error gets, or how several begin; empty without a rule."""
         self.engine = engine
         """``torch`` if only an installed PyTorch raises it: the model lacks what the program calls."""
 

@@ -13,6 +13,7 @@ MODULES = (
         "weight was made for: in_channels.",
         fix="Make the layer with that number, or bring the channels to their place: x.permute(0, 3, 1, 2) for images "
         "with the channels last.",
+        diagnosis="shapes: channels of a convolution",
     ),
     KnownMessage(
         "dimensions of an image",
@@ -21,6 +22,7 @@ MODULES = (
         detail="{function} got the shape {size}.",
         cause="The layer takes channels and then the dimensions that it works along, with a batch before them or not.",
         fix="Add what is missing with unsqueeze: x[None] for a batch of one, x[:, None] for one channel.",
+        diagnosis="shapes: dimensions of a layer's input",
     ),
     KnownMessage(
         "kernel larger than the image",
@@ -30,6 +32,7 @@ MODULES = (
         cause="A convolution lays its kernel within the input, and the input is too small: layers before have made it "
         "smaller.",
         fix="Use padding, fewer layers that halve the size, or larger images.",
+        diagnosis="shapes: kernel larger than its input",
     ),
     KnownMessage(
         "output too small",
@@ -52,6 +55,7 @@ MODULES = (
         detail="The input has {input} channels, the layer was made for {layer}.",
         cause="A batch norm keeps a mean and a variance for each channel of its input (dimension 1).",
         fix="Make the layer with num_features of the input's channels.",
+        diagnosis="shapes: channels of a normalization",
     ),
     KnownMessage(
         "one value per channel",
@@ -74,6 +78,7 @@ MODULES = (
         detail="The layer was made for {layer}, and the input has the shape {input}.",
         cause="Layer norm works along the last dimensions of its input, and their sizes are fixed.",
         fix="Make the layer with the sizes of the last dimensions, or transpose the input.",
+        diagnosis="shapes: layer norm",
     ),
     KnownMessage(
         "groups of channels",
@@ -95,6 +100,7 @@ MODULES = (
         detail="The last dimension has the size {got}, the layer takes {expected}.",
         cause="The last dimension of a recurrent layer's input holds the features of one step.",
         fix="Make the layer with that input_size, and put the features last.",
+        diagnosis="shapes: features of a recurrent layer",
     ),
     KnownMessage(
         "hidden state",
@@ -116,6 +122,7 @@ MODULES = (
         detail="The input has {got} features, the layer takes {expected}.",
         cause="The last dimension of the query is embed_dim.",
         fix="Make the layer with that embed_dim, or bring the input to it with nn.Linear.",
+        diagnosis="shapes: features of a recurrent layer",
     ),
     KnownMessage(
         "attention mask",
@@ -133,6 +140,7 @@ MODULES = (
         "mixes batch and features changes their number.",
         fix="Keep the batch in dimension 0: x.flatten(start_dim=1), and for sequences reshape scores to (-1, classes) "
         "and targets to (-1).",
+        diagnosis="shapes: samples of a loss",
     ),
     KnownMessage(
         "target with a column",
@@ -141,6 +149,7 @@ MODULES = (
         fix="Use target.squeeze(1) or target[:, 0]; for one-hot rows target.argmax(1), or floating point "
         "probabilities.",
         or_says=("multi-target not supported at",),
+        diagnosis="shapes: targets with many dimensions",
     ),
     KnownMessage(
         "size of a target image",
@@ -149,6 +158,7 @@ MODULES = (
         cause="With scores (batch, classes, height, width) the target has a class number for each pixel: (batch, "
         "height, width).",
         fix="Bring both to one height and width with F.interpolate, of targets with mode='nearest'.",
+        diagnosis="shapes: targets of a sequence",
     ),
     KnownMessage(
         "size of the target",
@@ -163,6 +173,7 @@ MODULES = (
                 "likely lead to incorrect results due to broadcasting"
             ),
         ),
+        diagnosis="shapes: sizes of a loss",
     ),
     KnownMessage(
         "tensor as a parameter",

@@ -19,6 +19,7 @@ OPERATORS = (
         detail="{operator} has no kernel for {key}.",
         cause="The cell of the highest key is empty: no kernel, alias or fallback of this operator covers that key.",
         fix="Move the arguments to a device or layout that the message lists, or register a kernel for the key.",
+        diagnosis="no kernel: backend",
     ),
     KnownMessage(
         NO_TENSOR,

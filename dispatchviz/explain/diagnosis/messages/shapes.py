@@ -6,21 +6,13 @@ from dispatchviz.explain.diagnosis.messages.known_message import KnownMessage
 
 SHAPES = (
     KnownMessage(
-        "matrices do not fit",
-        "mat1 and mat2 shapes cannot be multiplied ({rows:n}x{inner:n} and {other:n}x{columns:n})",
-        detail="mat1 has {inner} columns, mat2 has {other} rows.",
-        cause="A product of matrices needs as many rows in the second as the first has columns. In nn.Linear mat1 is "
-        "the input, and mat2 is the weight, transposed: its rows are in_features.",
-        fix="Give nn.Linear the in_features that its input has, or reshape the input, for example with "
-        "flatten(start_dim=1).",
-    ),
-    KnownMessage(
         "sizes do not broadcast",
         "The size of tensor a ({a:n}) must match the size of tensor b ({b:n}) at non-singleton dimension {dim:n}",
         detail="At dimension {dim} one tensor has the size {a}, the other {b}.",
         cause="Two tensors broadcast if their sizes, compared from the last dimension to the first, are equal or one of"
         " them is 1.",
         fix="Print both shapes, and bring the dimensions into line with unsqueeze, reshape or transpose.",
+        diagnosis="shapes: broadcasting",
     ),
     KnownMessage(
         "view of non-contiguous",
@@ -28,6 +20,7 @@ SHAPES = (
         cause="view gives the same memory another shape; after transpose, permute or a slice the elements are not in "
         "that order in memory, so no strides describe the new shape.",
         fix="Use reshape, which copies where it must, or contiguous() before view.",
+        diagnosis="strides: view",
     ),
     KnownMessage(
         "shape of another number",
@@ -35,6 +28,7 @@ SHAPES = (
         detail="The shape {shape} does not have {size} elements.",
         cause="reshape and view keep all elements: the sizes of the new shape, multiplied, give their number.",
         fix="Let one size be -1, which is computed, and keep the batch dimension apart: x.reshape(x.shape[0], -1).",
+        diagnosis="shapes: another number of elements",
     ),
     KnownMessage(
         "expanded size",
@@ -44,6 +38,7 @@ SHAPES = (
         cause="expand repeats a dimension of size 1 without copying; others keep their size. An assignment "
         "(x[i] = y) expands its right side in the same way.",
         fix="Use repeat for other sizes, or give the tensor the size 1 there with unsqueeze.",
+        diagnosis="shapes: expand",
     ),
     KnownMessage(
         "expand of few dimensions",
@@ -74,6 +69,7 @@ SHAPES = (
         detail="Tensor {number} of the list (counted from 0) has the size {got} where the first one has {expected}.",
         cause="cat puts tensors one behind the other along one dimension; all other sizes must be equal.",
         fix="Choose the dimension in which the tensors differ (dim=), or bring them to one size before.",
+        diagnosis="shapes: cat",
     ),
     KnownMessage(
         "cat of other dimensions",
@@ -81,6 +77,7 @@ SHAPES = (
         detail="One tensor has {first} dimensions, another {other}.",
         cause="cat needs tensors of the same number of dimensions: it adds none.",
         fix="Add the missing dimension with unsqueeze, or use stack for a new dimension.",
+        diagnosis="shapes: cat of other dimensions",
     ),
     KnownMessage(
         "cat of scalars",
@@ -96,64 +93,7 @@ SHAPES = (
         cause="stack makes a new dimension, along which all tensors must have the same shape. A DataLoader stacks the "
         "samples of a batch in this way.",
         fix="Bring the tensors to one shape (crop, resize, pad_sequence), or give the DataLoader a collate_fn.",
-    ),
-    KnownMessage(
-        "batches do not fit",
-        "Expected size for first two dimensions of batch2 tensor to be: {expected:shape} but got: {got:shape}",
-        detail="The second tensor begins with the sizes {got}, expected are {expected}.",
-        cause="A product of two batches needs the same batch size, and as many rows in each second matrix as the first "
-        "has columns. Attention multiplies queries with keys, then with values, in this way.",
-        fix="Transpose the second tensor (mT), or make both batches of one size.",
-    ),
-    KnownMessage(
-        "no batch of matrices",
-        "{name} must be a 3D tensor",
-        detail="{name} has another number of dimensions.",
-        cause="bmm multiplies batches of matrices: each argument has a batch dimension, rows and columns.",
-        fix="Use matmul (@), which takes any number of dimensions, or add the batch dimension with unsqueeze(0).",
-    ),
-    KnownMessage(
-        "no matrix",
-        "self must be a matrix",
-        cause="mm multiplies two matrices and neither vectors nor batches.",
-        fix="Use matmul (@), which takes vectors and batches as well.",
-        or_says=("mat2 must be a matrix", "mat1 must be a matrix"),
-    ),
-    KnownMessage(
-        "matrix and vector",
-        "size mismatch, got input ({rows:n}), mat ({again:n}x{columns:n}), vec ({vector:n})",
-        detail="The matrix has {columns} columns, the vector has {vector} elements.",
-        cause="A product of a matrix and a vector needs as many elements in the vector as the matrix has columns.",
-        fix="Transpose the matrix, or choose a vector of that size.",
-    ),
-    KnownMessage(
-        "matmul of a scalar",
-        "both arguments to matmul need to be at least 1D, but they are {first}D and {second}D",
-        detail="They have {first} and {second} dimensions.",
-        cause="matmul multiplies vectors, matrices and batches of them, no scalars.",
-        fix="Multiply by a scalar with *.",
-    ),
-    KnownMessage(
-        "product of vectors",
-        "1D tensors expected, but got {first}D and {second}D tensors",
-        detail="They have {first} and {second} dimensions.",
-        cause="dot multiplies two vectors of one dimension, unlike the function of that name in NumPy.",
-        fix="Use matmul (@) for matrices.",
-    ),
-    KnownMessage(
-        "vectors of other sizes",
-        "inconsistent tensor size, expected tensor {first:shape} and src {second:shape} to have the same number of "
-        "elements",
-        detail="The vectors have the shapes {first} and {second}.",
-        cause="dot multiplies two vectors element by element and adds the products: both need the same number.",
-        fix="Print both shapes where they are made, and cut or pad one of them.",
-    ),
-    KnownMessage(
-        "transpose of three dimensions",
-        "t() expects a tensor with <= 2 dimensions, but self is {dims}D",
-        detail="The tensor has {dims} dimensions.",
-        cause="t() exchanges rows and columns of a matrix.",
-        fix="Use transpose(0, 1) and name the two dimensions, or mT for a batch of matrices.",
+        diagnosis="shapes: stack",
     ),
     KnownMessage(
         "order of dimensions",
@@ -170,6 +110,7 @@ SHAPES = (
         cause="Dimensions are counted from 0 or, backwards, from -1; a tensor of n dimensions has those from -n to "
         "n-1.",
         fix="Print x.shape: the tensor has fewer dimensions than expected, often because a batch dimension is missing.",
+        diagnosis="shapes: no such dimension",
     ),
     KnownMessage(
         "dimension given twice",
@@ -187,16 +128,9 @@ SHAPES = (
         fix="Pass sizes that add up, or one number: parts of that size, the last one smaller.",
     ),
     KnownMessage(
-        "subscripts of einsum",
-        "einsum(): subscript {letter} has size {size:n} for operand {operand:n} which does not broadcast with "
-        "previously seen size {seen:n}",
-        detail="The letter {letter} is of size {size} in operand {operand} (counted from 0), and {seen} in another.",
-        cause="A letter stands for one size in all operands.",
-        fix="Use another letter for that dimension, or exchange the letters of the operand.",
-    ),
-    KnownMessage(
         "reduction of nothing",
         "Expected reduction dim to be specified for input.numel() == 0",
+        or_says=("Expected reduction dim {dim:n} to have non-zero size",),
         cause="The tensor is empty, and there is no largest or smallest element of nothing.",
         fix="Ask before the call whether x.numel() is 0: usually a mask or a filter has removed everything.",
     ),
@@ -215,27 +149,6 @@ SHAPES = (
         fix="Pad the lists to one length, for example with torch.nn.utils.rnn.pad_sequence.",
     ),
     KnownMessage(
-        "no square matrix",
-        "A must be batches of square matrices, but they are {rows:n} by {columns:n} matrices",
-        detail="The matrix has {rows} rows and {columns} columns.",
-        cause="Inverse, determinant and eigenvalues exist for square matrices alone.",
-        fix="Use torch.linalg.lstsq or pinv for other matrices.",
-    ),
-    KnownMessage(
-        "singular matrix",
-        "the inversion could not be completed because the input matrix is singular",
-        cause="Some row of the matrix follows from the others, so that it has no inverse.",
-        fix="Use torch.linalg.lstsq or pinv, or add a small number to the diagonal.",
-        or_says=("The solver failed because the input matrix is singular",),
-    ),
-    KnownMessage(
-        "no positive definite",
-        "The factorization could not be completed because the input is not positive-definite",
-        cause="Cholesky factors exist for symmetric matrices with positive eigenvalues alone; a covariance may lose "
-        "that by rounding.",
-        fix="Make the matrix symmetric, add a small number to its diagonal, or compute in float64.",
-    ),
-    KnownMessage(
         "view as complex",
         "Tensor must have a last dimension of size 2",
         cause="view_as_complex reads each pair of numbers in the last dimension as real and imaginary part.",
@@ -248,6 +161,21 @@ SHAPES = (
         detail="{factor} numbers of {old} are one of {new}, and the last dimension has {size}.",
         cause="view with a dtype reads the same bytes as other numbers; it converts nothing.",
         fix="Use x.to(dtype) to convert the numbers.",
+    ),
+    KnownMessage(
+        "divisible split",
+        "attempted to split along dimension {dim:n}, but the size of the dimension {size:n} is not divisible by the "
+        "split_size {parts:n}",
+        detail="The size {size} of dimension {dim} does not make {parts} equal parts.",
+        cause="hsplit, vsplit and dsplit make parts of equal size.",
+        fix="Use tensor_split, which makes the first parts larger by one.",
+    ),
+    KnownMessage(
+        "window larger than the tensor",
+        "maximum size for tensor at dimension {dim:n} is {size:n} but size is {window:n}",
+        detail="The window is {window}, and dimension {dim} has the size {size}.",
+        cause="unfold takes windows within the tensor, and none fits.",
+        fix="Pad the tensor, or make the window smaller.",
     ),
 )
 """One entry for each message."""

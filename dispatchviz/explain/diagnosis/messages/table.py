@@ -9,11 +9,13 @@ from typing import NamedTuple
 from dispatchviz.explain.diagnosis.messages.arguments import ARGUMENTS
 from dispatchviz.explain.diagnosis.messages.devices import DEVICES
 from dispatchviz.explain.diagnosis.messages.dtypes import DTYPES
+from dispatchviz.explain.diagnosis.messages.forward_mode import FORWARD_MODE
 from dispatchviz.explain.diagnosis.messages.functions import FUNCTIONS
 from dispatchviz.explain.diagnosis.messages.gradients import GRADIENTS
 from dispatchviz.explain.diagnosis.messages.in_place import IN_PLACE
 from dispatchviz.explain.diagnosis.messages.indices import INDICES
 from dispatchviz.explain.diagnosis.messages.known_message import KnownMessage
+from dispatchviz.explain.diagnosis.messages.matrices import MATRICES
 from dispatchviz.explain.diagnosis.messages.modules import MODULES
 from dispatchviz.explain.diagnosis.messages.operators import OPERATORS
 from dispatchviz.explain.diagnosis.messages.shapes import SHAPES
@@ -23,6 +25,7 @@ SUBJECTS: dict[str, tuple[KnownMessage, ...]] = {
     "Gradients": GRADIENTS,
     "In place, views, saved tensors": IN_PLACE,
     "Shapes": SHAPES,
+    "Matrices": MATRICES,
     "Indices and classes": INDICES,
     "Dtypes and values": DTYPES,
     "Devices": DEVICES,
@@ -30,6 +33,7 @@ SUBJECTS: dict[str, tuple[KnownMessage, ...]] = {
     "Custom Functions and hooks": FUNCTIONS,
     "Arguments, Python, NumPy": ARGUMENTS,
     "Operators and kernels": OPERATORS,
+    "Forward mode": FORWARD_MODE,
     "Transforms": TRANSFORMS,
 }
 """Heading to messages."""

@@ -11,6 +11,7 @@ TRANSFORMS = (
         cause="Under vmap a tensor stands for all samples of a batch at once, so there is no one number to read.",
         fix="Compute with tensors instead of numbers, for example with torch.where.",
         or_says=("vmap: It looks like you're either (1) calling .item() on a Tensor",),
+        diagnosis="vmap: item",
     ),
     KnownMessage(
         "control flow in vmap",
@@ -18,6 +19,7 @@ TRANSFORMS = (
         cause="Under vmap a tensor stands for all samples of a batch at once, and an if would take one way for all of "
         "them.",
         fix="Compute both and choose: torch.where(x > 0, a, b).",
+        diagnosis="vmap: control flow",
     ),
     KnownMessage(
         "size of a result in vmap",
@@ -29,12 +31,14 @@ TRANSFORMS = (
             "vmap: Attempted to vmap over `mask` in torch.masked_select",
             "We cannot support this because for each batch this would return a differently shaped Tensor",
         ),
+        diagnosis="vmap: dynamic sizes",
     ),
     KnownMessage(
         "randomness in vmap",
         "vmap: called random operation while in randomness error mode",
         cause="vmap does not know whether each sample is to get random numbers of its own or all the same.",
         fix="Pass randomness='different' or 'same' to vmap.",
+        diagnosis="vmap: random numbers",
     ),
     KnownMessage(
         "in place in vmap",
@@ -42,6 +46,7 @@ TRANSFORMS = (
         cause="A tensor without the batch dimension is written to with one that has it: there is one place for the "
         "results of all samples.",
         fix="Return a new tensor from the function and combine the results outside of vmap.",
+        diagnosis="vmap: in place",
     ),
     KnownMessage(
         "mapped sizes",
@@ -50,6 +55,7 @@ TRANSFORMS = (
         detail="The sizes are {sizes}.",
         cause="vmap takes one sample of each argument at a time, so all need the same number of samples.",
         fix="Pass in_dims with None for an argument that is the same for all samples, or with another dimension.",
+        diagnosis="vmap: numbers of samples",
     ),
     KnownMessage(
         "vmap dimension",
@@ -58,6 +64,7 @@ TRANSFORMS = (
         detail="in_dims names dimension {dim}, and the number of dimensions is {dims}.",
         cause="in_dims says along which dimension of each argument the samples lie.",
         fix="Choose a dimension that the argument has, or None for one without samples.",
+        diagnosis="vmap: in_dims",
     ),
     KnownMessage(
         "vmap returns no tensor",
@@ -65,6 +72,7 @@ TRANSFORMS = (
         detail="It returned a value of type {type}.",
         cause="vmap stacks what the function returns for each sample, and it stacks tensors alone.",
         fix="Return tensors, in tuples or dicts, and read numbers outside.",
+        diagnosis="vmap: returns no tensor",
     ),
     KnownMessage(
         "grad of no scalar",
@@ -72,6 +80,7 @@ TRANSFORMS = (
         detail="The function returns a tensor of {dims} dimensions.",
         cause="torch.func.grad differentiates a function with one number as its result.",
         fix="Sum the result, or use torch.func.vjp or jacrev; with vmap(grad(f)) let f take one sample.",
+        diagnosis="grad: no scalar",
     ),
     KnownMessage(
         "transform of no tensor",
@@ -108,6 +117,21 @@ TRANSFORMS = (
         cause="vmap calls a rule for each operator that handles the batch dimension, and this one has none.",
         fix="Use operators that have one, or a loop over the samples.",
         or_says=("Batching rule not implemented for {operator}",),
+    ),
+    KnownMessage(
+        "captured tensor in place",
+        "that would mutate a captured Tensor",
+        cause="A transformed function writes to a tensor from outside, and that tensor would keep a value that is "
+        "wrapped for the transform.",
+        fix="Pass the tensor as an argument, or return the new value (has_aux=True).",
+    ),
+    KnownMessage(
+        "batch norm in vmap",
+        "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in "
+        "place, were not batched",
+        cause="In training a batch norm writes its running statistics, and there is one place for the statistics of "
+        "all samples.",
+        fix="Use model.eval(), track_running_stats=False, or group norm instead.",
     ),
 )
 """One entry for each message."""

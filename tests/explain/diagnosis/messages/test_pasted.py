@@ -100,6 +100,7 @@ def test_several_messages_each_once(tmp_path: Path) -> None:
     assert [each["kind"] for each in found] == ["second backward", "CUDA assertion", "class out of bounds"]
     assert found[2] == {
         "kind": "class out of bounds",
+        "diagnosis": "indices: class out of range",
         "why": found[2]["why"],
         "PyTorch says": "Target 10 is out of bounds. What is target 10?",
         "values": {"target": "10"},

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.diagnosis.diagnose import diagnoses
+from dispatchviz.explain.diagnosis.diagnosis import UNKNOWN
 from dispatchviz.explain.diagnosis.messages.known_message import FIELD, KnownMessage
 from dispatchviz.explain.diagnosis.messages.table import MESSAGES, found_in
 from dispatchviz.foundation.shipped_examples import ERRORS, folder
 from dispatchviz.running.program import run
 
 WITHOUT = {
-    "assigned grad on another device": "two devices are needed, and the model checks the size alone",
     "CUDA after fork": "a second process is needed",
     "CUDA assertion": "it ends the use of the GPU in the process",
     "CUDA memory": "it fills a GPU",
@@ -63,9 +64,15 @@ def recognised(message: KnownMessage, said: str) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("message", [each for each in SHOWN if each.engine == "model"], ids=of)
 def test_on_the_model(message: KnownMessage) -> None:
-    last = run(str(program(message)), (), io.StringIO()).trace[-1]
+    trace = run(str(program(message)), (), io.StringIO()).trace
+    last = trace[-1]
     assert isinstance(last, ev.ProgramRaised)
     recognised(message, last.message)
+    first = diagnoses(trace)[0]
+    assert (first.rank, first.says) == ("error", last.message)
+    assert first.fixes, "what the command behind `see` prints"
+    assert message.diagnosis or first.kind == UNKNOWN, f"a rule knows it: {first.kind}"
+    assert first.kind == message.diagnosis or first.kind.startswith(f"{message.diagnosis}:") or first.kind == UNKNOWN
 
 
 @pytest.mark.parametrize("message", [each for each in SHOWN if each.engine == "torch"], ids=of)
