@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatchviz.explain.glossary import TERMS
+from dispatchviz.explain.sentences.glossary import TERMS
 from scripts.docs.python_pages import FOLDER
 
 PAGE = FOLDER / "glossary.md"
@@ -10,7 +10,7 @@ PAGE = FOLDER / "glossary.md"
 HEAD = """# Glossary
 
 The key `V` of the stepper opens these terms, those of the step first. Each has the file of PyTorch that defines it.
-Written by `python -m scripts.docs` from `dispatchviz/explain/glossary.py`.
+Written by `python -m scripts.docs` from `dispatchviz.explain.sentences.glossary.py`.
 """
 
 

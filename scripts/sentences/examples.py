@@ -22,6 +22,7 @@ from dispatchviz.explain.kinds.all_kinds import rule, statements
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.running.program import run
 from dispatchviz.trace import Trace
+from scripts.sentences.kinds import diagnosis_kinds
 from truth.programs import PROGRAMS, parse
 
 ROOT = Path(__file__).parents[2]
@@ -96,10 +97,16 @@ def examples(wanted: frozenset[str], among: Iterable[str] | None = None) -> dict
         if searched is not None and source not in searched:
             continue
         for example in said_by(source):
-            found.setdefault(example.statement.kind, example)
+            if example.statement.kind not in _of_diagnoses():
+                found.setdefault(example.statement.kind, example)
         if wanted <= found.keys():
             break
     return found
+
+
+@cache
+def _of_diagnoses() -> frozenset[str]:
+    return frozenset(kind.name for kind in diagnosis_kinds()) | {"error: try", "error: general cause"}
 
 
 @cache

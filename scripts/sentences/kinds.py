@@ -10,6 +10,7 @@ from typing import NamedTuple
 import dispatchviz.explain
 
 FOLDER = Path(dispatchviz.explain.__file__).parent
+DIAGNOSES = FOLDER / "diagnosis"
 
 
 class Kind(NamedTuple):
@@ -22,11 +23,17 @@ class Kind(NamedTuple):
 
 
 def kinds() -> list[Kind]:
-    """All of them, module by module, in the order in which they are written.
+    """All but those of diagnoses, module by module, in the order in which they are written.
 
     Raises ValueError if a statement has a kind that is no literal: then nobody could list it.
     """
-    return [kind for path in sorted(FOLDER.rglob("*.py")) for kind in _of(path)]
+    return [kind for path in sorted(FOLDER.rglob("*.py")) if DIAGNOSES not in path.parents for kind in _of(path)]
+
+
+def diagnosis_kinds() -> list[Kind]:
+    """Those of diagnoses, whose examples are the cases of their tests; the parts that all have are none."""
+    found = [kind for path in sorted(DIAGNOSES.rglob("*.py")) for kind in _of(path)]
+    return [kind for kind in found if not kind.name.startswith("error: ")]
 
 
 def _of(path: Path) -> Iterator[Kind]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.explain.glossary import TERMS, terms_in
+from dispatchviz.explain.sentences.glossary import TERMS, terms_in
 from dispatchviz.views.details.glossary_rows import glossary_rows
 from scripts.docs import glossary_page
 from tests.explain.programs import traced

@@ -140,11 +140,9 @@ def _with_line(trace: Trace, tensor: int, at: int) -> str:
 def _cut(failure: Failure, root: int, found: Origins) -> Diagnosis:
     trace, at = failure.trace, failure.raised
     call, argument = found.cuts[0]
-    said, fix = _why_cut(trace, call, last_name(trace, argument, call.seq))
-    name = last_name(trace, root, at)
-    text = f"{name} has no grad_fn: {said}."
-    cause = Statement(f"no grad_fn: {_kind(trace, call)}", text, (RequiresGrad(root, requires_grad=False),))
-    return Diagnosis("error", at, (cause,), failure.message, (fix,), (call.seq, at))
+    cause, fix = _why_cut(trace, call, last_name(trace, root, at), last_name(trace, argument, call.seq))
+    claims = (RequiresGrad(root, requires_grad=False),)
+    return Diagnosis("error", at, (cause._replace(claims=claims),), failure.message, (fix,), (call.seq, at))
 
 
 def reason(trace: Trace, call: ev.Dispatched) -> str:
@@ -176,25 +174,23 @@ def _within(trace: Trace, seq: int) -> Iterator[ev.AnyEvent]:
     return (trace[step] for step in range(seq, min(trace.ends[seq] + 1, seq + 200)))
 
 
-def _kind(trace: Trace, call: ev.Dispatched) -> str:
-    kinds = {"grad mode is off": "grad mode off", "never differentiable": "not differentiable", "detached": "detached"}
-    return kinds.get(reason(trace, call), "cut")
-
-
-def _why_cut(trace: Trace, call: ev.Dispatched, argument: str) -> tuple[str, str]:
-    """What cut the history, and what to do."""
+def _why_cut(trace: Trace, call: ev.Dispatched, name: str, argument: str) -> tuple[Statement, str]:
+    """What cut the history of a tensor from that of an argument, and what to do."""
     where, operator, why = on_line(trace, call.seq), base_name(call), reason(trace, call)
     line = on_line(trace, call.seq, text=False)
-    although = f"although {argument} requires grad"
+    begin, although = f"{name} has no grad_fn:", f"although {argument} requires grad."
     if why == "grad mode is off":
         since = off_since(trace, call.seq)
         begun = f" (since {since})" if since else ""
-        said = f"{where} ran while grad mode was off{begun}, so {operator} recorded nothing, {although}"
-        return said, f"Move {line} out of {_switch(since)}."
+        text = f"{begin} {where} ran while grad mode was off{begun}, so {operator} recorded nothing, {although}"
+        return Statement("no grad_fn: grad mode off", text), f"Move {line} out of {_switch(since)}."
     if why == "detached":
-        said = f"{where} cut it from {argument}, which requires grad: detach() returns a tensor without a history"
-        return said, f"Leave out detach() on {line}."
+        cut = f"{where} cut it from {argument}, which requires grad"
+        text = f"{begin} {cut}: detach() returns a tensor without a history."
+        return Statement("no grad_fn: detached", text), f"Leave out detach() on {line}."
     if why == "never differentiable":
-        said = f"{operator} on {where} is not differentiable, so its result has no history, {although}"
-        return said, f"Compute the loss from the input of {operator} instead of its result."
-    return f"{operator} on {where} recorded nothing, {although}", f"Look at {line}: its calls must be recorded."
+        text = f"{begin} {operator} on {where} is not differentiable, so its result has no history, {although}"
+        fix = f"Compute the loss from the input of {operator} instead of its result."
+        return Statement("no grad_fn: not differentiable", text), fix
+    text = f"{begin} {operator} on {where} recorded nothing, {although}"
+    return Statement("no grad_fn: cut", text), f"Look at {line}: its calls must be recorded."

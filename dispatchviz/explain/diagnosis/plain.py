@@ -8,7 +8,7 @@ import re
 from difflib import get_close_matches
 
 from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called, failed_call, told
-from dispatchviz.explain.diagnosis.diagnosis import OF_PYTHON, UNKNOWN, Diagnosis
+from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import tensors_on_line
 from dispatchviz.explain.diagnosis.messages.table import known
@@ -68,7 +68,9 @@ def plain(failure: Failure) -> Diagnosis:
     if general is None and failed_call(failure) is None and (_is_pythons(failure) or _is_the_programs(failure)):
         return _of_python(failure)
     given = arguments(failure) or tensors_on_line(failure)
-    found = told(failure, Statement(UNKNOWN, f"{_raiser(failure)}{_given(failure, given)}."), (), given)
+    found = told(
+        failure, Statement("error of no known kind", f"{_raiser(failure)}{_given(failure, given)}."), (), given
+    )
     if general is None:
         return found
     cause = Statement("error: general cause", general.why)
@@ -130,7 +132,7 @@ def _of_python(failure: Failure) -> Diagnosis:
         f"{by} raised {name}{f' on {where}' if where else ''}{what}. It is no error of PyTorch: none of its operators "
         f"was running."
     )
-    found = told(failure, Statement(OF_PYTHON, text), _python_fixes(failure))
+    found = told(failure, Statement("error of Python", text), _python_fixes(failure))
     return found._replace(says="")
 
 

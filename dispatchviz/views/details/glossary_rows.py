@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.glossary import TERMS, Term, terms_in
 from dispatchviz.explain.kinds.all_kinds import label, rule, why_here
+from dispatchviz.explain.sentences.glossary import TERMS, Term, terms_in
 from dispatchviz.views.text.styled_line import Line, line
 
 

@@ -1,0 +1,1 @@
+"""Diagnoses: programs with the cause and the fix that each must get, on the model and on an installed PyTorch."""
