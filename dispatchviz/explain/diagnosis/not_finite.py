@@ -90,9 +90,10 @@ def _in_node(
             f" {node_title(trace, where.started.node, at)} passes it 0 for the elements that torch.where does not take,"
             f" but {title} computes with them, too."
         )
-    kind = "not finite behind where" if where is not None else f"not finite in a Node: {what}"
+    behind, within = Statement("not finite behind where", text), Statement("not finite in a Node", text)
+    cause = behind if where is not None else within
     fix = _fix(trace, call, where is not None)
-    return Diagnosis("silent mistake", at, (Statement(kind, text),), "", (fix,), (born.started.seq, at, written.seq))
+    return Diagnosis("silent mistake", at, (cause,), "", (fix,), (born.started.seq, at, written.seq))
 
 
 def _feeds(run: Run, other: Run) -> bool:
@@ -171,7 +172,7 @@ def _in_forward(trace: Trace, birth: Birth, written: ev.GradientAccumulated) -> 
         f"{short(birth.numbers)}{arguments}. The backward pass on {on_line(trace, written.seq)} then gives {leaf} the "
         f"gradient {gradient}."
     )
-    cause = Statement(f"not finite in the forward pass: {what}", text)
+    cause = Statement("not finite in the forward pass", text)
     return Diagnosis("silent mistake", at, (cause,), "", (_fix(trace, call, where=False),), (at, written.seq))
 
 
@@ -185,6 +186,6 @@ def _in_data(trace: Trace, birth: Birth, written: ev.GradientAccumulated) -> Dia
         f"{on_line(trace, at)} creates {name} with {what}: {short(birth.numbers)}. The backward pass on "
         f"{on_line(trace, written.seq)} then gives {leaf} the gradient {short(gradient)}."
     )
-    cause = Statement(f"not finite in the data: {what}", capital(text))
+    cause = Statement("not finite in the data", capital(text))
     fix = f"Take {what} out of the data of {name}: torch.nan_to_num, or a mask."
     return Diagnosis("silent mistake", at, (cause,), "", (fix,), (at, written.seq))

@@ -20,19 +20,19 @@ OVERFLOWS = "it takes exp of large numbers, to compare gradients of second order
 NO_NUMBER = "its data have nan or infinity, to compare what gradients become then"
 
 EXCEPTIONS = {
-    "anomaly_without_nan_check": ("not finite in the forward pass: nan", "it multiplies by nan, for anomaly mode"),
-    "complex_d_inf": ("not finite in the data: nan", NO_NUMBER),
-    "draw_gamma": ("not finite in a Node: inf", "the derivative of a draw at 0 is infinite, as PyTorch's is"),
+    "anomaly_without_nan_check": ("not finite in the forward pass", "it multiplies by nan, for anomaly mode"),
+    "complex_d_inf": ("not finite in the data", NO_NUMBER),
+    "draw_gamma": ("not finite in a Node", "the derivative of a draw at 0 is infinite, as PyTorch's is"),
     "gradients_of_exponentials_and_logarithms": ("derivative that is zero everywhere", ROUNDS),
-    "grid_sample_outside_of_what_is_no_number": ("not finite in the data: nan", NO_NUMBER),
-    "kl_div_plain": ("not finite in a Node: nan", "kl_div of a target below 0 is nan, and so is its gradient"),
+    "grid_sample_outside_of_what_is_no_number": ("not finite in the data", NO_NUMBER),
+    "kl_div_plain": ("not finite in a Node", "kl_div of a target below 0 is nan, and so is its gradient"),
     "optimizers_that_are_differentiated": ("derivative that is zero everywhere", "Rprop takes the sign of a gradient"),
     "orthogonal_weights": ("parameter without a gradient", "it asks for the gradient of the weight, not of the layer"),
     "random_bernoulli_gradient": ("derivative that is zero everywhere", ROUNDS),
     "saved_and_written_past_the_version": ("write through .data to a saved tensor", "it does just that, on purpose"),
-    "second_cumprod_twice": ("not finite in the forward pass: inf", OVERFLOWS),
-    "second_max_pool_twice": ("not finite in the forward pass: inf", OVERFLOWS),
-    "second_mse_twice": ("not finite in the forward pass: inf", OVERFLOWS),
+    "second_cumprod_twice": ("not finite in the forward pass", OVERFLOWS),
+    "second_max_pool_twice": ("not finite in the forward pass", OVERFLOWS),
+    "second_mse_twice": ("not finite in the forward pass", OVERFLOWS),
     "two_layer_network": ("gradient of zeros behind a gate", "its ReLU is closed: the gradient is zero, as told"),
 }
 """Programs with an alarm that is no false one: its kind, and why the program is as it is."""

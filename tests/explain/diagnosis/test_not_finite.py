@@ -27,8 +27,8 @@ def with_numbers(source: str, most: int = 0) -> Trace:
 BEGIN = "import torch\nx = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)\n"
 WHERE, NODE, FORWARD, DEAD = (
     "not finite behind where",
-    "not finite in a Node: inf",
-    "not finite in the forward pass: inf",
+    "not finite in a Node",
+    "not finite in the forward pass",
     "gradient of zeros behind a gate",
 )
 NEGATIVE = "import torch\nw = torch.tensor([{w}], requires_grad=True)\nb = torch.tensor(1.0, requires_grad=True)\n"
@@ -111,7 +111,7 @@ CASES = [
     Case(
         "nan in the data",
         BEGIN + "data = torch.tensor([1.0, float('nan'), 2.0])\nloss = (x * data).sum()\nloss.backward()",
-        "not finite in the data: nan",
+        "not finite in the data",
         (
             "Line 3 (data = torch.tensor(",
             "creates data with nan: [1.0, nan, 2.0]",
