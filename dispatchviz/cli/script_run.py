@@ -14,6 +14,9 @@ from dispatchviz.cli.trace_folders import places
 from dispatchviz.core.device.array_library import choose_cuda
 from dispatchviz.core.record.event_filter import read_only
 from dispatchviz.core.record.recording_limit import read_limit
+from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
+from dispatchviz.explain.diagnosis.failure import failure
+from dispatchviz.explain.diagnosis.mistakes import mistakes
 from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
 from dispatchviz.foundation.terminal_output import complain, print_lines
 from dispatchviz.outputs.trace_files import save_trace
@@ -163,16 +166,23 @@ def conclude(outcome: Outcome, saved: str | None, strict: bool = False, has_log:
 
 def _tell_why(trace: Trace, has_log: bool) -> None:
     """Prints on standard error why the program raised, unless a log has said so, and what silently goes wrong in it."""
-    from dispatchviz.explain.diagnosis.diagnose import diagnosis_of_error
-    from dispatchviz.explain.diagnosis.mistakes import mistakes
-    from dispatchviz.views.cards.diagnosis_text import diagnosis_lines
-    from dispatchviz.views.text.console import Console, width
-
-    error = None if has_log else diagnosis_of_error(trace)
-    found = [*([] if error is None or not error.tells_more else [error]), *mistakes(trace).values()]
+    found = [*([] if has_log else _error(trace)), *mistakes(trace).values()]
     if found and sys.stderr is not None and not sys.stderr.closed:
+        from dispatchviz.views.cards.diagnosis_text import diagnosis_lines
+        from dispatchviz.views.text.console import Console, width
+
         with suppress(OSError):
             print_lines(diagnosis_lines(trace, found, "", Console(width(), colours=False)), sys.stderr)
+
+
+def _error(trace: Trace) -> list[Diagnosis]:
+    """The diagnosis of the error that ended the program, if it says more than the traceback."""
+    if failure(trace) is None:
+        return []
+    from dispatchviz.explain.diagnosis.diagnose import diagnosis_of_error  # with all rules: few programs raise
+
+    error = diagnosis_of_error(trace)
+    return [error] if error is not None and error.tells_more else []
 
 
 def _where(trace: Trace, saved: str | None) -> str:
