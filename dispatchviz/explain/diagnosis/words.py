@@ -14,6 +14,10 @@ LONGEST = 60
 """A line of the program is cut at so many characters."""
 
 
+OUR_WORDS = ("line ", "a view ", "a tensor", "the result ", "that result", "the tensor ")
+"""How what is no variable begins."""
+
+
 def on_line(trace: Trace, seq: int, text: bool = True) -> str:
     """``line 4 (y = x * 2)``; with the file's name if it is not the program's own; empty if the step has no line."""
     line = source_line(trace, seq)
@@ -26,7 +30,7 @@ def on_line(trace: Trace, seq: int, text: bool = True) -> str:
 
 def begun(text: str) -> str:
     """A text as the beginning of a sentence: ``Line 4`` for ``line 4``; a variable keeps its case."""
-    return f"Line{text[4:]}" if text.startswith("line ") else text
+    return text[:1].upper() + text[1:] if text.startswith(OUR_WORDS) else text
 
 
 def last_name(trace: Trace, tensor: int, at: int) -> str:
