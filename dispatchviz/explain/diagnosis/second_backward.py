@@ -154,7 +154,7 @@ def _carried(second: Second, crossing: Crossing) -> Diagnosis:
     others = (each for each in carriers(second) if each != name and reads(trace, each, user))
     names = list(dict.fromkeys([name, *others]))
     line = on_line(trace, user, text=False)
-    cut = f"{', '.join(names)} = {', '.join(f'{each}.detach()' for each in names)}"
+    cut = _cut(names)
     fixes = (
         f"Cut the history{_after_pass(second, user)} before {line} uses {listed(names)} again: {cut}."
         if reads(trace, name, user)
@@ -164,6 +164,15 @@ def _carried(second: Second, crossing: Crossing) -> Diagnosis:
     return _said(
         second, Statement("second backward: carried over", text), fixes if loop is not None else fixes[:1], (user,)
     )
+
+
+def _cut(names: list[str]) -> str:
+    """``h, c = h.detach(), c.detach()``; the parts of a tuple all at once."""
+    bases = {each.rpartition("[")[0] for each in names if each.endswith("]") and each[-2].isdigit()}
+    if len(bases) == 1 and all("[" in each for each in names):
+        base = bases.pop()
+        return f"{base} = tuple(each.detach() for each in {base})"
+    return f"{', '.join(names)} = {', '.join(f'{each}.detach()' for each in names)}"
 
 
 def _after_pass(second: Second, user: int) -> str:
