@@ -209,6 +209,8 @@ class Shared(NamedTuple):
     """The step that made the Node that used it for the earlier pass."""
     first: ev.BackwardStarted
     """The earlier pass."""
+    alone: bool
+    """It is all that they share."""
 
 
 def pass_before(failure: Failure, before: int) -> Second | None:
@@ -225,13 +227,15 @@ def pass_before(failure: Failure, before: int) -> Second | None:
 def shared_with(second: Second, without: int) -> Shared | None:
     """What this pass shares with the earlier one, and what was not computed from a leaf."""
     trace, known = second.failure.trace, index(second.failure.trace)
-    for crossing in _crossings(second, second.ran.__contains__):
+    crossings = list(_crossings(second, second.ran.__contains__))
+    alone = len({result_of(second, each) for each in crossings}) == 1
+    for crossing in crossings:
         tensor, name = result_of(second, crossing), name_of(second, crossing)
         users = [each for each in second.ran if _leads_to(trace, each, crossing.old)]
         if not users or not name or tensor is None:
             continue
         if without not in leaves_behind(trace, tensor, known.nodes[users[0]].seq):
-            return Shared(name, known.nodes[users[0]].seq, second.first)
+            return Shared(name, known.nodes[users[0]].seq, second.first, alone)
     return None
 
 

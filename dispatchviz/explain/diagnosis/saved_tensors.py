@@ -208,8 +208,8 @@ def _after_step(failure: Failure, change: Change) -> tuple[str, ...]:
     shared = shared_with(earlier, leaf) if earlier is not None else None
     if shared is not None:
         first_line = on_line(trace, shared.first.seq, text=False)
-        kept = f": {first_line} then needs no retain_graph=True" if shared.first.keep_graph else ""
-        fixes.append(f"Use {shared.name}.detach() on {_line_beside(trace, shared.user, change.seq)}{kept}.")
+        kept = f": {first_line} then needs no retain_graph=True" if shared.first.keep_graph and shared.alone else ""
+        fixes.append(f"Also use {shared.name}.detach() on {_line_beside(trace, shared.user, change.seq)}{kept}.")
     return (*fixes, f"Or call every backward pass before {line}.")
 
 
