@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.diagnosis.words import line_of
 from dispatchviz.explain.trace_index.enclosing_steps import around, at_or_around, source_line
 
 
@@ -68,7 +69,7 @@ class Failure(NamedTuple):
     @property
     def line(self) -> ev.SourceLine | None:
         """The line of the program that raised it."""
-        return source_line(self.trace, self.raised)
+        return line_of(self.trace, self.raised)
 
 
 def failure(trace: Trace) -> Failure | None:
@@ -91,7 +92,7 @@ def _raised(trace: Trace, ended: ev.ProgramRaised) -> int:
 def _unreturned(trace: Trace, end: int) -> int:
     """The last step within a call that never returned; the end if all returned."""
     last = end - 1
-    if last < 0 or source_line(trace, last) != source_line(trace, end):
+    if last < 0 or source_line(trace, last) != line_of(trace, end):
         return end
     call = at_or_around(trace, last, ev.Dispatched)
     if call is None:

@@ -17,7 +17,7 @@ from dispatchviz.explain.diagnosis.words import base_name, begun, made_by, on_li
 from dispatchviz.explain.sentences.sentence_claims import BackwardRaises
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
-from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_lines, user_stack
+from dispatchviz.explain.trace_index.enclosing_steps import around, source_line, source_lines, user_stack
 from dispatchviz.explain.trace_index.trace_index import index
 
 MODIFIED = "has been modified by an inplace operation"
@@ -129,8 +129,8 @@ def _through_detach(trace: Trace, change: Change) -> bool:
 
 def _asked(failure: Failure) -> int:
     """The step at which the backward pass was asked for."""
-    passes = [event for event in failure.inside if isinstance(event, ev.BackwardStarted)]
-    return passes[-1].seq if passes else failure.raised
+    started = None if failure.node is None else around(failure.trace, failure.node.seq, ev.BackwardStarted)
+    return failure.raised if started is None else started.seq
 
 
 # -- fixes -------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.things.calls_around import maker, plain
 from dispatchviz.explain.trace_index.display_names import tensor_name
-from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text, within
+from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text, user_stack, within
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import shortened
 
@@ -20,12 +20,21 @@ OUR_WORDS = ("line ", "a view ", "a tensor", "the result ", "that result", "the 
 
 def on_line(trace: Trace, seq: int, text: bool = True) -> str:
     """``line 4 (y = x * 2)``; with the file's name if it is not the program's own; empty if the step has no line."""
-    line = source_line(trace, seq)
+    line = line_of(trace, seq)
     if line is None:
         return ""
     file = "" if line.file == trace.header.program else f"{line.file}, "
     code = shortened(source_text(trace, line).partition("  #")[0], LONGEST) if text else ""
     return f"{file}line {line.line}{f' ({code})' if code else ''}"
+
+
+def line_of(trace: Trace, seq: int) -> ev.SourceLine | None:
+    """The line of a step; of the error that ended the program the one that raised it: it may have called the last."""
+    line, event = source_line(trace, seq), trace[seq]
+    if line is None or not isinstance(event, ev.ProgramRaised) or line.line == event.line:
+        return line
+    callers = (each for each in reversed(user_stack(trace, seq)) if (each.file, each.line) == (event.file, event.line))
+    return next(callers, line)
 
 
 def begun(text: str) -> str:
