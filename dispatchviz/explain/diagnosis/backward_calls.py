@@ -13,8 +13,8 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.no_graph import reason
-from dispatchviz.explain.diagnosis.subjects import Subject, argument, calls, held_by, owner, subject
-from dispatchviz.explain.diagnosis.values import called, needs_grad, shape_of, with_line
+from dispatchviz.explain.diagnosis.subjects import Subject, argument, calls, grouped, held_by, owner, subject
+from dispatchviz.explain.diagnosis.values import NAME, called, needs_grad, shape_of, with_line
 from dispatchviz.explain.diagnosis.words import base_name, begun, made_by, on_line
 from dispatchviz.explain.sentences.sentence_claims import Shape
 from dispatchviz.explain.sentences.statement import Statement
@@ -36,6 +36,8 @@ def not_scalar(failure: Failure) -> Diagnosis | None:
         return None
     trace, at, tensor = failure.trace, failure.raised, found.tensor
     shape, call = shape_of(trace, tensor, at), made_by(trace, tensor)
+    if math.prod(shape) == 1:
+        return None  # the line speaks of another tensor
     made = f", made by {base_name(call)} on {on_line(trace, call.seq)}," if call is not None else ""
     text = (
         f"{found.text}{made} has the shape {shaped(shape)}: {math.prod(shape)} elements. {begun(on_line(trace, at))} "
@@ -43,20 +45,21 @@ def not_scalar(failure: Failure) -> Diagnosis | None:
         "one element."
     )
     cause = Statement("non-scalar backward", text, (Shape(tensor, shape),))
-    name = found.text if found.text.isidentifier() else f"({found.text})"
-    if by_method is not None:
-        fixes = (
-            f"Reduce it to one number first: {name}.sum().backward(), or {name}.mean().backward() for the average.",
-            f"Or pass the gradient of each element: {name}.backward(gradient=torch.ones_like({name})).",
-        )
-    else:
-        passed = "grad_outputs" if any(calls(failure, ("grad",))) else "grad_tensors"
-        fixes = (
-            f"Reduce it to one number first: pass {name}.sum() instead of {name}.",
-            f"Or pass the gradient of each element: {passed}=torch.ones_like({name}).",
-        )
+    fixes = _reductions(failure, grouped(found.text), by_method is not None)
     steps = sorted({*(() if call is None else (call.seq,)), at})
     return Diagnosis("error", at, (cause,), failure.message, fixes, tuple(steps))
+
+
+def _reductions(failure: Failure, name: str, by_method: bool) -> tuple[str, ...]:
+    """One number, or a gradient for each element."""
+    if by_method:
+        one = f"{name}.sum().backward(), or {name}.mean().backward() for the average."
+        each = f"{name}.backward(gradient=torch.ones_like({name}))"
+    else:
+        one = f"pass {name}.sum() instead of {name}."
+        each = f"{'grad_outputs' if any(calls(failure, ('grad',))) else 'grad_tensors'}=torch.ones_like({name})"
+    reduced = f"Reduce it to one number first: {one}"
+    return (reduced, f"Or pass the gradient of each element: {each}.") if NAME.fullmatch(name) else (reduced,)
 
 
 def not_required(failure: Failure) -> Diagnosis | None:

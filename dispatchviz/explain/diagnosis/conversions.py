@@ -7,8 +7,8 @@ import ast
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
-from dispatchviz.explain.diagnosis.subjects import Subject, argument, held_within, owner, subject
-from dispatchviz.explain.diagnosis.values import leaves_behind, named_on_line, needs_grad, with_line
+from dispatchviz.explain.diagnosis.subjects import Subject, argument, grouped, held_within, owners, subject
+from dispatchviz.explain.diagnosis.values import NAME, leaves_behind, named_on_line, needs_grad, with_line
 from dispatchviz.explain.diagnosis.words import begun, on_line
 from dispatchviz.explain.sentences.sentence_claims import RequiresGrad
 from dispatchviz.explain.sentences.statement import Statement
@@ -29,8 +29,7 @@ FEW = 4
 
 def numpy(failure: Failure) -> Diagnosis | None:
     """The diagnosis of ``numpy()`` on a tensor that requires grad."""
-    found = owner(failure, ("numpy", "__array__")) or _passed(failure, ARRAYS)
-    found = found or _held_by_argument(failure) or _needing(failure)
+    found = _converted(failure) or _held_by_argument(failure) or _needing(failure)
     if found is None or found.tensor is None:
         return None
     trace, at = failure.trace, failure.raised
@@ -40,7 +39,7 @@ def numpy(failure: Failure) -> Diagnosis | None:
     )
     cause = Statement("numpy of a tensor that requires grad", text, (RequiresGrad(found.tensor, requires_grad=True),))
     line = on_line(trace, at, text=False)
-    fix = f"Take it without its history on {line}: {_grouped(found.text)}.detach().numpy()."
+    fix = f"Take it without its history on {line}: {grouped(found.text)}.detach().numpy()."
     return _diagnosis(failure, cause, (fix,), found.tensor)
 
 
@@ -52,8 +51,10 @@ def deepcopy(failure: Failure) -> Diagnosis | None:
     trace, at = failure.trace, failure.raised
     found = subject(failure, expression)
     if found.tensor is not None:
+        if not _has_history(trace, found.tensor, at):
+            return None
         text = f"{_why(failure, found)} {begun(on_line(trace, at))} can copy only leaves."
-        fix = f"Copy it without its history: {_grouped(found.text)}.detach().clone()."
+        fix = f"Copy it without its history: {grouped(found.text)}.detach().clone()."
         return _diagnosis(failure, Statement("deepcopy of a non-leaf", text), (fix,), found.tensor)
     inside = [(name, held) for name, held in held_within(trace, found.text, at) if _has_history(trace, held, at)]
     if not inside:
@@ -91,7 +92,7 @@ def pickled(failure: Failure) -> Diagnosis | None:
         f"{_why(failure, found)} {begun(on_line(trace, at))} pickles {found.text} for another process, and its graph "
         "cannot go there."
     )
-    fix = f"Send it without its history: {_grouped(found.text)}.detach()."
+    fix = f"Send it without its history: {grouped(found.text)}.detach()."
     return _diagnosis(failure, Statement("a non-leaf sent to a process", text), (fix,), found.tensor)
 
 
@@ -103,6 +104,18 @@ def _passed(failure: Failure, functions: tuple[str, ...]) -> Subject | None:
     expression = argument(failure, functions)
     found = None if expression is None else subject(failure, expression)
     return found if found is not None and found.tensor is not None else None
+
+
+def _converted(failure: Failure) -> Subject | None:
+    """The tensor that a line makes an array of: of several the first that requires grad."""
+    passed = _passed(failure, ARRAYS)
+    found: list[Subject] = [*owners(failure, ("numpy", "__array__")), *(() if passed is None else (passed,))]
+    known = [(each, each.tensor) for each in found if each.tensor is not None]
+    for each, tensor in known:
+        if needs_grad(failure.trace, tensor, failure.raised):
+            return each
+    leaves: list[Subject] = [each for each, _ in known if NAME.fullmatch(each.text)]
+    return leaves[0] if len(leaves) == 1 else None
 
 
 def _held_by_argument(failure: Failure) -> Subject | None:
@@ -136,11 +149,6 @@ def _why(failure: Failure, found: Subject) -> str:
     which = "the leaf" if len(leaves) == 1 else "the leaves"
     from_leaves = f", because it was computed from {which} {listed([*names, *more])}" if leaves else ""
     return f"{found.text} requires grad{from_leaves}: its grad_fn is {node_title(trace, node, at)}{where}."
-
-
-def _grouped(text: str) -> str:
-    """An expression to which a method can be attached."""
-    return text if text.replace("_", "").replace(".", "").isalnum() or text.endswith((")", "]")) else f"({text})"
 
 
 def _diagnosis(failure: Failure, cause: Statement, fixes: tuple[str, ...], tensor: int) -> Diagnosis:

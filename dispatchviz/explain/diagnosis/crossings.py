@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
@@ -20,7 +20,7 @@ MOST = 100_000
 
 
 class Crossing(NamedTuple):
-    """An edge from a Node that the first pass did not run to one that it did."""
+    """An edge from a Node that the first pass did not run to one that it did, or that is older than it."""
 
     user: int
     old: int
@@ -67,7 +67,10 @@ def _runs(trace: Trace, begin: int, end: int) -> Iterator[int]:
 
 
 def crossing_to(second: Second) -> Crossing | None:
-    """Where the way from the root to the Node enters what the first pass ran; None if the root ran there too."""
+    """Where the way from the root to the Node enters what is older than the first pass, else what that pass ran.
+
+    None if the root ran there too.
+    """
     consumers = dict[int, tuple[int, int]]()
     known = index(second.failure.trace)
     for node in _runs(second.failure.trace, second.this.seq, second.failure.raised):
@@ -75,27 +78,38 @@ def crossing_to(second: Second) -> Crossing | None:
         for edge in () if edges is None else edges.edges:
             if edge is not None:
                 consumers.setdefault(edge[0], (node, edge[1]))
-    current, seen = second.node.node, set[int]()
-    while current in consumers and current not in seen:
-        seen.add(current)
-        user, output_nr = consumers[current]
-        if user not in second.ran:
-            return Crossing(user, current, output_nr)
-        current = user
-    return None
+    path = list(_path(second.node.node, consumers))
+    later = next((each for each in path if _is_later(second, each.user)), None)
+    return later or next((each for each in path if each.user not in second.ran), None)
 
 
-def _crossings(second: Second) -> Iterator[Crossing]:
-    """All edges that enter what the first pass ran and released, in the order in which the pass meets them."""
+def _path(node: int, consumers: Mapping[int, tuple[int, int]]) -> Iterator[Crossing]:
+    """The edges from a Node up to the root."""
+    seen = set[int]()
+    while node in consumers and node not in seen:
+        seen.add(node)
+        user, output_nr = consumers[node]
+        yield Crossing(user, node, output_nr)
+        node = user
+
+
+def _is_later(second: Second, node: int) -> bool:
+    """Whether a Node was made after the first pass."""
+    made = index(second.failure.trace).nodes.get(node)
+    return made is not None and made.seq > second.first.seq
+
+
+def _crossings(second: Second, is_old: Callable[[int], bool]) -> Iterator[Crossing]:
+    """All edges that enter an older part of the graph, in the order in which the pass meets them."""
     known, roots = index(second.failure.trace), [node for node, _ in second.this.roots]
-    seen, front = set(roots), [node for node in roots if node not in second.ran]
+    seen, front = set(roots), [node for node in roots if not is_old(node)]
     while front and len(seen) < MOST:
         edges = known.edges.get(user := front.pop(0))
         for edge in () if edges is None else edges.edges:
             if edge is None or edge[0] in seen:
                 continue
             seen.add(edge[0])
-            if edge[0] not in second.ran:
+            if not is_old(edge[0]):
                 front.append(edge[0])
             elif _has_saved(second, edge[0]):
                 yield Crossing(user, *edge)
@@ -146,9 +160,10 @@ def _assigned(trace: Trace, tensor: int, user: int) -> str:
 
 
 def reads(trace: Trace, name: str, seq: int) -> bool:
-    """Whether the line of a step reads a variable: names it, and not as what it assigns to alone."""
+    """Whether the line of a step reads a variable, or what holds it: not as what it assigns to alone."""
     target, equals, value = text_on_line(trace, seq).partition(" = ")
-    return re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", value if equals else target) is not None
+    holder = name.partition("[")[0]
+    return re.search(rf"(?<![\w.]){re.escape(holder)}(?!\w)", value if equals else target) is not None
 
 
 def spelled_name(second: Second, crossing: Crossing) -> str:
@@ -194,6 +209,8 @@ class Shared(NamedTuple):
     """The step that made the Node that used it for the earlier pass."""
     first: ev.BackwardStarted
     """The earlier pass."""
+    alone: bool
+    """It is all that they share."""
 
 
 def pass_before(failure: Failure, before: int) -> Second | None:
@@ -210,13 +227,15 @@ def pass_before(failure: Failure, before: int) -> Second | None:
 def shared_with(second: Second, without: int) -> Shared | None:
     """What this pass shares with the earlier one, and what was not computed from a leaf."""
     trace, known = second.failure.trace, index(second.failure.trace)
-    for crossing in _crossings(second):
+    crossings = list(_crossings(second, second.ran.__contains__))
+    alone = len({result_of(second, each) for each in crossings}) == 1
+    for crossing in crossings:
         tensor, name = result_of(second, crossing), name_of(second, crossing)
         users = [each for each in second.ran if _leads_to(trace, each, crossing.old)]
         if not users or not name or tensor is None:
             continue
         if without not in leaves_behind(trace, tensor, known.nodes[users[0]].seq):
-            return Shared(name, known.nodes[users[0]].seq, second.first)
+            return Shared(name, known.nodes[users[0]].seq, second.first, alone)
     return None
 
 
@@ -227,4 +246,5 @@ def _leads_to(trace: Trace, node: int, other: int) -> bool:
 
 def carriers(second: Second) -> list[str]:
     """All variables that carry a released part over."""
-    return [spelled_name(second, each) for each in _crossings(second) if is_carried(second, each)]
+    found = _crossings(second, lambda node: not _is_later(second, node))
+    return [spelled_name(second, each) for each in found if is_carried(second, each)]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.diagnosis.words import line_of
 from dispatchviz.explain.trace_index.enclosing_steps import around, at_or_around, source_line
 
 
@@ -73,7 +74,7 @@ class Failure(NamedTuple):
     @property
     def line(self) -> ev.SourceLine | None:
         """The line of the program that raised it."""
-        return source_line(self.trace, self.raised)
+        return line_of(self.trace, self.raised)
 
 
 def failure(trace: Trace) -> Failure | None:
@@ -112,7 +113,7 @@ def _raised(trace: Trace, exception: str, message: str, end: int) -> int:
 def _unreturned(trace: Trace, end: int, ended: int) -> int:
     """The last step within a call that never returned; ``ended`` if all returned."""
     last = end - 1
-    if last < 0 or source_line(trace, last) != source_line(trace, ended):
+    if last < 0 or source_line(trace, last) != line_of(trace, ended):
         return ended
     call = at_or_around(trace, last, ev.Dispatched)
     if call is None:

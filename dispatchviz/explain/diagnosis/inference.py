@@ -12,7 +12,7 @@ from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.inplace import written_to
 from dispatchviz.explain.diagnosis.values import called, variable, views_back, with_line
-from dispatchviz.explain.diagnosis.words import base_name, on_line
+from dispatchviz.explain.diagnosis.words import base_name, begun, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_lines, within
 from dispatchviz.explain.trace_index.trace_index import index
@@ -72,7 +72,7 @@ def _is_number(trace: Trace, tensor: int) -> bool:
 
 def _inference(trace: Trace, tensor: int, at: int) -> str:
     """``x (line 3) is an inference tensor: it was made inside torch.inference_mode()``"""
-    return f"{with_line(trace, tensor, at)} is an inference tensor: it was made inside torch.inference_mode()"
+    return f"{begun(with_line(trace, tensor, at))} is an inference tensor: it was made inside torch.inference_mode()"
 
 
 def _diagnosis(failure: Failure, cause: Statement, tensor: int) -> Diagnosis:

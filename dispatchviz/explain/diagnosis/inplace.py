@@ -41,8 +41,9 @@ def leaf(failure: Failure) -> Diagnosis | None:
     if written is None:
         return None
     trace, at, name = failure.trace, failure.raised, called(failure.trace, written.tensor, failure.raised)
+    which = begun(with_line(trace, written.tensor, at))
     text = (
-        f"{with_line(trace, written.tensor, at)} is a leaf that requires grad, and {on_line(trace, at)} writes to it "
+        f"{which} is a leaf that requires grad, and {on_line(trace, at)} writes to it "
         f"in place with {base_name(written.call)}. After that write {name} would have a grad_fn and be no leaf, so no "
         f"backward pass would write {name}.grad."
     )
@@ -134,7 +135,7 @@ def _expanded(failure: Failure, views: list[int]) -> str:
         call = made_by(trace, view)
         if call is not None and math.prod(shape) > math.prod(smaller):
             return (
-                f" {called(trace, view, at)} has {math.prod(shape)} elements in the memory of "
+                f" {begun(called(trace, view, at))} has {math.prod(shape)} elements in the memory of "
                 f"{math.prod(smaller)}: {base_name(call)} on {on_line(trace, call.seq, text=False)} repeats them "
                 "without a copy."
             )
@@ -156,7 +157,7 @@ def _or(failure: Failure, name: str) -> str:
 def instead(failure: Failure, name: str) -> str:
     """What to write in place of the line: ``Compute a new tensor on line 5: a = a + 1.``"""
     where = on_line(failure.trace, failure.raised, text=False)
-    if new := out_of_place(line_text(failure)):
+    if new := out_of_place(line_text(failure), name):
         return f"Compute a new tensor on {where}: {new}."
     return f"Write to a copy on {where}: {name if ' ' not in name else 'the tensor'}.clone()."
 

@@ -5,28 +5,34 @@ from __future__ import annotations
 import ast
 
 
-def out_of_place(line: str) -> str:
-    """``y = y + 1`` for ``y += 1``, ``y = y.mul(2)`` for ``y.mul_(2)``; empty if the line does neither."""
+def out_of_place(line: str, variable: str) -> str:
+    """``y = y + 1`` for ``y += 1``, ``y = y.mul(2)`` for ``y.mul_(2)``; empty unless the line writes to a variable."""
+    statement = _parsed(line)
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name | ast.Attribute):
+        written, new = ast.unparse(statement.target), _without_augmenting(statement)
+    elif isinstance(statement, ast.Expr | ast.Assign) and isinstance(statement.value, ast.Call):
+        written, new = _without_underscore(statement.value) or _without_inplace(statement.value)
+    else:
+        return ""
+    if not new or written.rpartition(".")[2] != variable.rpartition(".")[2]:
+        return ""
+    targets = [ast.unparse(each) for each in statement.targets] if isinstance(statement, ast.Assign) else [written]
+    return " = ".join((*targets, new))
+
+
+def _parsed(line: str) -> ast.stmt | None:
+    """The only statement of a line."""
     try:
         body = ast.parse(line).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
-    statement = body[0] if len(body) == 1 else None
-    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name | ast.Attribute):
-        return _without_augmenting(statement)
-    call = statement.value if isinstance(statement, ast.Expr | ast.Assign) else None
-    if not isinstance(call, ast.Call):
-        return ""
-    return _without_underscore(call) or _without_inplace(call)
+        return None
+    return body[0] if len(body) == 1 else None
 
 
 def without_out(line: str) -> str:
     """``r = torch.add(a, b)`` for ``torch.add(a, b, out=r)``; empty if the line is no such call."""
-    try:
-        body = ast.parse(line).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
-    call = body[0].value if len(body) == 1 and isinstance(body[0], ast.Expr | ast.Assign) else None
+    statement = _parsed(line)
+    call = statement.value if isinstance(statement, ast.Expr | ast.Assign) else None
     out = (
         next((each.value for each in call.keywords if each.arg == "out"), None) if isinstance(call, ast.Call) else None
     )
@@ -37,30 +43,28 @@ def without_out(line: str) -> str:
 
 
 def _without_augmenting(statement: ast.AugAssign) -> str:
-    target = ast.unparse(statement.target)
-    left = ast.parse(target, mode="eval").body
-    return f"{target} = {ast.unparse(ast.BinOp(left, statement.op, statement.value))}"
+    left = ast.parse(ast.unparse(statement.target), mode="eval").body
+    return ast.unparse(ast.BinOp(left, statement.op, statement.value))
 
 
-def _without_underscore(call: ast.Call) -> str:
-    """Of a method of a variable: ``y.mul_(2)``; what ``zero_`` and ``fill_`` compute has no such form."""
+def _without_underscore(call: ast.Call) -> tuple[str, str] | None:
+    """What it writes to, and the call without: of a method of a variable, ``y.mul_(2)``."""
     method = call.func
     if not isinstance(method, ast.Attribute) or not isinstance(method.value, ast.Name | ast.Attribute):
-        return ""
+        return None
     owner, name = ast.unparse(method.value), method.attr
     if not name.endswith("_") or name.endswith("__") or name in WITHOUT_COPY:
-        return ""
+        return None
     arguments = ", ".join(ast.unparse(each) for each in (*call.args, *call.keywords))
-    return f"{owner} = {owner}.{name.removesuffix('_')}({arguments})"
+    return owner, f"{owner}.{name.removesuffix('_')}({arguments})"
 
 
-def _without_inplace(call: ast.Call) -> str:
-    """Of a function with a flag: ``F.relu(y, inplace=True)``."""
+def _without_inplace(call: ast.Call) -> tuple[str, str]:
+    """The same of a function with a flag: ``F.relu(y, inplace=True)``."""
     kept = [each for each in call.keywords if each.arg != "inplace"]
     if len(kept) == len(call.keywords) or not call.args:
-        return ""
-    new = ast.Call(call.func, call.args, kept)
-    return f"{ast.unparse(call.args[0])} = {ast.unparse(new)}"
+        return "", ""
+    return ast.unparse(call.args[0]), ast.unparse(ast.Call(call.func, call.args, kept))
 
 
 WITHOUT_COPY = frozenset({"zero_", "fill_", "copy_", "normal_", "uniform_", "random_", "set_", "resize_", "detach_"})

@@ -12,12 +12,12 @@ from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.iterations import on_line_in
 from dispatchviz.explain.diagnosis.rewritten import out_of_place
-from dispatchviz.explain.diagnosis.values import called, is_leaf, text_on_line, variable, views_back
+from dispatchviz.explain.diagnosis.values import called, is_leaf, reachable, text_on_line, variable, views_back
 from dispatchviz.explain.diagnosis.words import base_name, begun, made_by, on_line
 from dispatchviz.explain.sentences.sentence_claims import BackwardRaises
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
-from dispatchviz.explain.trace_index.enclosing_steps import source_lines, user_stack
+from dispatchviz.explain.trace_index.enclosing_steps import around, source_line, source_lines, user_stack
 from dispatchviz.explain.trace_index.trace_index import index
 
 MODIFIED = "has been modified by an inplace operation"
@@ -105,9 +105,8 @@ def _changed(failure: Failure, change: Change, optimizer: str) -> str:
         shared = ", through a tensor that detach() returned: that shares memory and version counter"
     before, event = change.saved.version, trace[change.seq]
     after = event.after if isinstance(event, ev.VersionBumped) else before + 1
-    subject = "That result" if name == "that result" else name
     changed = f"{by} then changed {written} in place{operator}{shared}."
-    return f"{changed} {subject} went from version {before} to {after}."
+    return f"{changed} {begun(name)} went from version {before} to {after}."
 
 
 def _writer(trace: Trace, change: Change) -> str:
@@ -122,14 +121,16 @@ def _through_detach(trace: Trace, change: Change) -> bool:
     """Whether it was written to through a tensor that ``detach()`` returned."""
     if variable(trace, change.written, change.seq):
         return False
+    if "detach(" not in text_on_line(trace, change.seq):
+        return False  # a function of PyTorch did
     calls = (made_by(trace, view) for view in views_back(trace, change.written, detached=True)[:-1])
     return any(call is not None and base_name(call) == "detach" for call in calls)
 
 
 def _asked(failure: Failure) -> int:
     """The step at which the backward pass was asked for."""
-    passes = [event for event in failure.inside if isinstance(event, ev.BackwardStarted)]
-    return passes[-1].seq if passes else failure.raised
+    started = None if failure.node is None else around(failure.trace, failure.node.seq, ev.BackwardStarted)
+    return failure.raised if started is None else started.seq
 
 
 # -- fixes -------------------------------------------------------------------------------------------------------------
@@ -149,13 +150,32 @@ def _fixes(failure: Failure, change: Change) -> tuple[str, ...]:
     if _through_detach(trace, change):
         name = _name(trace, change)
         return (f"Write to a copy on {line}: {name}.detach().clone().",)
-    if is_leaf(trace, views_back(trace, change.written)[-1]):
-        return (f"Run {on_line(trace, _asked(failure))} before {on_line(trace, change.seq)}.",)
-    if new := out_of_place(text):
+    if any(is_leaf(trace, each) for each in views_back(trace, change.written, detached=True)):
+        return _leaf_fixes(failure, change)
+    if new := out_of_place(text, _writer(trace, change)):
         return (f"Compute a new tensor on {line}: {new}.", _clone(trace, change))
     if flag := _inplace_flag(failure, change):
         return (f"Leave out inplace=True on {flag}.",)
     return (_clone(trace, change),)
+
+
+def _leaf_fixes(failure: Failure, change: Change) -> tuple[str, ...]:
+    """A leaf is changed for good: what was saved must be used before, or be a copy."""
+    trace, asked = failure.trace, _asked(failure)
+    made, name = index(trace).nodes.get(change.saved.node), _name(trace, change)
+    line = on_line(trace, made.seq) if made is not None else "its line"
+    copy = f"use {name}.clone() on {line}, so that a copy is saved."
+    if _computed_since(trace, asked, change.seq):
+        return (f"U{copy[1:]}",)
+    return (f"Run {on_line(trace, asked)} before {on_line(trace, change.seq)}.", f"Or {copy}")
+
+
+def _computed_since(trace: Trace, asked: int, change: int) -> bool:
+    """Whether the graph of a pass has Nodes that were made after a change, and before the line of the pass."""
+    started, known, line = trace[asked], index(trace).nodes, source_line(trace, asked)
+    roots = [node for node, _ in started.roots] if isinstance(started, ev.BackwardStarted) else []
+    made = (known.get(node) for node in reachable(trace, roots))
+    return any(each is not None and change < each.seq < (line.seq if line is not None else asked) for each in made)
 
 
 def _clone(trace: Trace, change: Change) -> str:
@@ -188,8 +208,8 @@ def _after_step(failure: Failure, change: Change) -> tuple[str, ...]:
     shared = shared_with(earlier, leaf) if earlier is not None else None
     if shared is not None:
         first_line = on_line(trace, shared.first.seq, text=False)
-        kept = f": {first_line} then needs no retain_graph=True" if shared.first.keep_graph else ""
-        fixes.append(f"Use {shared.name}.detach() on {_line_beside(trace, shared.user, change.seq)}{kept}.")
+        kept = f": {first_line} then needs no retain_graph=True" if shared.first.keep_graph and shared.alone else ""
+        fixes.append(f"Also use {shared.name}.detach() on {_line_beside(trace, shared.user, change.seq)}{kept}.")
     return (*fixes, f"Or call every backward pass before {line}.")
 
 

@@ -154,16 +154,25 @@ def _carried(second: Second, crossing: Crossing) -> Diagnosis:
     others = (each for each in carriers(second) if each != name and reads(trace, each, user))
     names = list(dict.fromkeys([name, *others]))
     line = on_line(trace, user, text=False)
-    cut = f"{', '.join(names)} = {', '.join(f'{each}.detach()' for each in names)}"
+    cut = _cut(names)
     fixes = (
         f"Cut the history{_after_pass(second, user)} before {line} uses {listed(names)} again: {cut}."
         if reads(trace, name, user)
         else f"Cut the history where {line} uses that result: take its detach().",
-        "retain_graph=True is no help in a loop: the graph, and the time of each pass, would grow with each iteration.",
+        "Do not use retain_graph=True here: the graph, and the time of each pass, would grow with each iteration.",
     )
     return _said(
         second, Statement("second backward: carried over", text), fixes if loop is not None else fixes[:1], (user,)
     )
+
+
+def _cut(names: list[str]) -> str:
+    """``h, c = h.detach(), c.detach()``; the parts of a tuple all at once."""
+    bases = {each.rpartition("[")[0] for each in names if each.endswith("]") and each[-2].isdigit()}
+    if len(bases) == 1 and all("[" in each for each in names):
+        base = bases.pop()
+        return f"{base} = tuple(each.detach() for each in {base})"
+    return f"{', '.join(names)} = {', '.join(f'{each}.detach()' for each in names)}"
 
 
 def _after_pass(second: Second, user: int) -> str:
@@ -181,9 +190,9 @@ def _once(second: Second, crossing: Crossing) -> Diagnosis:
     name = "that result" if tensor is None else called(trace, tensor, user)
     old, loop = index(trace).nodes.get(crossing.old), in_one_loop(second, crossing)
     where = on_line(trace, old.seq) if old is not None else ""
-    computed = f"{name} was computed only once{f', on {where}' if where else ''}"
+    computed = f"{begun(name)} was computed only once{f', on {where}' if where else ''}"
     if loop is not None:
-        computed = f"{name} was computed in iteration {loop[0].number}{f', on {where}' if where else ''}"
+        computed = f"{begun(name)} was computed in iteration {loop[0].number}{f', on {where}' if where else ''}"
     again = f"{on_line_in(trace, user)} uses it again. So {on_line_in(trace, at)} reaches the Node again."
     fixes = _once_fixes(second, user, name, None if old is None else old.seq, loop is not None)
     return _said(second, Statement("second backward: computed once", f"{computed}, and {again}"), fixes, (user,))

@@ -63,11 +63,15 @@ def name_of(function: ast.expr) -> str:
 
 
 def owner(failure: Failure, methods: Collection[str]) -> Subject | None:
-    """The tensor whose method a line calls."""
+    """The first tensor whose method a line calls."""
+    return next(owners(failure, methods), None)
+
+
+def owners(failure: Failure, methods: Collection[str]) -> Iterator[Subject]:
+    """The tensors whose methods a line calls."""
     for call in calls(failure, methods):
         if isinstance(call.func, ast.Attribute) and not ast.unparse(call.func.value).startswith("torch"):
-            return subject(failure, call.func.value)
-    return None
+            yield subject(failure, call.func.value)
 
 
 def argument(failure: Failure, functions: Collection[str], position: int = 0, name: str = "") -> ast.expr | None:
@@ -163,3 +167,8 @@ def held_within(trace: Trace, name: str, at: int) -> list[tuple[str, int]]:
     names = [each for each in trace.columns.name_texts if each.startswith((f"{name}.", f"{name}["))]
     held = ((each, known.holder(each, at)) for each in dict.fromkeys(names))
     return [(each, tensor) for each, tensor in held if tensor is not None]
+
+
+def grouped(text: str) -> str:
+    """An expression to which a method can be attached."""
+    return text if text.replace("_", "").replace(".", "").isalnum() or text.endswith((")", "]")) else f"({text})"

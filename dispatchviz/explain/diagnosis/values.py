@@ -17,6 +17,9 @@ from dispatchviz.explain.trace_index.trace_index import index
 FARTHEST = 100
 """So many views of views are followed."""
 
+MOST = 10_000
+"""So many Nodes of a graph are looked at."""
+
 NAME = re.compile(r"[A-Za-z_][\w.]*(?:\[\w+\])?")
 
 
@@ -162,19 +165,20 @@ def is_leaf(trace: Trace, tensor: int) -> bool:
     return bool(index(trace).steps_about(tensor, ev.AccumulatorMade))
 
 
-def leaves_behind(trace: Trace, tensor: int, at: int, most: int = 10_000) -> list[int]:
+def leaves_behind(trace: Trace, tensor: int, at: int) -> list[int]:
     """The leaves that require grad from which a tensor was computed: those to which its Nodes lead."""
     known, start = index(trace), index(trace).history(tensor, at)
-    if start is None:
-        return []
-    found, seen, front = list[int](), {start}, [start]
-    while front and len(seen) < most:
-        node = front.pop()
-        if node in known.accumulators:
-            found.append(known.accumulators[node].tensor)
-        edges = known.edges.get(node)
-        for edge in () if edges is None else edges.edges:
-            if edge is not None and edge[0] not in seen:
-                seen.add(edge[0])
-                front.append(edge[0])
-    return sorted(found)
+    nodes = reachable(trace, [] if start is None else [start])
+    return sorted(known.accumulators[node].tensor for node in nodes if node in known.accumulators)
+
+
+def reachable(trace: Trace, roots: list[int]) -> list[int]:
+    """The Nodes to which edges lead from some Nodes, these included; of very many the first ones."""
+    known, found = index(trace), dict.fromkeys(roots)
+    front = list(found)
+    while front and len(found) < MOST:
+        edges = known.edges.get(front.pop())
+        new = [edge[0] for edge in (() if edges is None else edges.edges) if edge is not None and edge[0] not in found]
+        found.update(dict.fromkeys(new))
+        front += new
+    return list(found)

@@ -29,8 +29,9 @@ def detached_view(failure: Failure) -> Diagnosis | None:
     views = views_back(trace, written.tensor)
     name = called(trace, written.tensor, at)
     of = f" of {called(trace, views[1], at)}" if len(views) > 1 else ""
+    which = begun(with_line(trace, written.tensor, at))
     text = (
-        f"{with_line(trace, written.tensor, at)} is a view{of}, and {on_line(trace, at)} calls detach_() on it. A view "
+        f"{which} is a view{of}, and {on_line(trace, at)} calls detach_() on it. A view "
         "gets its history from its base, so it cannot lose it alone."
     )
     cause = Statement("in-place write: a view detached", text)
@@ -47,7 +48,7 @@ def several_views(failure: Failure) -> Diagnosis | None:
     name, views = called(trace, written.tensor, at), views_back(trace, written.tensor)
     base, function = variable(trace, views[1], at) if len(views) > 1 else "", _function_of(failure)
     text = (
-        f"{name} is an output of {_maker(failure, written.tensor)}, which returned several views"
+        f"{begun(name)} is an output of {_maker(failure, written.tensor)}, which returned several views"
         f"{f' of {base}' if base else ''} at once. {begun(on_line(trace, at))} writes to {name} in place with "
         f"{base_name(written.call)}. Autograd can give a view a new grad_fn only if its Node made no other view."
     )
@@ -82,8 +83,9 @@ def of_function(failure: Failure) -> Diagnosis | None:
     name, node = called(trace, written.tensor, at), index(trace).history(written.tensor, at)
     made = index(trace).nodes.get(node) if node is not None else None
     function, where = _function_of(failure), f" on {on_line(trace, made.seq)}" if made is not None else ""
+    which = begun(name)
     text = (
-        f"{name} is a view that the custom Function {function} returned{where}, and {on_line(trace, at)} writes to it "
+        f"{which} is a view that the custom Function {function} returned{where}, and {on_line(trace, at)} writes to it "
         f"in place with {base_name(written.call)}. After that write autograd would compute the gradient of {name} from "
         f"its base, and {function}.backward would not be called."
     )

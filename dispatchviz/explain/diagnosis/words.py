@@ -8,7 +8,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.things.calls_around import maker, plain
 from dispatchviz.explain.trace_index.display_names import tensor_name
-from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text, within
+from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text, user_stack, within
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import shortened
 
@@ -19,9 +19,13 @@ LONGEST = 60
 """A line of the program is cut at so many characters."""
 
 
+OUR_WORDS = ("line ", "a view ", "a tensor", "the result ", "that result", "the tensor ")
+"""How what is no variable begins."""
+
+
 def on_line(trace: Trace, seq: int, text: bool = True) -> str:
     """``line 4 (y = x * 2)``; with the file's name if it is not the program's own; empty if the step has no line."""
-    line = source_line(trace, seq)
+    line = line_of(trace, seq)
     if line is None:
         return ""
     file = file_of(trace, line)
@@ -35,9 +39,18 @@ def file_of(trace: Trace, line: ev.SourceLine) -> str:
     return "" if own else f"{os.path.basename(line.file)}, "
 
 
+def line_of(trace: Trace, seq: int) -> ev.SourceLine | None:
+    """The line of a step; of the error that ended the program the one that raised it: it may have called the last."""
+    line, event = source_line(trace, seq), trace[seq]
+    if line is None or not isinstance(event, ev.ProgramRaised) or line.line == event.line:
+        return line
+    callers = (each for each in reversed(user_stack(trace, seq)) if (each.file, each.line) == (event.file, event.line))
+    return next(callers, line)
+
+
 def begun(text: str) -> str:
     """A text as the beginning of a sentence: ``Line 4`` for ``line 4``; a variable keeps its case."""
-    return f"Line{text[4:]}" if text.startswith("line ") else text
+    return text[:1].upper() + text[1:] if text.startswith(OUR_WORDS) else text
 
 
 def last_name(trace: Trace, tensor: int, at: int) -> str:

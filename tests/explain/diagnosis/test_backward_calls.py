@@ -17,7 +17,27 @@ loss = criterion(net(torch.ones(4, 2)), torch.zeros(4, 1))
 loss.backward()
 """
 
+MODEL = """
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(2, 2)
+    def forward(self, x):
+        return self.l(x)
+net = Net()
+"""
+
 NOT_SCALAR = [
+    Case(
+        "an output that has no variable",
+        MODEL + "net(torch.ones(3, 2)).backward()",
+        "non-scalar backward",
+        ("net(torch.ones(3, 2)), made by linear on line 8", "Line 10 (net(torch.ones(3, 2)).backward())"),
+        "net(torch.ones(3, 2)).sum().backward()",
+        MODEL + "net(torch.ones(3, 2)).sum().backward()",
+    ),
     Case(
         "a power",
         LEAF + "loss = (w - 1) ** 2\nloss.backward()",

@@ -48,7 +48,35 @@ ARRAYS = [
     ),
 ]
 
+MODEL = """
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(2, 2)
+    def forward(self, x):
+        return self.l(x)
+net = Net()
+"""
+
 ARRAYS += [
+    Case(
+        "an output that has no variable",
+        MODEL + "print(net(torch.ones(3, 2)).numpy())",
+        "numpy of a tensor that requires grad",
+        ("net(torch.ones(3, 2)) requires grad", "AddmmBackward0, made on line 8", "line 10"),
+        "net(torch.ones(3, 2)).detach().numpy()",
+        MODEL + "print(net(torch.ones(3, 2)).detach().numpy())",
+    ),
+    Case(
+        "two arrays on a line",
+        LEAF + "y = w * 2\nprint(w.detach().numpy(), y.numpy())",
+        "numpy of a tensor that requires grad",
+        ("y requires grad, because it was computed from the leaf w (line 2)",),
+        "y.detach().numpy()",
+        LEAF + "y = w * 2\nprint(w.detach().numpy(), y.detach().numpy())",
+    ),
     Case(
         "a parameter of a function",
         LEAF + "def f(t):\n    return t.numpy()\nf(w * 3)",

@@ -95,6 +95,17 @@ for x in (torch.ones(1, 2), torch.zeros(1, 2)):
     net.zero_grad()
 """
 
+LAYER = """
+import torch
+from torch import nn
+lstm = nn.LSTM(2, 3, batch_first=True)
+state = None
+for batch in (torch.ones(1, 4, 2), torch.zeros(1, 4, 2)):
+    out, state = lstm(batch, state)
+    out.sum().backward()
+    lstm.zero_grad()
+"""
+
 LIST = """
 import torch
 w = torch.ones(3, requires_grad=True)
@@ -135,6 +146,17 @@ CASES = [
         ("AddmmBackward0", "losses carries its result from iteration 1 into iteration 2"),
         "after line 7 (losses.backward()), before line 6 uses losses again: losses = losses.detach()",
         ADDED + "    losses = losses.detach()\n",
+    ),
+    Case(
+        "the state of a layer",
+        LAYER,
+        "second backward: carried over",
+        (
+            "made on line 6 (out, state = lstm(batch, state)) in iteration 1",
+            "from iteration 1 into iteration 2: line 6",
+        ),
+        "after line 7 (out.sum().backward()), before line 6 uses state[",
+        LAYER + "    state = tuple(each.detach() for each in state)\n",
     ),
     Case(
         "a list of results",
