@@ -22,6 +22,10 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
+        if cmd_name == "why":
+            from dispatchviz.cli.diagnose_command import with_operators
+
+            return with_operators()
         if cmd_name in FAST_COMMANDS:
             return click_command(cmd_name)
         command = importlib.import_module(f"dispatchviz.cli.{cmd_name.replace('-', '_')}_command").command

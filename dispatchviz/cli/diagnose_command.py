@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dispatchviz.cli import options
+from dispatchviz.cli import completion, options
+from dispatchviz.cli.fast_commands import click_command
 
 if TYPE_CHECKING:
     from dispatchviz.running.program_source import Script
@@ -14,11 +16,23 @@ if TYPE_CHECKING:
     from dispatchviz.trace import Trace
 
 
+MOST_VALUES = 5_000
+"""So many times the numbers of small tensors are recorded: in a long program to record all takes twice the time."""
+
+
 @click.command("why", cls=options.OfProgram)
 @options.engine
 @options.cuda
 @options.save
-@options.as_json
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: the parts of each diagnosis, and its steps.")
+@click.option(
+    "--call",
+    metavar="OP",
+    shell_complete=completion.operators,
+    help="Print instead the first call of OP on one screen, to paste into an issue: key sets, winner, table entry, "
+    "redispatches.",
+)
+@click.option("--line", metavar="[FILE:]N", help="With --call: the first call on that line.")
 @options.only
 @options.limit
 @options.code
@@ -30,6 +44,8 @@ def command(
     cuda: str,
     save: str | None,
     as_json: bool,
+    call: str | None,
+    line: str | None,
     only: tuple[str, ...],
     limit: str | None,
     source: Script,
@@ -47,6 +63,7 @@ def command(
       dispatchviz why --engine torch train.py --epochs 1
       dispatchviz why -c "import torch; torch.ones(2).sum().backward()"
       dispatchviz why forum.dvtrace
+      dispatchviz why --call add --line 6 examples/forum.py
     """
     from dispatchviz.cli.input_source import alone, check_no_arguments, trace_in
     from dispatchviz.cli.script_run import kept, kept_trace, run_script
@@ -54,6 +71,9 @@ def command(
     from dispatchviz.outputs.trace_files import check_save
     from dispatchviz.running.program_source import name_of
 
+    if line and not call:
+        raise click.UsageError("--line is for --call OP, which is not given")
+    tell = partial(_tell, as_json=as_json) if call is None else partial(_show_call, operator=call, line=line or "")
     if save:
         check_save(save)
     recording: dict[str, Any] = {"only": only, "limit": limit}
@@ -61,13 +81,24 @@ def command(
     if trace is not None:
         check_no_arguments(source, args)
         alone("a saved trace", save=save, engine=engine != "model", **recording)
-        return _tell(trace, name_of(source), as_json)
+        return tell(trace, name_of(source))
+    recording |= {"values": engine == "model", "most_values": MOST_VALUES}
     outcome = run_script(source, args, cuda, save, to_stderr=True, engine=engine, **recording)
     with kept(outcome, save):
-        raised = _tell(outcome.trace, save or kept_trace(outcome.trace), as_json)
+        raised = tell(outcome.trace, save or kept_trace(outcome.trace))
     if outcome.signal:
         raise EndedBySignal(outcome.signal)
     return raised or outcome.status
+
+
+def _show_call(trace: Trace, file: str, operator: str, line: str) -> int:
+    """Prints one call; 1 if the program raised."""
+    from dispatchviz.explain.diagnosis.failure import failure
+    from dispatchviz.foundation.terminal_output import print_lines
+    from dispatchviz.outputs.step.call_text import call_lines
+
+    print_lines(call_lines(trace, operator, line))
+    return int(failure(trace) is not None)
 
 
 def _tell(trace: Trace, file: str, as_json: bool) -> int:
@@ -85,3 +116,28 @@ def _tell(trace: Trace, file: str, as_json: bool) -> int:
         console = terminal()
         console.print(diagnosis_lines(trace, found, quoted(file) if file else "", console))
     return int(any(each.rank == "error" for each in found))
+
+
+class Why(click.Command):
+    """``why OP KEY`` and ``why --error``; its help has the options of ``why SCRIPT``, too."""
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """All three forms."""
+        return ["[OPTIONS]", "SCRIPT-or-TRACE [ARGS]... | OP KEY... | --error FILE"]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options of programs, then those of operators and errors."""
+        own = [
+            record
+            for param in command.params
+            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None
+        ]
+        with formatter.section("Options in front of SCRIPT"):
+            formatter.write_dl(own)
+        super().format_options(ctx, formatter)
+
+
+def with_operators() -> click.Command:
+    """The command for operators and errors."""
+    plain = click_command("why")
+    return Why("why", params=plain.params, callback=plain.callback, help=plain.help)

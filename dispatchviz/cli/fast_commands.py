@@ -55,7 +55,7 @@ BUILD = Option(
     "cpu|cuda",
     ("cpu", "cuda"),
 )
-OF_PROGRAMS = ("-c", "-m", "--engine", "--cuda", "--save", "--only", "--limit")
+OF_PROGRAMS = ("-c", "-m", "--engine", "--cuda", "--save", "--only", "--limit", "--call", "--line")
 """Options that only programs have."""
 
 ENDINGS = (".py", ".dvtrace", ".jsonl", ".jsonl.gz")

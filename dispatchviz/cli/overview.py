@@ -16,7 +16,7 @@ COMMANDS = {
     "export": "Write a picture, a trace, a hand-out or what Perfetto opens, by its suffix.",
     "record-tour": "Play keys in the stepper: a recording for asciinema, pictures; --check tells what is stale.",
     "table": "The dispatch table of an operator.",
-    "why": "Why a cell holds what it holds, and what would change it; --error explains an error.",
+    "why": "Why SCRIPT fails or goes wrong; why a cell holds what it holds; --error explains an error.",
     "keys": "The dispatch keys in order; one key; a raw key set taken apart.",
     "codegen": "What the code generators make of an operator: entries, functions, files, calls.",
     "snapshot": "What the installed PyTorch registers, as a file that diff compares.",
@@ -39,8 +39,9 @@ dispatchviz shows what PyTorch's dispatcher and autograd engine do, one step at 
   dispatchviz check examples/mlp.py                  whether the PyTorch installed here does what the model does
   dispatchviz open TRACE                             a trace that was saved with --save
   dispatchviz table add                              an operator's dispatch table, of PyTorch's 3,598
+  dispatchviz why SCRIPT                             why it fails or silently goes wrong, and what to try
   dispatchviz why linear PrivateUse1                 why a cell holds what it holds, what would change it
-  dispatchviz why --error FILE                       what "Could not run 'aten::...'" in FILE means
+  dispatchviz why --error FILE                       the cause of PyTorch's errors in FILE
   dispatchviz keys AutogradCUDA                      a dispatch key; a raw key set such as 0x1000010002
   dispatchviz codegen add                            the generated code of an operator, and where PyTorch has it
   dispatchviz snapshot -o FILE.json                  what the installed PyTorch registers; diff compares two

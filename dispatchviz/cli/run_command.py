@@ -126,10 +126,10 @@ def command(
         check_step(outcome.trace, step)
         if text.wanted:
             text.print(outcome.trace, step)
-            return conclude(outcome, save, strict)
+            return conclude(outcome, save, strict, has_log=True)
         again = () if source == STANDARD_INPUT else (*recorded, *typed(source), *args)
         show(outcome.trace, step, save or "", plain, again, pager=pager)
-    return conclude(outcome, save, strict)
+    return conclude(outcome, save, strict, has_log=as_text)
 
 
 def _recorded(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 
@@ -14,7 +15,7 @@ from dispatchviz.core.device.array_library import choose_cuda
 from dispatchviz.core.record.event_filter import read_only
 from dispatchviz.core.record.recording_limit import read_limit
 from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
-from dispatchviz.foundation.terminal_output import complain
+from dispatchviz.foundation.terminal_output import complain, print_lines
 from dispatchviz.outputs.trace_files import save_trace
 from dispatchviz.running.engines import MODEL, Engine, engine_named
 from dispatchviz.running.instrumented_source import Changed
@@ -40,6 +41,7 @@ def run_script(
     unbuffered: bool = False,
     hashes: bool = False,
     values: bool = False,
+    most_values: int = 0,
     rewritten: Callable[[str], str] = str,
     changed: Changed = lambda tree: tree,
     engine: EngineName = "model",
@@ -48,8 +50,8 @@ def run_script(
 
     ``to_stderr`` is where the program's output goes, ``only`` selects what is kept, ``limit`` how much; ``unbuffered``
     writes each step before the program goes on; ``hashes`` adds hashes of results, ``values`` the numbers of small
-    tensors; ``rewritten`` makes of the script's text the one that runs, ``changed`` of its syntax tree; ``engine`` is
-    what it runs on.
+    tensors, ``most_values`` times at most (0: without an end); ``rewritten`` makes of the script's text the one that
+    runs, ``changed`` of its syntax tree; ``engine`` is what it runs on.
 
     Raises DispatchvizError for what is the user's to mend.
     """
@@ -77,6 +79,7 @@ def run_script(
             only=selected,
             hashes=hashes,
             values=FEW if values else 0,
+            most_values=most_values,
             rewritten=rewritten,
             changed=changed,
             engine=chosen,
@@ -144,16 +147,32 @@ NOT_ALL = 3
 """The exit status, with ``--strict``, of a program that ended with 0 and was not recorded to its end."""
 
 
-def conclude(outcome: Outcome, saved: str | None, strict: bool = False) -> int:
-    """Prints what left the program, and where its trace is; returns the exit status.
+def conclude(outcome: Outcome, saved: str | None, strict: bool = False, has_log: bool = False) -> int:
+    """Prints what left the program, why, and where its trace is; returns the exit status. A log has said why.
 
     Raises EndedBySignal if that is how the program ended.
     """
+    if not outcome.signal:
+        _tell_why(outcome.trace, has_log)
     if outcome.error is not None:
         complain(f"{outcome.error_message} {_where(outcome.trace, saved)}")
     if outcome.signal:
         raise EndedBySignal(outcome.signal)
     return NOT_ALL if strict and outcome.status == 0 and outcome.trace.notice else outcome.status
+
+
+def _tell_why(trace: Trace, has_log: bool) -> None:
+    """Prints on standard error why the program raised, unless a log has said so, and what silently goes wrong in it."""
+    from dispatchviz.explain.diagnosis.diagnose import diagnosis_of_error
+    from dispatchviz.explain.diagnosis.mistakes import mistakes
+    from dispatchviz.views.cards.diagnosis_text import diagnosis_lines
+    from dispatchviz.views.text.console import Console, width
+
+    error = None if has_log else diagnosis_of_error(trace)
+    found = [*([] if error is None or not error.tells_more else [error]), *mistakes(trace).values()]
+    if found and sys.stderr is not None and not sys.stderr.closed:
+        with suppress(OSError):
+            print_lines(diagnosis_lines(trace, found, "", Console(width(), colours=False)), sys.stderr)
 
 
 def _where(trace: Trace, saved: str | None) -> str:

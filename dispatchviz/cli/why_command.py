@@ -1,4 +1,4 @@
-"""``dispatchviz why OP KEY`` and ``dispatchviz why --error FILE``."""
+"""``dispatchviz why OP KEY`` and ``dispatchviz why --error FILE``; of a program: ``diagnose_command.py``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from dispatchviz.explain.cells.operator_names import Found
     from dispatchviz.explain.cells.why_cell import CellAnswer
-    from dispatchviz.explain.errors.error_message import ErrorAnswer
+    from dispatchviz.explain.diagnosis.messages.pasted_text import Explained
     from dispatchviz.views.text.console import Console
 
 OPTIONS = (
@@ -30,16 +30,29 @@ ARGUMENTS = (Argument("operator", "OP", "operators"), Argument("keys", "KEY...",
 
 
 def run(error: str | None, build: str | None, as_json: bool, operator: str | None, keys: tuple[str, ...]) -> int:
-    """Why a cell of an operator's table holds what it holds, and what would change it.
+    """Why a program fails, or silently goes wrong: the cause, what PyTorch says, what to try.
 
-    With --error: what an error message like "Could not run 'aten::...' with arguments from the '...' backend" says. The
-    message may be in the middle of other output.
+    SCRIPT runs, a TRACE is read; also -c CODE or -m MODULE. The exit status is 1 if the program raised, 0 otherwise.
+    What the program prints goes to stderr.
+
+    With OP KEY: why a cell of an operator's table holds what it holds, and what would change it.
+
+    With --error: the cause of each of PyTorch's error messages in FILE, and what to try. A message may be in the middle
+    of a traceback or a log. docs/messages.md lists those that are known.
+
+    With SCRIPT, -c CODE, -m MODULE or TRACE: why a program fails, or what silently goes wrong in it. --engine, --cuda,
+    --only, --limit and --save are those of dispatchviz run.
 
     \b
     Examples:
+      dispatchviz why examples/forum.py
+      dispatchviz why --engine torch train.py --epochs 1
+      dispatchviz why -c "import torch; torch.ones(2).sum().backward()"
+      dispatchviz why --call add --line 6 examples/forum.py
       dispatchviz why linear PrivateUse1
       dispatchviz why add AutogradCUDA CUDA
       dispatchviz why --error error.txt
+      dispatchviz why examples/errors/second_backward.py
     """
     if as_json:
         looking_up.print_json(_json(error, build, operator, keys))
@@ -56,9 +69,9 @@ def lines(
 ) -> Iterator[str]:
     """The text."""
     if error is not None:
-        from dispatchviz.views.cards.why_text import error_lines
+        from dispatchviz.views.cards.message_text import message_lines
 
-        yield from error_lines(_error_answer(error, build, operator), console)
+        yield from message_lines(_explained(error, build, operator), console)
         return
     from dispatchviz.views.cards.why_text import why_lines
 
@@ -71,7 +84,9 @@ def lines(
 
 def _json(error: str | None, build: str | None, operator: str | None, keys: tuple[str, ...]) -> Any:
     if error is not None:
-        return _error_answer(error, build, operator)
+        from dispatchviz.views.cards.message_text import message_values
+
+        return message_values(_explained(error, build, operator))
     answers, _, chosen = _cell_answers(operator, keys, build)
     return {"build": chosen, "answers": answers}
 
@@ -93,12 +108,24 @@ def _cell_answers(
     return [cell_answer(op, runtime_key(key), registry) for key in keys], found, chosen
 
 
-def _error_answer(path: str, build: str | None, operator: str | None) -> ErrorAnswer:
-    from dispatchviz.explain.errors.error_message import explain
-    from dispatchviz.explain.errors.error_parser import read_message
+def _explained(path: str, build: str | None, operator: str | None) -> list[Explained]:
+    from dispatchviz.explain.diagnosis.messages.pasted_text import explained
     from dispatchviz.foundation.errors import DispatchvizError
 
     if operator is not None:
         raise DispatchvizError("--error takes no operator and no key: they are in the message")
     registry, _ = looking_up.registry_of(build)
-    return explain(read_message(path), registry)
+    return explained(_read(path), "standard input" if path == "-" else path, registry)
+
+
+def _read(path: str) -> str:
+    """The text of a file; ``-`` is standard input. DispatchvizError if it cannot be read."""
+    import sys
+    from pathlib import Path
+
+    from dispatchviz.foundation.errors import DispatchvizError
+
+    try:
+        return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise DispatchvizError(f"cannot read {path}: {error.strerror}") from None

@@ -50,6 +50,9 @@ def folder() -> Path:
     return within if within.is_dir() else _PACKAGE.parent / FOLDER
 
 
+ERRORS = "errors"
+"""The folder with a program for each message that is explained; ``docs/messages.md`` lists them, no screen does."""
+
 TESTS = "testing/"
 """What pytest runs: as programs these files do nothing."""
 

@@ -18,7 +18,7 @@ BLIND_SPOTS = (
     "That torch.Tensor.retain_grad(y) is called, and that a stale view which retains its gradient gets another Node.",
     "Hooks that pack saved tensors, but for the program's own lines in them.",
     "Why no Node was made; grad mode, inference mode and autocast as switches: their keys are seen.",
-    "requires_grad that is set on an existing tensor, and .grad that is assigned.",
+    "requires_grad that is set on a tensor which has a name already, or to False, and .grad that is assigned.",
     "What a kernel calls on threads of OpenMP (at::parallel_for): what it calls on the thread that called it is seen.",
     "The Identity for an input of torch.autograd.grad that no edge leads to: AccumulateGrad is told in its place.",
     "Whether a kernel was called boxed or unboxed.",

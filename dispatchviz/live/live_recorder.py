@@ -96,6 +96,8 @@ class LiveRecorder(ProgramRecorder):
         self.facts = TensorFacts(torch, self.keys)
         self.live_tensors = WeakNumbers()
         self._known = self.live_tensors.known
+        self._requiring_grad = set[int]()
+        """Serial numbers of tensors of which an event says that they require grad."""
         self.live_storages = StorageNumbers(self.storage_numbers)
         self.operators = WatchedOperators(c)
         self.cells = WatchedCells(torch, self._step)
@@ -191,7 +193,16 @@ class LiveRecorder(ProgramRecorder):
             self.cells.meet(ks)
         on = -1 if storage is None else self.live_storages.of(storage, alive, made)
         self.note(("tensor_met", number, how, size, stride, dtype, device, ks, on, requires_grad, value))
+        if requires_grad:
+            self._requiring_grad.add(number)
         return number
+
+    def leaf_requires_grad(self, tensor: Any, /) -> None:
+        """A leaf that requires grad gets a name: an event, unless it is known. What sets the flag calls no operator."""
+        number = self._serial(tensor)
+        if number not in self._requiring_grad:
+            self._requiring_grad.add(number)
+            self._emit(ev.RequiresGradSet, number - self.first_tensor, True, False)
 
     def name_bound(self, name: str, tensor: Any, turn: int = 0, /) -> None:
         """A variable names a tensor; the Node of a custom Function is met then. A tensor of the model is none here."""

@@ -97,14 +97,16 @@ class NodeWatch:
         goes_along(watch, tensor, number - watch.first_node)
 
     def look_at_bound(self, tensor: Any) -> None:
-        """A tensor gets a name: if no kernel made it, a custom Function did."""
+        """A tensor gets a name: if no kernel gave it its Node, a custom Function did. A leaf may require grad now."""
         watch = self._watch
         if type(tensor) is not watch.torch.Tensor or watch.live_tensors.has_node(tensor):
             return
         with self._c.DisableTorchFunction():  # no function mode of the program's is to see what is asked here
-            node = tensor.grad_fn if tensor.requires_grad and not tensor._is_view() else None
-            output_nr = tensor.output_nr
-        if isinstance(node, self._c._FunctionBase):
+            own = tensor.requires_grad and not tensor._is_view()
+            node, output_nr = tensor.grad_fn if own else None, tensor.output_nr
+        if own and node is None:
+            watch.leaf_requires_grad(tensor)
+        elif isinstance(node, self._c._FunctionBase):
             serial, number = watch.serial(tensor), self.known(node)
             watch.live_tensors.gets_node(tensor, number)
             watch.note(("history_set", serial, number, output_nr))

@@ -113,6 +113,7 @@ def run(
     only: Only | None = None,
     hashes: bool = False,
     values: int = 0,
+    most_values: int = 0,
     rewritten: Callable[[str], str] = str,
     changed: Changed = lambda tree: tree,
     engine: Engine = MODEL,
@@ -122,7 +123,8 @@ def run(
     What it prints goes to ``output`` (by default to where it would have gone) and into the trace. An exception that
     leaves it, Ctrl+C included, ends the trace and is in the result; ``shows_errors`` prints it as Python would. ``-``
     as the script means the program ``stdin_source``; ``only`` selects what is kept, ``hashes`` adds hashes of results,
-    ``values`` the numbers of tensors of so many elements at most; ``rewritten`` makes of the file's text the one that
+    ``values`` the numbers of tensors of so many elements at most, ``most_values`` times at most (0: without an end);
+    ``rewritten`` makes of the file's text the one that
     runs, ``changed`` of its syntax tree, whose text stays in the trace.
     A child that the program forks does not return from here: it ends.
     Raises DispatchvizError if the file cannot be read or is not Python.
@@ -131,7 +133,7 @@ def run(
     if source.text is not None:
         source = source._replace(text=rewritten(source.text))
     watcher = engine.recorder()
-    watcher.hashes, watcher.numbers = hashes, values
+    watcher.hashes, watcher.numbers, watcher.most_numbers = hashes, values, most_values
     watcher.base = id(sys._getframe()), sys._getframe().f_code
     trace = Recording(source.shown, watcher, args, only, engine.header)
     code = _compiled(source, watcher, changed)

@@ -17,10 +17,13 @@ import pytest
 
 import dispatchviz
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.diagnosis.diagnose import diagnosis_of
+from dispatchviz.explain.diagnosis.failure import failure_of
 from dispatchviz.explain.sentences.statement import number_of_steps
 from dispatchviz.outputs.log.log_filter import ALL_STEPS, LogFilter
 from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.testing.failures import EMPTY, LOGLESS, STEP, still
+from dispatchviz.views.cards.diagnosis_text import parts
 
 ROOM = 26
 """So many lines of a report at most, where nobody asks for more: eight failures are read in one go."""
@@ -49,8 +52,21 @@ def add_log(
     command = _command(item, trace, step)
     log = _log(trace, step, lines, wanted) if lines > 0 else []
     hint = [_hint(item)] * (not command and len(trace) > 0)
-    shown = {"dispatchviz log": [*log, *hint] if log else [], "dispatchviz trace": [command, *(() if log else hint)]}
+    shown = {
+        "dispatchviz why": _why(trace, error),
+        "dispatchviz log": [*log, *hint] if log else [],
+        "dispatchviz trace": [command, *(() if log else hint)],
+    }
     report.sections += [(title, text) for title, lines in shown.items() if (text := "\n".join(filter(None, lines)))]
+
+
+def _why(trace: Trace, error: BaseException) -> list[str]:
+    """The parts of the diagnosis of an error that PyTorch raised; none for a failed assertion, or of no known kind."""
+    failed = None if isinstance(error, AssertionError) else failure_of(trace, error)
+    found = None if failed is None else diagnosis_of(failed)
+    if found is None or not found.tells_more:
+        return []
+    return [f"{name}  {text}" for name, text in parts(found)]
 
 
 @contextmanager

@@ -62,6 +62,13 @@ def whole(session: Session) -> Reply:
     return Overlay(lambda view: StepTextScreen(session.trace, session.cursor.at, view.palette))
 
 
+def glossary(session: Session) -> Reply:
+    """What the terms of this step mean."""
+    from dispatchviz.tui.screens.glossary_screen import GlossaryScreen
+
+    return Overlay(lambda view: GlossaryScreen(session.trace, session.cursor.at, view.palette))
+
+
 def traceback(session: Session) -> Reply:
     """What Python says of the error here, or of the one that ended the program."""
     from dispatchviz.tui.screens.traceback_screen import TracebackScreen
@@ -239,6 +246,7 @@ ACTIONS: Mapping[str, Callable[..., Reply]] = {
     "what_if": ask_what_if,
     "places": visited,
     "whole": whole,
+    "glossary": glossary,
     "traceback": traceback,
     "codegen": codegen,
     "then_and_now": then_and_now,

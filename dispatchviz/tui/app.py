@@ -88,7 +88,8 @@ class StepperApp(TerminalApp[Callable[[OpenStepper], None]]):
     def __init__(self, session: Session, choice: PaneChoice | None = None) -> None:
         """``choice``: the panes that the reader has chosen by now."""
         session.cursor = predicting.masked(session, session.cursor)
-        view = StepperScreen(session.cursor, choice, session.leaving, lesson_rows.said(session, session.cursor))
+        said, begins = lesson_rows.said(session, session.cursor), session.at_first_mistake
+        view = StepperScreen(session.cursor, choice, session.leaving, said, begins)
         super().__init__(view, entries(session.leaving))
         self.session, self.view = session, view
         self.replies = ReplyDisplay(self, session, view)

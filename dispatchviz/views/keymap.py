@@ -200,6 +200,7 @@ KEYMAP = (
     Key("keep_panes", ("L",), "Panes", "keep the chosen panes for steps of this kind; with none chosen, forget them"),
     Key("whole", ("w",), "Panes", "the whole text of this step: what happens, an error's message, the rule"),
     Key("traceback", ("t",), "Panes", "an error as Python tells it: the traceback, PyTorch's whole message"),
+    Key("glossary", ("V",), "Panes", "vocabulary: what the terms of this step mean"),
     Key("codegen", ("v",), "Panes", "the generated code of this step's operator"),
     Key("then_and_now", ("Y",), "Panes", "then and now: what many have read of this, what is so; Tab: why it is so"),
     Key("registration", ("H",), "Panes", "the history of this step's operator: its table, filled block by block"),

@@ -11,10 +11,11 @@ from dispatchviz.core.record.events import AnyEvent, BackwardStarted, ErrorRaise
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.calls.key_set_stages import stage_sentence
+from dispatchviz.explain.diagnosis.mistakes import mistake_at
 from dispatchviz.explain.kinds.all_kinds import how_known, how_known_in_short, rule, why_here
 from dispatchviz.explain.kinds.kind import Rule
 from dispatchviz.explain.outline.overview import counts, first_node
-from dispatchviz.explain.sentences.statement import part_of, place_of
+from dispatchviz.explain.sentences.statement import part_of, parts_of, place_of, text_of
 from dispatchviz.explain.trace_index.lookups import uses_cuda
 from dispatchviz.explain.trace_index.recorded_engine import engine_text, is_live
 from dispatchviz.explain.trace_index.thread_state import ThreadState, thread_state
@@ -181,11 +182,25 @@ def needed_rows(cursor: Cursor, notes: Iterable[Line], width: int, notes_alone: 
     event = cursor.trace[cursor.at]
     if notes_alone:
         return [part for note in notes for part in wrap(cut_row(replace(note, indent=1), LONGEST_REASON), width - 1)]
-    shown = _stage(cursor) or why_here(cursor.trace, cursor.at)
+    shown = _stage(cursor) or sentence_at(cursor.trace, cursor.at)
     sentence = ASKED_FIRST.plain if hides_sentence(cursor) else shown
-    texts = [line(" ", (sentence, "bold"), indent=1), *message_lines(event, sentence)]
+    texts = [*(line(" ", *part, indent=1) for part in sentence_spans(sentence)), *message_lines(event, sentence)]
     rows = [*(replace(note, indent=1) for note in notes), *texts]
     return [part for row in rows for part in wrap(cut_row(row, LONGEST_REASON), width - 1)]
+
+
+def sentence_at(trace: Trace, at: int) -> str:
+    """The diagnosis of a silent mistake that the step is about, else why the step happens."""
+    mistake = mistake_at(trace, at)
+    return why_here(trace, at) if mistake is None else text_of(mistake.statements)
+
+
+def sentence_spans(sentence: str) -> list[tuple[Span, ...]]:
+    """The lines of a sentence: one of most steps, of an error the parts of its diagnosis."""
+    return [
+        ((f"{name}  ", "hint"), (text, "bold" if name == "why" else "")) if name else ((text, "bold"),)
+        for name, text in parts_of(sentence)
+    ]
 
 
 def _stage(cursor: Cursor) -> str:
@@ -210,9 +225,9 @@ def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int) -> lis
 
 def why_lines(trace: Trace, at: int) -> list[Line]:
     """The sentence of a step, an error's message, the rule with PyTorch's function and file, how the step is known."""
-    event, sentence = trace[at], why_here(trace, at)
+    event, sentence = trace[at], sentence_at(trace, at)
     return [
-        line((sentence, "bold")),
+        *(line(*part) for part in sentence_spans(sentence)),
         *message_lines(event, sentence),
         *rule_lines(rule(event)),
         *known_lines(trace, event),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from dispatchviz.core.record.events import Dispatched, ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
+from dispatchviz.explain.diagnosis.mistakes import first_mistake, mistakes
 from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.predictions.prediction import Prediction
@@ -89,6 +90,7 @@ class Session:
         self.asking = Asking("" if followed else file) if guide is None else LessonAsking(guide.asked, guide.answers)
         self.search = Search(trace)
         self.cursor = self._first_cursor(Outline(trace, level), step)
+        self._chooses_step = step is None and guide is None and followed is None
         self.enter_is_due = False
         """A number has answered a question: Enter right behind it belongs to it, and moves nothing."""
         self.focused_pane = STEPS
@@ -100,6 +102,15 @@ class Session:
     def trace(self) -> Trace:
         """The one that the cursor is in."""
         return self.cursor.trace
+
+    def at_first_mistake(self) -> Cursor:
+        """The cursor, after silent mistakes were looked for: at the first one unless the reader has chosen a step."""
+        if self.followed is None and self.guide is None:
+            mistakes(self.trace)
+        if self._chooses_step and not isinstance(self.trace[-1], ProgramRaised):
+            mistake = first_mistake(self.trace)
+            self.cursor = self.cursor if mistake is None else replace(self.cursor, at=mistake)
+        return self.cursor
 
     def grown(self, trace: Trace) -> Update:
         """The cursor in a trace that has more events than its own; a remark if it is the last one."""
@@ -133,10 +144,13 @@ class Session:
 
 
 def _first_step(outline: Outline) -> int:
-    """The first line that calls an operator; the last step if the program raised."""
+    """The last step if the program raised; the first silent mistake, if one was found; else the first line that calls
+    an operator."""
     trace = outline.trace
     if isinstance(trace[-1], ProgramRaised):
         return len(trace) - 1
+    if (mistake := first_mistake(trace)) is not None:
+        return mistake
     calls = trace.steps_of(Dispatched)
     path = outline.path(calls[0]) if calls else ()
     return outline.begin(path[0]) if path else 0

@@ -49,11 +49,13 @@ PARTS = {
     "Reference": [
         "reference/commands",
         "reference/python",
+        "reference/glossary",
         "reference/testing",
         "events",
         "trace-format",
         "sentences",
         "names",
+        "messages",
         "../examples/README",
     ],
     "Explanation": [

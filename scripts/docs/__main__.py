@@ -1,7 +1,7 @@
 """Writes the reference, the pictures of the tutorial, and the outputs on all pages that run commands.
 
 python -m scripts.docs             write all of it
-python -m scripts.docs PAGE...     only the outputs on these pages
+python -m scripts.docs PAGE...     only these pages
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from scripts.docs import commands_page, pictures
+from scripts.docs import commands_page, glossary_page, messages_page, pictures
 from scripts.docs.page_runs import PageError, pages, with_outputs
 from scripts.docs.python_pages import FOLDER, python_page, testing_page
 
 READ_OFF = {
+    glossary_page.PAGE: glossary_page.page,
     commands_page.PAGE: commands_page.page,
+    messages_page.PAGE: messages_page.messages_page,
     FOLDER / "python.md": python_page,
     FOLDER / "testing.md": testing_page,
 }
@@ -22,8 +24,9 @@ READ_OFF = {
 
 def main(asked: list[str]) -> None:
     """Writes the pages."""
-    for path, text in READ_OFF.items() if not asked else ():
-        path.write_text(text(), "utf-8")
+    for path, text in READ_OFF.items():
+        if not asked or path in map(Path.absolute, map(Path, asked)):
+            path.write_text(text(), "utf-8")
     if not asked:
         pictures.write()
     for path in map(Path, asked) if asked else pages():

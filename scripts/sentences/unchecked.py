@@ -14,6 +14,7 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "warning on stderr",
         "error",
         "error: rule",
+        "error: general cause",
         "error: message",
         "error: what changed it",
         "anomaly in an unknown line",

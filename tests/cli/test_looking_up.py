@@ -135,9 +135,11 @@ def test_why_error(tmp_path: Path) -> None:
     (tmp_path / "log").write_text(TEXTS["quantized"])
     ended = dispatchviz("why", "--error", "log", cwd=tmp_path)
     assert ended.status == 0
-    for part in ("What happened", "What the list shows", "Usual causes", "What to do", "Today"):
+    for part in ("PyTorch says", "try", "see", "What happened", "What the list shows", "Usual causes", "Today"):
         assert f"\n{part}" in ended.out
-    found = json.loads(dispatchviz("why", "--error", "log", "--json", cwd=tmp_path).out)
+    (message,) = json.loads(dispatchviz("why", "--error", "log", "--json", cwd=tmp_path).out)["messages"]
+    found = message["kernel"]
+    assert message["try"] == found["todo"]
     assert (found["operator"], found["key"], found["kind"]) == ("aten::exp.out", "QuantizedCPU", "no kernel")
 
 

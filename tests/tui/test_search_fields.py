@@ -13,11 +13,11 @@ from dispatchviz.tui.commands.move_notes import nothing_has
 from dispatchviz.tui.commands.searching import meanwhile
 from dispatchviz.views.cursor.search_fields import NAMING, tensors_in
 from dispatchviz.views.cursor.search_query import FIELDS, Query, query_of
-from dispatchviz.views.cursor.step_search import Search, all_hits, still_hits
+from dispatchviz.views.cursor.step_search import Search, still_hits
 from dispatchviz.views.cursor.unknown_names import unknown_name
 from dispatchviz.views.session import Session
 from tests.explain.programs import traced
-from tests.steps import line, steps
+from tests.steps import all_hits, line, steps
 from truth.programs import PROGRAMS
 
 from .screens import stepper

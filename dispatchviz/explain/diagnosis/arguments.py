@@ -126,7 +126,7 @@ def called(failure: Failure) -> str:
     """``add on line 4 (c = a + b)``; ``fc (Linear) on line 9 (return self.fc(x))`` for the call of a module."""
     call, where = failed_call(failure), on_line(failure.trace, failure.raised)
     module = module_of(failure)
-    what = module or (spelled(call) if call is not None else failure.ended.exception)
+    what = module or (spelled(call) if call is not None else failure.exception)
     return f"{what} on {where}" if where else what
 
 

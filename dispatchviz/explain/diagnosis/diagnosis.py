@@ -5,6 +5,7 @@ Every screen, page and report shows the same three parts: why, PyTorch says, try
 
 from __future__ import annotations
 
+import re
 from typing import Literal, NamedTuple
 
 from dispatchviz.explain.sentences.statement import Statement, text_of
@@ -13,6 +14,18 @@ Rank = Literal["error", "silent mistake", "warning", "gradient that never arrive
 """What kind of problem it is; the order of ``RANKS`` is the order in which they are told."""
 
 RANKS: tuple[Rank, ...] = ("error", "silent mistake", "warning", "gradient that never arrives")
+
+
+UNKNOWN = "error of no known kind"
+OF_PYTHON = "error of Python"
+"""Kinds of diagnoses that repeat what the traceback says, unless they have something to try."""
+
+
+LONGEST = 450
+"""Of a longer message the beginning is quoted."""
+
+TRIGGERED = re.compile(r" \(Triggered internally at \S+\)$")
+"""The place in a build that some warnings end with."""
 
 
 class Diagnosis(NamedTuple):
@@ -41,3 +54,22 @@ class Diagnosis(NamedTuple):
     def why(self) -> str:
         """The cause as one text."""
         return text_of(self.cause)
+
+    @property
+    def quoted(self) -> str:
+        """The message as it is shown: on one line, without the table that may follow it; empty if there is none."""
+        text = TRIGGERED.sub("", " ".join(self.says.partition("\n\n")[0].split()))
+        return f'"{text if len(text) <= LONGEST else text[:LONGEST].rpartition(" ")[0] + " ..."}"' if text else ""
+
+    @property
+    def tells_more(self) -> bool:
+        """Whether it says more than the traceback does."""
+        return self.kind not in (UNKNOWN, OF_PYTHON) or bool(self.fixes)
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """Its parts as statements: why, what PyTorch says, what to try."""
+        why, *more = self.cause
+        says = Statement("error: message", self.quoted, part="PyTorch says")
+        fixes = (Statement("error: try", fix, part="try") for fix in self.fixes)
+        return why._replace(part="why"), *more, says, *fixes

@@ -7,25 +7,30 @@ that left the program (``ProgramRaised``): there the call that raised is the las
 from __future__ import annotations
 
 from bisect import bisect_left
+from traceback import format_exception
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.trace_index.enclosing_steps import around, source_line
+from dispatchviz.explain.trace_index.enclosing_steps import around, at_or_around, source_line
 
 
 class Failure(NamedTuple):
     """An error that left the program."""
 
     trace: Trace
-    ended: ev.ProgramRaised
+    exception: str
+    """The name of its class: ``RuntimeError``."""
+    message: str
+    """PyTorch's message, whole."""
     raised: int
     """The step at which it was raised, as far as the recording knows."""
-
-    @property
-    def message(self) -> str:
-        """PyTorch's message, whole."""
-        return self.ended.message
+    traceback: str = ""
+    """What Python prints of it."""
+    file: str = ""
+    """The program's own file in which it was raised, as in the header's ``sources``; empty if unknown."""
+    number: int = 0
+    """The number of the program's own line in that file; 0 if unknown."""
 
     @property
     def call(self) -> ev.Dispatched | None:
@@ -41,13 +46,25 @@ class Failure(NamedTuple):
     @property
     def node(self) -> ev.NodeStarted | None:
         """The Node that ran when it was raised."""
-        return next((event for event in self.inside if isinstance(event, ev.NodeStarted)), None)
+        found = next((event for event in self.inside if isinstance(event, ev.NodeStarted)), None)
+        return self._last_node if found is None else found
+
+    @property
+    def _last_node(self) -> ev.NodeStarted | None:
+        """The last Node of a pass that never finished, in a recording that does not tell when Nodes finish."""
+        trace, begun = self.trace, self.trace.steps_of(ev.BackwardStarted)
+        started, finished = trace.steps_of(ev.NodeStarted), trace.steps_of(ev.BackwardFinished)
+        if not begun or not started or trace.steps_of(ev.NodeFinished) or (finished and finished[-1] > begun[-1]):
+            return None
+        last = trace[started[-1]]
+        same = source_line(trace, begun[-1]) == self.line and last.seq > begun[-1]
+        return last if isinstance(last, ev.NodeStarted) and same else None
 
     @property
     def inside(self) -> tuple[ev.AnyEvent, ...]:
         """The events that had begun and not ended, innermost first, up to the line of the program."""
         found = []
-        for event in self.trace.ancestors(self.raised):
+        for event in (self.trace[self.raised], *self.trace.ancestors(self.raised)):
             if isinstance(event, ev.SourceLine):
                 break
             found.append(event)
@@ -64,28 +81,52 @@ def failure(trace: Trace) -> Failure | None:
     last = trace[-1] if len(trace) else None
     if not isinstance(last, ev.ProgramRaised) or last.exception in ("KeyboardInterrupt", "SystemExit"):
         return None
-    return Failure(trace, last, _raised(trace, last))
+    raised = _raised(trace, last.exception, last.message, last.seq)
+    return Failure(trace, last.exception, last.message, raised, last.traceback, last.file, last.line)
 
 
-def _raised(trace: Trace, ended: ev.ProgramRaised) -> int:
+def failure_of(trace: Trace, error: BaseException) -> Failure | None:
+    """An error that left a recorded block of a program, such as a test; None of an empty trace."""
+    if not len(trace):
+        return None
+    name, message = type(error).__name__, str(error)
+    return Failure(trace, name, message, _raised(trace, name, message, len(trace)), "".join(format_exception(error)))
+
+
+def _raised(trace: Trace, exception: str, message: str, end: int) -> int:
+    """The step at which an error was raised that ended a program, or a recording, before a step.
+
+    At the end of the stack there are several messages, one after the other.
+    """
     steps = trace.steps_of(ev.ErrorRaised)
     for step in reversed(steps[-8:]):
         event = trace[step]
-        if isinstance(event, ev.ErrorRaised) and event.message == ended.message:
+        if not isinstance(event, ev.ErrorRaised) or event.exception != exception:
+            continue
+        if event.message == message or exception == "RecursionError":
             return step
-    return ended.seq if steps else _unreturned(trace, ended.seq)
+    last = min(end, len(trace) - 1)
+    return last if steps else _unreturned(trace, end, last)
 
 
-def _unreturned(trace: Trace, end: int) -> int:
-    """The last step within a call that never returned; the end if all returned."""
+def _unreturned(trace: Trace, end: int, ended: int) -> int:
+    """The last step within a call that never returned; ``ended`` if all returned."""
     last = end - 1
-    if last < 0 or source_line(trace, last) != source_line(trace, end):
-        return end
-    call = around(trace, last, ev.Dispatched)
+    if last < 0 or source_line(trace, last) != source_line(trace, ended):
+        return ended
+    call = at_or_around(trace, last, ev.Dispatched)
     if call is None:
-        return last if around(trace, last, ev.NodeStarted) is not None else end
-    outermost = [event for event in trace.ancestors(last) if isinstance(event, ev.Dispatched)][-1]
+        return last if _runs(trace, last, end) else ended
+    outermost = [event for event in (trace[last], *trace.ancestors(last)) if isinstance(event, ev.Dispatched)][-1]
     returned = trace.steps_of(ev.KernelReturned)
     after = returned[bisect_left(returned, outermost.seq) :]
-    back = any(trace.columns.parents[step] == outermost.seq for step in after)
-    return end if back else last
+    return ended if any(trace.columns.parents[step] == outermost.seq for step in after) else last
+
+
+def _runs(trace: Trace, last: int, end: int) -> bool:
+    """Whether the last step is of a Node, in a pass that had not finished at the end."""
+    if at_or_around(trace, last, ev.NodeStarted) is None:
+        return False
+    finished = trace.steps_of(ev.BackwardFinished)
+    begun = around(trace, last, ev.BackwardStarted)
+    return begun is not None and bisect_left(finished, begun.seq) == bisect_left(finished, end)

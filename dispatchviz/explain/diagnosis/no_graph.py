@@ -10,10 +10,12 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
+from dispatchviz.explain.diagnosis.grad_mode import off_since
 from dispatchviz.explain.diagnosis.words import arguments_of, base_name, last_name, made_by, on_line
 from dispatchviz.explain.sentences.sentence_claims import RequiresGrad
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
+from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed
 
@@ -75,7 +77,7 @@ def origins(trace: Trace, root: int) -> Origins:
         tensor = front.pop(0)
         call = made_by(trace, tensor)
         arguments = () if call is None else arguments_of(trace, call)
-        if call is None or not arguments:
+        if call is None or not arguments or base_name(call).startswith("new_") or base_name(call).endswith("_like"):
             found.leaves.append(tensor)
             continue
         needed = [each for each in arguments if index(trace).grad_needed(each, call.seq)]
@@ -150,7 +152,24 @@ def reason(trace: Trace, call: ev.Dispatched) -> str:
     first = next((event for event in _within(trace, call.seq) if isinstance(event, ev.NoNodeMade)), None)
     if first is not None:
         return first.why
-    return "detached" if base_name(call) in ("detach", "detach_", "alias") else ""
+    if base_name(call) in ("detach", "detach_"):
+        return "detached"
+    if is_unseen(trace.header, ev.GradModeChanged) and _has_no_gradient(trace, call):
+        return "never differentiable"
+    return "grad mode is off" if off_since(trace, call.seq) else ""
+
+
+def _has_no_gradient(trace: Trace, call: ev.Dispatched) -> bool:
+    """Whether all results of a call are whole numbers or truth values."""
+    last = trace[trace.ends[call.seq]]
+    results = last.tensors if isinstance(last, ev.KernelReturned) else ()
+    dtypes = [made.dtype for tensor in results if (made := index(trace).tensors.get(tensor)) is not None]
+    return bool(dtypes) and all("int" in dtype or "bool" in dtype for dtype in dtypes)
+
+
+def _switch(since: str) -> str:
+    """``torch.no_grad()``, or what else switched grad mode off."""
+    return next((f"torch.{name}()" for name in ("no_grad", "inference_mode") if name in since), "that block")
 
 
 def _within(trace: Trace, seq: int) -> Iterator[ev.AnyEvent]:
@@ -168,10 +187,10 @@ def _why_cut(trace: Trace, call: ev.Dispatched, argument: str) -> tuple[str, str
     line = on_line(trace, call.seq, text=False)
     although = f"although {argument} requires grad"
     if why == "grad mode is off":
-        switched = [step for step in trace.steps_of(ev.GradModeChanged) if step < call.seq]
-        since = f" (since {on_line(trace, switched[-1])})" if switched else ""
-        said = f"{where} ran while grad mode was off{since}, so {operator} recorded nothing, {although}"
-        return said, f"Move {line} out of torch.no_grad()."
+        since = off_since(trace, call.seq)
+        begun = f" (since {since})" if since else ""
+        said = f"{where} ran while grad mode was off{begun}, so {operator} recorded nothing, {although}"
+        return said, f"Move {line} out of {_switch(since)}."
     if why == "detached":
         said = f"{where} cut it from {argument}, which requires grad: detach() returns a tensor without a history"
         return said, f"Leave out detach() on {line}."

@@ -8,9 +8,10 @@ import re
 from difflib import get_close_matches
 
 from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called, failed_call, told
-from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
+from dispatchviz.explain.diagnosis.diagnosis import OF_PYTHON, UNKNOWN, Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import tensors_on_line
+from dispatchviz.explain.diagnosis.messages.table import known
 from dispatchviz.explain.diagnosis.modules import program_nodes
 from dispatchviz.explain.diagnosis.words import on_line, sentence
 from dispatchviz.explain.sentences.statement import Statement
@@ -63,16 +64,20 @@ def plain(failure: Failure) -> Diagnosis:
     """What can be said of an error that no rule knows."""
     if NOT_MODELLED in failure.message:
         return _not_modelled(failure)
-    if failed_call(failure) is None and (_is_pythons(failure) or _is_the_programs(failure)):
+    general = known(failure.message)
+    if general is None and failed_call(failure) is None and (_is_pythons(failure) or _is_the_programs(failure)):
         return _of_python(failure)
-    found = arguments(failure) or tensors_on_line(failure)
-    text = f"{_raiser(failure)}{_given(failure, found)}."
-    return told(failure, Statement("error of no known kind", text), (), found)
+    given = arguments(failure) or tensors_on_line(failure)
+    found = told(failure, Statement(UNKNOWN, f"{_raiser(failure)}{_given(failure, given)}."), (), given)
+    if general is None:
+        return found
+    cause = Statement("error: general cause", general.why)
+    return found._replace(cause=(*found.cause, cause), fixes=(general.message.fix,))
 
 
 def _raiser(failure: Failure) -> str:
     """``permute on line 3 (y = x.permute(0)) raised RuntimeError``; of no call ``Line 3 (...) raised RuntimeError``."""
-    name, where = failure.ended.exception, on_line(failure.trace, failure.raised)
+    name, where = failure.exception, on_line(failure.trace, failure.raised)
     if failed_call(failure) is not None:
         return f"{called(failure)} raised {name}"
     return f"{sentence(where)} raised {name}" if where else f"{name} ended the program"
@@ -92,7 +97,7 @@ def _given(failure: Failure, found: tuple[Argument, ...]) -> str:
 
 def _is_pythons(failure: Failure) -> bool:
     """Whether Python itself raised the error, or a class of the program's own."""
-    name = failure.ended.exception
+    name = failure.exception
     own = not hasattr(builtins, name.rpartition(".")[2]) and "torch" not in name.lower()
     if name == "AttributeError" and _on_line(failure):
         return True
@@ -107,8 +112,8 @@ def _on_line(failure: Failure) -> bool:
 
 def _in_torch(failure: Failure) -> bool:
     """Whether the traceback ends in a file of PyTorch's."""
-    files = re.findall(r'^  File "(.*?)", line', failure.ended.traceback, re.MULTILINE)
-    return bool(files) and "/torch/" in files[-1].replace("\\", "/") and files[-1] != failure.ended.file
+    files = re.findall(r'^  File "(.*?)", line', failure.traceback, re.MULTILINE)
+    return bool(files) and "/torch/" in files[-1].replace("\\", "/") and files[-1] != failure.file
 
 
 def _is_the_programs(failure: Failure) -> bool:
@@ -118,14 +123,14 @@ def _is_the_programs(failure: Failure) -> bool:
 
 
 def _of_python(failure: Failure) -> Diagnosis:
-    where, name = on_line(failure.trace, failure.raised), failure.ended.exception
+    where, name = on_line(failure.trace, failure.raised), failure.exception
     by = "The program" if _is_the_programs(failure) else "Python"
     what = f": {shortened(failure.message, 200)}" if failure.message else ""
     text = (
         f"{by} raised {name}{f' on {where}' if where else ''}{what}. It is no error of PyTorch: none of its operators "
         f"was running."
     )
-    found = told(failure, Statement("error of Python", text), _python_fixes(failure))
+    found = told(failure, Statement(OF_PYTHON, text), _python_fixes(failure))
     return found._replace(says="")
 
 

@@ -152,13 +152,12 @@ def scalar(failure: Failure) -> Diagnosis | None:
 
 def _outer(failure: Failure) -> str:
     """The line at which the error left the program."""
-    ended = failure.ended
     steps = failure.trace.steps_of(ev.SourceLine)
     for step in reversed(steps[-400:]):
         line = failure.trace[step]
-        if isinstance(line, ev.SourceLine) and (line.file, line.line) == (ended.file, ended.line):
+        if isinstance(line, ev.SourceLine) and (line.file, line.line) == (failure.file, failure.number):
             return on_line(failure.trace, step)
-    return f"line {ended.line}"
+    return f"line {failure.number}"
 
 
 def _differentiated(failure: Failure) -> str:

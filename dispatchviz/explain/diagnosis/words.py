@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.things.calls_around import maker, plain
@@ -22,9 +24,20 @@ def on_line(trace: Trace, seq: int, text: bool = True) -> str:
     line = source_line(trace, seq)
     if line is None:
         return ""
-    file = "" if line.file == trace.header.program else f"{line.file}, "
+    file = file_of(trace, line)
     code = shortened(source_text(trace, line).partition("  #")[0], LONGEST) if text else ""
     return f"{file}line {line.line}{f' ({code})' if code else ''}"
+
+
+def file_of(trace: Trace, line: ev.SourceLine) -> str:
+    """``model.py, `` in front of a line that is not in the program's own file, if there are several."""
+    own = line.file == trace.header.program or len(trace.header.sources) == 1
+    return "" if own else f"{os.path.basename(line.file)}, "
+
+
+def begun(text: str) -> str:
+    """A text as the beginning of a sentence: ``Line 4`` for ``line 4``; a variable keeps its case."""
+    return f"Line{text[4:]}" if text.startswith("line ") else text
 
 
 def last_name(trace: Trace, tensor: int, at: int) -> str:

@@ -6,11 +6,7 @@ Not here: what they mean (``error_message.py``).
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
-from pathlib import Path
-
-from dispatchviz.foundation.errors import DispatchvizError
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -65,26 +61,8 @@ class Message:
     """The table below; older releases print none."""
 
 
-def read_message(path: str) -> Message:
-    """The first such error in a file; ``-`` is standard input. DispatchvizError if there is none, or no such file."""
-    try:
-        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise DispatchvizError(f"cannot read {path}: {error.strerror}") from None
-    found = find_message(text)
-    if found is None:
-        where = "standard input" if path == "-" else path
-        raise DispatchvizError(
-            f"there is no error in {where} that is known here; known are: Could not run '...' with arguments from the "
-            "'...' backend; There were no tensor arguments to this function; attempted to run this operator with Meta "
-            "tensors; kernels registered to both CompositeImplicitAutograd and a backend mapped to AutogradOther"
-        )
-    return found
-
-
 def find_message(text: str) -> Message | None:
     """The first such error in a text; None if there is none."""
-    text = text.replace("\\n", "\n").replace("\\'", "'")
     found = [(match.start(), kind, match) for kind, pattern in KINDS.items() if (match := pattern.search(text))]
     if not found:
         return None

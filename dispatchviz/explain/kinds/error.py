@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.errors.broken_rules import broken_rule, called_again
+from dispatchviz.explain.diagnosis.failure import failure
 from dispatchviz.explain.errors.inplace_errors import changed_by
-from dispatchviz.explain.kinds.kind import WIDTH, Kind, Known, Rule, unseen
+from dispatchviz.explain.kinds.kind import NO_RULE, WIDTH, Kind, Known, Rule, unseen
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.enclosing_steps import around, caller
 from dispatchviz.foundation.english import shortened
@@ -22,7 +22,10 @@ def raised(exception: str, message: str) -> str:
 
 
 def _why_error(trace: Trace, event: ev.ErrorRaised) -> Statements:
-    """Name the error and the code that raised it; a known reason comes before the message."""
+    """The diagnosis of the error that ended the program; of one that the program caught, its code and its rule."""
+    failed = failure(trace)
+    if failed is not None and failed.raised == event.seq and (diagnosis := _diagnosis(trace)):
+        return diagnosis
     begin = f"{_where(trace, event)}{event.exception}"
     rule = _rule(trace, event)
     raised = Statement("error", f"{begin}." if rule else _with_message(begin, event))
@@ -56,19 +59,15 @@ def _ended(trace: Trace, event: ev.ProgramRaised) -> Statements:
     if event.exception == "KeyboardInterrupt":
         return Statement("program interrupted", f"The program was interrupted{where} (Ctrl+C).")
     begin = f"{event.exception} ended the program{where}"
-    errors = (trace[step] for step in reversed(trace.steps_of(ev.ErrorRaised)))
-    same = (error for error in errors if isinstance(error, ev.ErrorRaised) and _is_same(error, event))
-    error = next(same, event)
-    rule = _rule(trace, error)
-    ended = Statement("program ended", f"{begin}." if rule else _with_message(begin, event))
-    return *_changed(trace, error), ended, *rule, *(_said(event) if rule else ())
+    return _diagnosis(trace) or Statement("program ended", _with_message(begin, event))
 
 
-def _is_same(error: ev.ErrorRaised, event: ev.ProgramRaised) -> bool:
-    """Whether an error is the one that ended the program; the end of the stack has several messages."""
-    if error.exception != event.exception:
-        return False
-    return error.message == event.message or event.exception == "RecursionError"
+def _diagnosis(trace: Trace) -> tuple[Statement, ...]:
+    """The three parts of the diagnosis of the error that ended the program; none of an error of no known kind."""
+    from dispatchviz.explain.diagnosis.diagnose import diagnosis_of_error  # with the rules: few programs raise
+
+    found = diagnosis_of_error(trace)
+    return found.statements if found is not None and found.tells_more else ()
 
 
 def _with_message(begin: str, event: ev.ErrorRaised | ev.ProgramRaised) -> str:
@@ -93,8 +92,21 @@ def _changed(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[St
 
 def _rule(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
     """The rule that was broken, unless the program's own reason is known."""
-    rule = called_again(trace, event) or broken_rule(event.message)
+    rule = _cause(event.message)
     return (Statement("error: rule", rule),) if rule and not _changed(trace, event) else ()
+
+
+def _cause(message: str) -> str:
+    """The general cause of an error; empty if its message is not known."""
+    return cause_and_fix(message)[0]
+
+
+def cause_and_fix(message: str) -> tuple[str, str]:
+    """The general cause of an error, and what to change; both empty if its message is not known."""
+    from dispatchviz.explain.diagnosis.messages.table import known  # few traces have an error
+
+    found = known(message)
+    return (found.message.cause, found.message.fix) if found is not None else ("", "")
 
 
 def _unknown(trace: Trace, event: ev.Unknown) -> Statement:
@@ -108,10 +120,11 @@ ERROR_KINDS = (
         group="error",
         label=_program_raised_label,
         why=_ended,
-        rule=Rule("An uncaught exception ends the program, and with it the trace.", "", ""),
+        rule=NO_RULE,
         known=Known("observed", "the exception that left the program"),
         level="lines",
         panes=("source", "calls"),
+        reason_in_log="always",
     )
     | Kind(
         ev.ErrorRaised,
@@ -119,7 +132,7 @@ ERROR_KINDS = (
         label=lambda trace, event: raised(event.exception, event.message),
         why=_why_error,
         rule=lambda event: Rule(
-            broken_rule(event.message)
+            _cause(event.message)
             or "An error unwinds every kernel and guard on its way; a guard restores its saved sets.",
             "",
             "",
@@ -134,7 +147,7 @@ ERROR_KINDS = (
         group="unknown",
         label=lambda trace, event: f"{event.kind} (from another version)",
         why=_unknown,
-        rule=Rule("An event of an unknown kind is kept as it is.", "", ""),
+        rule=NO_RULE,
         known=unseen("another version of dispatchviz wrote it"),
         level="lines",
     )

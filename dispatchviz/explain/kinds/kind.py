@@ -69,6 +69,10 @@ class Rule(NamedTuple):
     """The file that declares or defines it."""
 
 
+NO_RULE = Rule("", "", "")
+"""Of kinds whose sentence says it all."""
+
+
 @dataclass(frozen=True)
 class Kind(Generic[E]):
     """Everything that is said of a kind of event."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.error import raised
-from dispatchviz.explain.kinds.kind import WIDTH, Kind, Known, Rule
+from dispatchviz.explain.kinds.kind import NO_RULE, WIDTH, Kind, Known, Rule
 from dispatchviz.explain.sentences.sentence_claims import CallsWithin
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import described, tensor_name
@@ -94,7 +94,7 @@ PROGRAM_KINDS = (
         group="program",
         label=_source_line_label,
         why=_why_source_line,
-        rule=Rule("Python runs the program line by line.", "", ""),
+        rule=NO_RULE,
         known=Known("observed", "the program reports its lines"),
         level="lines",
         panes=("source", "tensors"),
@@ -121,7 +121,7 @@ PROGRAM_KINDS = (
         group="program",
         label=lambda trace, event: shortened(f"printed {event.text}", WIDTH),
         why=lambda trace, event: Statement("printed", f"The program printed: {shortened(event.text, _WIDTH)}"),
-        rule=Rule("What the program prints is kept in the trace.", "", ""),
+        rule=NO_RULE,
         known=Known("observed", "standard output"),
         level="lines",
         panes=("output", "source"),

@@ -266,7 +266,7 @@ TENSOR_KINDS = (
         label=_requires_grad_label,
         why=requires_grad_sentences.why_set,
         rule=_requires_grad_set_rule,
-        known=unseen(_CHANGED),
+        known=Known("derived", "the flag of a leaf when a variable gets it; False and other times are not seen"),
         level="calls",
         panes=("tensors", "source"),
     )

@@ -8,9 +8,12 @@ tests ask PyTorch about each, over many programs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from dispatchviz.explain.sentences.sentence_claims import Claim
+
+Part = Literal["", "why", "PyTorch says", "try"]
+"""The parts of a diagnosis; empty in other sentences."""
 
 
 class Statement(NamedTuple):
@@ -22,6 +25,8 @@ class Statement(NamedTuple):
     """What is shown."""
     claims: Iterable[Claim] = ()
     """What it states about PyTorch; empty if it only repeats the event."""
+    part: Part = ""
+    """The part of a diagnosis that begins with it, on a line of its own."""
 
 
 class LaterClaims:
@@ -42,8 +47,16 @@ Statements = Statement | tuple[Statement, ...]
 
 
 def text_of(said: Iterable[Statement]) -> str:
-    """The sentences as one text."""
-    return " ".join(statement.text for statement in said if statement.text)
+    """The sentences as one text; each part of a diagnosis is a line that begins with its name."""
+    texts = (f"\n{each.part}  {each.text}" if each.part else f" {each.text}" for each in said if each.text)
+    return "".join(texts)[1:]
+
+
+def parts_of(text: str) -> Iterator[tuple[str, str]]:
+    """The lines of such a text, each with the name of its part, which is empty of an ordinary sentence."""
+    for text_line in text.split("\n"):
+        name, _, rest = text_line.partition("  ")
+        yield (name, rest) if name in get_args(Part) else ("", text_line)
 
 
 PLACE = "step {step} of {count}"

@@ -68,7 +68,7 @@ def _sentences(trace: Trace) -> list[str]:
     found = [f"{header.program} on {engine_text(header)}: {number_of_steps(len(trace))}."]
     found += [f"Note: {notice}" for notice in trace.notices]
     if len(trace) and isinstance(trace[len(trace) - 1], ev.ProgramRaised):
-        found.append(why_here(trace, len(trace) - 1))
+        found += why_here(trace, len(trace) - 1).split("\n")
     return found
 
 

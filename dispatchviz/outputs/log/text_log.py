@@ -109,8 +109,9 @@ def _printed(trace: Trace, events: Events, reasons: _Reasons | _Errors, begin: i
         if begin == seq != 0:
             reason = why_here(trace, seq)
         if reason:
-            for text in broken(shown_lines(reason), f"{'':{width + 3}}{indent}  | ", wide):
-                yield LogRow(text, is_reason=True)
+            beginning = f"{'':{width + 3}}{indent}  | "
+            for part in reason.split("\n"):
+                yield from (LogRow(text, is_reason=True) for text in broken(shown_lines(part), beginning, wide))
 
 
 class _Threads:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.record.events import ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.diagnosis.mistakes import mistakes
 from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.foundation.shown_text import quoted
 from dispatchviz.lessons.guide import Guide
@@ -35,6 +36,7 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
     """The data of a page of a trace that has steps; ``guide``: a lesson that it is read with."""
     code_colours.load()
     lines, kept = Lines(), kept_steps(trace)
+    mistakes(trace)
     first = Session(trace).cursor.at
     why, where = _bars(trace, lines)
     data = {

@@ -9,21 +9,21 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.kinds.all_kinds import rule, why_here
+from dispatchviz.explain.kinds.all_kinds import rule
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.text_view import TextView
 from dispatchviz.views.panes.key_set_pane import raw_rows
-from dispatchviz.views.screen_bars import message_lines, rule_lines
+from dispatchviz.views.screen_bars import message_lines, rule_lines, sentence_at, sentence_spans
 from dispatchviz.views.session import Update
 from dispatchviz.views.text.styled_line import Line, line
 
 
 def step_text(trace: Trace, at: int) -> list[Line]:
     """The text of a step."""
-    event, sentence = trace[at], why_here(trace, at)
+    event, sentence = trace[at], sentence_at(trace, at)
     message = message_lines(event, sentence)
     return [
-        line((sentence, "bold")),
+        *(line(*part) for part in sentence_spans(sentence)),
         *([line(), *message] if message else []),
         line(),
         *rule_lines(rule(event)),

@@ -6,6 +6,7 @@ the bars and where all is (``layout/screen_plan.py``).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from textual import events
@@ -39,8 +40,11 @@ class StepperScreen(View):
         choice: PaneChoice | None = None,
         leaving: Leaving = QUITS,
         lesson: Said = NOTHING_SAID,
+        opened: Callable[[], Cursor] | None = None,
     ) -> None:
+        """``opened`` is called once, after the first paint and before the first key: where the reader begins."""
         super().__init__()
+        self._opened = opened or (lambda: cursor)
         chosen = choice or PaneChoice(kept=read_layouts())
         self.scene = Scene(cursor, opened_at=cursor.at, choice=chosen, leaving=leaving, lesson=lesson)
         self._widgets, self._complete = StepperWidgets(cursor), False
@@ -62,8 +66,9 @@ class StepperScreen(View):
 
     async def _fill_panes(self) -> None:
         """The rest of the first screen, and then colours for the source: what is seen first comes first."""
-        self._complete = True
-        self.show(self.scene.cursor, self.scene.note)
+        self._complete, cursor = True, self._opened()
+        self.scene = replace(self.scene, opened_at=cursor.at)
+        self.show(cursor, self.scene.note)
         await self._make_prompt()
         self.call_after_refresh(self._widgets.colour_source)
 

@@ -7,11 +7,16 @@ from typing import Any
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
+from dispatchviz.explain.diagnosis.special import special
 from dispatchviz.explain.sentences.statement import number_of_steps
+from dispatchviz.foundation.english import listed
 from dispatchviz.views.text.console import Console
 
 LABELS = ("why", "PyTorch says", "try", "not seen", "see")
 """The parts, in their order."""
+
+NAMED = 3
+"""Of what is special in a sound program so much is named."""
 
 COLUMN = max(map(len, LABELS)) + 2
 """Where the texts begin."""
@@ -20,19 +25,19 @@ COLUMN = max(map(len, LABELS)) + 2
 def diagnosis_lines(trace: Trace, found: Sequence[Diagnosis], trace_file: str, console: Console) -> Iterator[str]:
     """Each diagnosis, with the command that opens the stepper where it is proven; one line if there is none."""
     if not found:
-        yield from console.wrapped(nothing_wrong(trace), 0)
+        yield nothing_wrong(trace)
     for number, diagnosis in enumerate(found):
         if number:
             yield ""
         for label, text in parts(diagnosis, trace_file):
-            yield from _part(label, text, console)
+            yield from labelled(label, text, console)
 
 
 def parts(diagnosis: Diagnosis, trace_file: str = "") -> Iterator[tuple[str, str]]:
     """Its parts with their labels; without a file of the trace no command opens it."""
     yield "why", diagnosis.why
     if diagnosis.says:
-        yield "PyTorch says", f'"{" ".join(diagnosis.says.split())}"'
+        yield "PyTorch says", diagnosis.quoted
     yield from (("try", fix) for fix in diagnosis.fixes)
     if diagnosis.unseen:
         yield "not seen", diagnosis.unseen
@@ -40,15 +45,18 @@ def parts(diagnosis: Diagnosis, trace_file: str = "") -> Iterator[tuple[str, str
         yield "see", f"dispatchviz open --step {diagnosis.at} {trace_file}"
 
 
-def _part(label: str, text: str, console: Console) -> Iterator[str]:
-    lines = console.wrapped(text, COLUMN)
+def labelled(label: str, text: str, console: Console) -> Iterator[str]:
+    """One part, behind its label."""
+    lines = [text] if label == "see" else console.wrapped(text, COLUMN)  # a command is copied: it stays on one line
     yield console.styled(label, "bold") + " " * (COLUMN - len(label)) + lines[0].lstrip()
     yield from lines[1:]
 
 
 def nothing_wrong(trace: Trace) -> str:
-    """The line about a sound program."""
-    return f"{trace.header.program}: no error and none of the known silent mistakes in {number_of_steps(len(trace))}."
+    """The line about a sound program, with what is special in it."""
+    sound = f"{trace.header.program}: no error and none of the known silent mistakes in {number_of_steps(len(trace))}"
+    found = [each.text for each in special(trace)[:NAMED]]
+    return f"{sound}. It uses {listed(found)}." if found else f"{sound}."
 
 
 def as_values(trace: Trace, found: Sequence[Diagnosis]) -> dict[str, Any]:

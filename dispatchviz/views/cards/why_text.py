@@ -1,16 +1,12 @@
-"""``why OP KEY`` and ``why --error`` as text."""
+"""``why OP KEY`` as text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from dispatchviz.explain.cells.cell_changes import Change
 from dispatchviz.explain.cells.why_cell import CellAnswer
 from dispatchviz.views.text.console import Console
-
-if TYPE_CHECKING:
-    from dispatchviz.explain.errors.error_message import ErrorAnswer  # `why OP KEY` needs no trace
 
 
 def why_lines(answer: CellAnswer, build: str, console: Console) -> Iterator[str]:
@@ -59,27 +55,3 @@ def _claims(answer: CellAnswer, console: Console) -> Iterator[str]:
 def _change(change: Change, console: Console) -> Iterator[str]:
     yield f"  {console.styled(change.what, 'cyan')} under {change.under}"
     yield from console.wrapped(" ".join(change.sentences), 4)
-
-
-def error_lines(answer: ErrorAnswer, console: Console) -> Iterator[str]:
-    """The answer, part by part."""
-    yield console.heading(f"{answer.operator}  {answer.key}".rstrip()) + f"  ({answer.kind})"
-    yield from _paragraphs("What happened", answer.happened, console)
-    if answer.groups:
-        yield ""
-        yield console.heading("What the list shows: cells of this operator that are not empty")
-        for group in answer.groups:
-            keys = f": {', '.join(group.keys)}" if group.keys else ""
-            yield from console.wrapped(f"{group.title}{keys}", 2, 4)
-            yield from console.wrapped(group.meaning, 4)
-    yield from _paragraphs("Usual causes", answer.causes, console, "– ")
-    yield from _paragraphs("What to do", answer.todo, console, "– ")
-    if answer.now:
-        yield from _paragraphs("Today", (answer.now,), console)
-
-
-def _paragraphs(title: str, texts: tuple[str, ...], console: Console, sign: str = "") -> Iterator[str]:
-    yield ""
-    yield console.heading(title)
-    for text in texts:
-        yield from console.wrapped(sign + text, 2, 2 + len(sign))

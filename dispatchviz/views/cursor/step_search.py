@@ -16,9 +16,10 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate, islice
 
-from dispatchviz.core.record.events import AnyEvent, SourceLine
+from dispatchviz.core.record.events import AnyEvent, ErrorRaised, ProgramRaised, SourceLine
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import label, rule, why_here
+from dispatchviz.explain.kinds.error import cause_and_fix
 from dispatchviz.explain.trace_index.lookups import neighbour
 from dispatchviz.views.cursor.search_fields import candidates
 from dispatchviz.views.cursor.search_query import PLACE, Query, query_of
@@ -247,12 +248,15 @@ class _Asked:
 
 
 def text_of(trace: Trace, step: int, deep: bool) -> str:
-    """What words are looked for in: label and kind; ``deep``: and all else that the screen says.
+    """What words are looked for in: label and kind, of an error also its message, cause and fix; ``deep``: and all else
+    that the screen says.
 
     The name of a line's file is left out, or a word that is in it would be found in every line of that file.
     """
     event = trace[step]
     text = f"{_label(trace, event)} {type(event).__name__}"
+    if isinstance(event, ErrorRaised | ProgramRaised):
+        text = " ".join((text, event.message, *cause_and_fix(event.message)))
     if deep:
         behind = rule(event)
         text = f"{text} {why_here(trace, step)} {behind.function} {behind.file}"

@@ -32,21 +32,6 @@ CASES = [
         ("x (line 2) does not require grad",),
         "Compute x from",
     ),
-]
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_the_model(case: Case) -> None:
-    check(case, "model")
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_an_installed_pytorch(case: Case) -> None:
-    check(case, "torch")
-
-
-CUTS = [
     Case(
         "detach",
         BEGIN + "y = w.detach() * 2\ny.sum().backward()",
@@ -67,6 +52,14 @@ CUTS = [
         BEGIN + "y = w * 2\nloss = y.sum()\nloss.backward()",
     ),
     Case(
+        "inference_mode as a decorator",
+        BEGIN + "@torch.inference_mode()\ndef double(x):\n    return x * 2\nloss = double(w).sum()\nloss.backward()",
+        "no grad_fn: grad mode off",
+        ("loss has no grad_fn", "line 5 (return x * 2) ran while grad mode was off"),
+        "Move line 5 out of torch.inference_mode()",
+        BEGIN + "def double(x):\n    return x * 2\nloss = double(w).sum()\nloss.backward()",
+    ),
+    Case(
         "argmax",
         BEGIN + "y = w.argmax().float()\ny.backward()",
         "no grad_fn: not differentiable",
@@ -75,9 +68,14 @@ CUTS = [
         BEGIN + "y = w.max()\ny.backward()",
     ),
 ]
-"""A recording of an installed PyTorch does not see yet that ``w`` requires grad: no Node has it as an input."""
 
 
-@pytest.mark.parametrize("case", CUTS, ids=lambda case: case.name)
-def test_what_cut_the_history_on_the_model(case: Case) -> None:
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_on_the_model(case: Case) -> None:
     check(case, "model")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_on_an_installed_pytorch(case: Case) -> None:
+    check(case, "torch")

@@ -36,6 +36,10 @@ class NumberRecorder(RecorderBase):
 
     numbers = 0
     """Tensors of so many elements at most are looked at; to be set before the recording begins."""
+    most_numbers = 0
+    """So many times numbers are told, then no more: what was told is over. 0: without an end."""
+    _told: int
+    """How many times numbers were told."""
     _said: dict[int, tuple[int, str]]
     """Serial number of a tensor to its storage's and its text."""
     _on: dict[int, WeakValueDictionary[int, Tensor]]
@@ -46,7 +50,7 @@ class NumberRecorder(RecorderBase):
     def begin(self) -> None:
         """Nothing is said yet."""
         super().begin()
-        self._said, self._on, self._unwritten = {}, {}, set()
+        self._said, self._on, self._unwritten, self._told = {}, {}, set(), 0
 
     def numbers_before(self, args: Sequence[Any], /) -> None:
         """A call begins with these arguments."""
@@ -59,7 +63,8 @@ class NumberRecorder(RecorderBase):
             self._wrote(tensor)
         if writes_nothing(op.schema) and not any(each.alias for each in op.schema.returns):
             self._unwritten.update(map(self._storage_of, tensors_in(result)))
-        elif op.schema.name == "aten::lift_fresh":  # of numbers that Python code has written
+        elif op.schema.name == "aten::lift_fresh" or not any(each.alias for each in op.schema.returns):
+            # of numbers that Python code has written, or that the kernel has computed
             self._unwritten.difference_update(map(self._storage_of, tensors_in(result)))
         for tensor in tensors_in(result):
             self._say(tensor)
@@ -111,6 +116,16 @@ class NumberRecorder(RecorderBase):
         self._emit(ev.NumbersRecorded, number, storage, text, written, bool(text) and is_on_gpu(tensor._array))
         self._said[tensor._number] = storage, text
         self._on.setdefault(storage, WeakValueDictionary())[tensor._number] = tensor
+        self._told += 1
+        if self._told == self.most_numbers:
+            self._tell_no_more()
+
+    def _tell_no_more(self) -> None:
+        """From now on any memory may change without being told: as memory that others have in their hands."""
+        for storage, tensors in self._on.items():
+            for tensor in list(tensors.values())[:1]:
+                self._emit(ev.NumbersRecorded, self._tensor(tensor), storage, "", True)
+        self.numbers = 0
 
     def _text(self, tensor: Tensor) -> str:
         small = tensor._array is not None and 0 < tensor._array.size <= self.numbers

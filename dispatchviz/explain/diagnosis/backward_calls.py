@@ -1,0 +1,223 @@
+"""Calls of ``backward`` and ``grad`` that PyTorch refuses: not one number, an input that nothing depends on."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
+from dispatchviz.explain.diagnosis.failure import Failure
+from dispatchviz.explain.diagnosis.no_graph import reason
+from dispatchviz.explain.diagnosis.subjects import Subject, argument, calls, held_by, owner, subject
+from dispatchviz.explain.diagnosis.values import called, needs_grad, shape_of, with_line
+from dispatchviz.explain.diagnosis.words import base_name, begun, made_by, on_line
+from dispatchviz.explain.sentences.sentence_claims import Shape
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import shaped
+
+NOT_SCALAR = "grad can be implicitly created only for scalar outputs"
+UNUSED = "appears to not have been used in the graph"
+NOT_REQUIRED = "One of the differentiated Tensors does not require grad"
+
+AT_INDEX = re.compile(r"at index (\d+)")
+
+
+def not_scalar(failure: Failure) -> Diagnosis | None:
+    """The diagnosis of a backward pass that starts at more than one number."""
+    by_method = owner(failure, ("backward",))
+    found = by_method or _first(failure, "outputs")
+    if found is None or found.tensor is None:
+        return None
+    trace, at, tensor = failure.trace, failure.raised, found.tensor
+    shape, call = shape_of(trace, tensor, at), made_by(trace, tensor)
+    made = f", made by {base_name(call)} on {on_line(trace, call.seq)}," if call is not None else ""
+    text = (
+        f"{found.text}{made} has the shape {shaped(shape)}: {math.prod(shape)} elements. {begun(on_line(trace, at))} "
+        "passes no gradient for them. A backward pass can begin with the gradient 1 by itself only if the result has "
+        "one element."
+    )
+    cause = Statement("non-scalar backward", text, (Shape(tensor, shape),))
+    name = found.text if found.text.isidentifier() else f"({found.text})"
+    if by_method is not None:
+        fixes = (
+            f"Reduce it to one number first: {name}.sum().backward(), or {name}.mean().backward() for the average.",
+            f"Or pass the gradient of each element: {name}.backward(gradient=torch.ones_like({name})).",
+        )
+    else:
+        passed = "grad_outputs" if any(calls(failure, ("grad",))) else "grad_tensors"
+        fixes = (
+            f"Reduce it to one number first: pass {name}.sum() instead of {name}.",
+            f"Or pass the gradient of each element: {passed}=torch.ones_like({name}).",
+        )
+    steps = sorted({*(() if call is None else (call.seq,)), at})
+    return Diagnosis("error", at, (cause,), failure.message, fixes, tuple(steps))
+
+
+def not_required(failure: Failure) -> Diagnosis | None:
+    """The diagnosis of ``grad`` with an input that does not require grad."""
+    trace, at = failure.trace, failure.raised
+    inputs = [subject(failure, each) for each in _inputs(failure)]
+    found = [each for each in inputs if each.tensor is not None and not needs_grad(trace, each.tensor, at)]
+    if len(found) != 1 or found[0].tensor is None:
+        return None
+    tensor, name = found[0].tensor, found[0].text
+    text = (
+        f"{with_line(trace, tensor, at)} does not require grad, and {on_line(trace, at)} asks for its gradient. No "
+        "edge of a graph leads to a tensor that did not require grad when it was used."
+    )
+    made = index(trace).tensors.get(tensor)
+    where = f" on {on_line(trace, made.seq, text=False)}" if made is not None and on_line(trace, made.seq) else ""
+    fix = (
+        f"Let {name} require grad where you create it{where}, before anything is computed from it: requires_grad=True."
+    )
+    cause = Statement("grad of a tensor that does not require grad", text)
+    return Diagnosis("error", at, (cause,), failure.message, (fix,), (at,))
+
+
+def unused(failure: Failure) -> Diagnosis | None:
+    """The diagnosis of ``grad`` with an input to which no path leads."""
+    at, position = failure.raised, AT_INDEX.search(failure.message)
+    started = _pass(failure)
+    if position is None or started is None:
+        return None
+    found = _input(failure, started, int(position[1]))
+    output = _output(failure, started)
+    if found.tensor is None:
+        nth = f"The tensor at index {position[1]} of {found.text or 'the inputs'}"
+        text = f"{nth} gets no gradient: no edge of the graph of {output} leads to it."
+        cause, unseen = (
+            Statement("unused input: not known which", text),
+            "The recording does not say which tensor it is.",
+        )
+        return Diagnosis("error", at, (cause,), failure.message, (_allow(found.text),), (started.seq,), unseen)
+    cause, fixes = _no_path(failure, started, found, output)
+    steps = tuple(sorted({started.seq, at}))
+    return Diagnosis("error", at, (cause,), failure.message, (*fixes, _allow(found.text)), steps)
+
+
+# -- the call ----------------------------------------------------------------------------------------------------------
+
+
+def _first(failure: Failure, name: str) -> Subject | None:
+    """The first tensor that is differentiated by ``torch.autograd.grad``."""
+    expression = argument(failure, ("grad", "backward"), 0, name)
+    found = None if expression is None else next(_elements(expression), None)
+    return None if found is None else subject(failure, found)
+
+
+def _inputs(failure: Failure) -> list[ast.expr]:
+    """What ``grad(outputs, inputs)`` or ``backward(inputs=...)`` is asked for, as far as it is written on the line."""
+    expression = argument(failure, ("grad",), 1, "inputs")
+    return [] if expression is None else list(_elements(expression))
+
+
+def _elements(expression: ast.expr) -> Iterator[ast.expr]:
+    yield from expression.elts if isinstance(expression, ast.List | ast.Tuple) else (expression,)
+
+
+def _pass(failure: Failure) -> ev.BackwardStarted | None:
+    """The pass that returned nothing for an input."""
+    steps = failure.trace.steps_of(ev.BackwardStarted)
+    found = failure.trace[steps[-1]] if steps else None
+    return found if isinstance(found, ev.BackwardStarted) and found.seq <= failure.raised else None
+
+
+def _input(failure: Failure, started: ev.BackwardStarted, position: int) -> Subject:
+    """An input: as the line writes it, and its tensor as the recording of the pass has it."""
+    written = _inputs(failure)
+    known = started.input_tensors[position] if position < len(started.input_tensors) else None
+    if len(written) > 1 or (position == 0 and len(written) == 1 and not _is_list(failure, written[0])):
+        found = subject(failure, written[position]) if position < len(written) else Subject("", None)
+        return Subject(found.text, found.tensor if known is None else known)
+    if known is not None:
+        return Subject(called(failure.trace, known, failure.raised), known)
+    return Subject(ast.unparse(written[0]) if written else "", None)
+
+
+def _is_list(failure: Failure, expression: ast.expr) -> bool:
+    """Whether an expression gives several tensors: a call, or a variable that holds no tensor."""
+    if isinstance(expression, ast.Call):
+        return True
+    return isinstance(expression, ast.Name) and held_by(failure, expression.id) is None
+
+
+def _output(failure: Failure, started: ev.BackwardStarted) -> str:
+    found = _first(failure, "outputs")
+    return found.text if found is not None else "the result"
+
+
+def _allow(name: str) -> str:
+    return f"If {name or 'it'} may have no gradient, pass allow_unused=True: its gradient is then None."
+
+
+# -- why no path leads there -------------------------------------------------------------------------------------------
+
+
+def _no_path(
+    failure: Failure, started: ev.BackwardStarted, found: Subject, output: str
+) -> tuple[Statement, tuple[str, ...]]:
+    """The reason, and what to do."""
+    trace, tensor, begin = failure.trace, found.tensor, f"No path leads from {output} to {found.text}:"
+    assert tensor is not None
+    made, root = index(trace).tensors.get(tensor), index(trace).nodes.get(started.roots[0][0])
+    if made is not None and root is not None and made.seq > root.seq:
+        keep = f"Ask for the gradient of the tensor from which {output} was computed, and keep a variable for it."
+        text = f"{begin} {_too_late(failure, found, made, root, output)}."
+        return Statement("unused input: made too late", text), (keep,)
+    users = _uses(trace, tensor, started.seq)
+    if not users:
+        text = f"{begin} no operator used {found.text} before {on_line(trace, started.seq)}."
+        return Statement("unused input: not used", text), ()
+    for call in users:
+        if why := _cut(trace, call, found.text):
+            fix = f"Compute {output} from {found.text} itself, without that cut."
+            return Statement("unused input: cut", f"{begin} {why}."), (fix,)
+    used = f"{base_name(users[-1])} on {on_line(trace, users[-1].seq)} used {found.text}"
+    text = f"{begin} {used}, but {output} was not computed from its result."
+    return Statement("unused input: used elsewhere", text), ()
+
+
+def _uses(trace: Trace, tensor: int, before: int) -> list[ev.Dispatched]:
+    """The calls that got a tensor since it was made, without those that only write to it."""
+    made = index(trace).tensors.get(tensor)
+    steps = trace.steps_of(ev.KeySetComputed)
+    since = bisect_left(steps, made.seq if made is not None else 0)
+    found = list[ev.Dispatched]()
+    for step in steps[since : bisect_left(steps, before)]:
+        event, call = trace[step], trace[trace.columns.parents[step]]
+        if isinstance(event, ev.KeySetComputed) and isinstance(call, ev.Dispatched) and _reads(event, call, tensor):
+            found.append(call)
+    return found
+
+
+def _reads(computed: ev.KeySetComputed, call: ev.Dispatched, tensor: int) -> bool:
+    got = any(each == tensor for _, each, _ in computed.arguments)
+    return got and call.how.startswith("call") and not base_name(call).endswith("_")
+
+
+def _too_late(failure: Failure, found: Subject, made: ev.TensorCreated, root: ev.NodeCreated, output: str) -> str:
+    """The tensor is newer than the result."""
+    trace, call = failure.trace, made_by(failure.trace, made.tensor)
+    by = f" by {base_name(call)}" if call is not None else ""
+    return (
+        f"{found.text} is a tensor that was made on {on_line(trace, made.seq)}{by}, after {output} had been computed "
+        f"on {on_line(trace, root.seq)}"
+    )
+
+
+def _cut(trace: Trace, call: ev.Dispatched, name: str) -> str:
+    """Why the result of a call that used the tensor has no path to it; empty if it has one."""
+    why, where = reason(trace, call), on_line(trace, call.seq)
+    if why == "detached":
+        return f"{where} used {name} through detach(), which returns a tensor without a history"
+    if why == "grad mode is off":
+        return f"{base_name(call)} on {where} used {name} while grad mode was off"
+    if why == "never differentiable":
+        return f"{base_name(call)} on {where} used {name}, and it is not differentiable"
+    return ""

@@ -1,0 +1,72 @@
+"""Where grad mode was switched off around a step: from the switches that were recorded, else from the program's text.
+
+A recording of an installed PyTorch does not see the switches. There the block or the function around the line says it:
+``with torch.no_grad():``, ``@torch.inference_mode()``.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from bisect import bisect_left
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.diagnosis.words import file_of, on_line
+from dispatchviz.explain.trace_index.enclosing_steps import user_stack
+from dispatchviz.explain.trace_index.recorded_engine import is_unseen
+from dispatchviz.foundation.english import shortened
+
+OFF = re.compile(r"\b(no_grad|inference_mode|set_grad_enabled\(False\))")
+"""What switches grad mode off in a ``with`` or a decorator."""
+
+Switch = ev.GradModeChanged | ev.InferenceModeChanged
+
+
+def off_since(trace: Trace, seq: int) -> str:
+    """The line that switched it off: ``line 3 (with torch.no_grad():)``; empty if it was on or nothing says."""
+    if is_unseen(trace.header, ev.GradModeChanged):
+        return _written_around(trace, seq)
+    modes = [_last(trace, kind, seq) for kind in (ev.GradModeChanged, ev.InferenceModeChanged)]
+    off = [mode.seq for mode in modes if mode is not None and mode.enabled == isinstance(mode, ev.InferenceModeChanged)]
+    return (_written_around(trace, seq) or on_line(trace, max(off))) if off else ""
+
+
+def _last(trace: Trace, kind: type[Switch], seq: int) -> Switch | None:
+    """The last switch of a kind before a step."""
+    steps = trace.steps_of(kind)
+    place = bisect_left(steps, seq)
+    event = trace[steps[place - 1]] if place else None
+    return event if isinstance(event, ev.GradModeChanged | ev.InferenceModeChanged) else None
+
+
+def _written_around(trace: Trace, seq: int) -> str:
+    """What is written around the lines that were running, innermost first."""
+    for line in reversed(user_stack(trace, seq)):
+        text = trace.header.sources.get(line.file, "")
+        if (found := _around(text, line.line)) is not None:
+            return f"{file_of(trace, line)}line {found[0]} ({found[1]})"
+    return ""
+
+
+@functools.lru_cache(maxsize=256)
+def _around(text: str, line: int) -> tuple[int, str] | None:
+    """The innermost ``with`` or decorator around a line that switches grad mode off: its line and its text."""
+    found = None
+    for node in ast.walk(_tree(text)):
+        if not isinstance(node, ast.With | ast.FunctionDef) or not node.lineno <= line <= (node.end_lineno or 0):
+            continue
+        for each in [item.context_expr for item in node.items] if isinstance(node, ast.With) else node.decorator_list:
+            code = ast.unparse(each)
+            if OFF.search(code) and (found is None or node.lineno >= found[0]):
+                found = each.lineno, shortened(f"with {code}:" if isinstance(node, ast.With) else f"@{code}", 60)
+    return found
+
+
+@functools.lru_cache(maxsize=16)
+def _tree(text: str) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except SyntaxError:
+        return ast.Module([], [])

@@ -1,0 +1,122 @@
+"""Messages about arguments, and about what Python and NumPy ask of a tensor."""
+
+from __future__ import annotations
+
+from dispatchviz.explain.diagnosis.messages.known_message import KnownMessage
+
+ARGUMENTS = (
+    KnownMessage(
+        "numpy of requires_grad",
+        "Can't call numpy() on Tensor that requires grad",
+        cause="NumPy records nothing: what it computes with the numbers would have no gradient, and the program would "
+        "not notice.",
+        fix="Use x.detach().numpy() if no gradient is needed, else operators of torch.",
+        diagnosis="numpy of a tensor that requires grad",
+    ),
+    KnownMessage(
+        "item of several elements",
+        "a Tensor with {number:n} elements cannot be converted to Scalar",
+        detail="The tensor has {number} elements.",
+        cause="item(), float() and int() read one number out of a tensor of one element.",
+        fix="Reduce first (x.mean().item()), index one element, or use x.tolist().",
+        diagnosis="shapes: one number of several",
+    ),
+    KnownMessage(
+        "truth of several elements",
+        "Boolean value of Tensor with more than one value is ambiguous",
+        cause="if, and, or and not ask for one answer, and a comparison of tensors has one for each element.",
+        fix="Use (x > 0).any() or .all(), the operators & and |, or torch.where.",
+        or_says=("bool value of Tensor with more than one value is ambiguous",),
+        diagnosis="shapes: one number of several",
+    ),
+    KnownMessage(
+        "iteration over a scalar",
+        "iteration over a 0-d tensor",
+        cause="The tensor is a single number: there is nothing to go through. a, b = f(x) iterates as well.",
+        fix="Read the number with x.item(), or give the tensor a dimension with reshape(1).",
+    ),
+    KnownMessage(
+        "length of a scalar",
+        "len() of a 0-d tensor",
+        cause="The tensor is a single number and has no first dimension.",
+        fix="Use x.numel() for the number of elements, or x.dim() to ask before.",
+    ),
+    KnownMessage(
+        "deepcopy of a result",
+        "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment",
+        cause="A copy of a result would need a copy of its graph. A module has such a tensor if forward stores one as "
+        "an attribute.",
+        fix="Copy x.detach().clone(), and store detached tensors in a module.",
+        diagnosis="deepcopy of a non-leaf",
+    ),
+    KnownMessage(
+        "send a result to a process",
+        "Cowardly refusing to serialize non-leaf tensor which requires_grad",
+        cause="A tensor with a history was sent to another process, and a graph does not cross processes.",
+        fix="Send x.detach().",
+        engine="torch",
+    ),
+    KnownMessage(
+        "invalid combination of arguments",
+        "{function}() received an invalid combination of arguments - got ({got:text}), but expected",
+        detail="{function} was called with ({got}).",
+        cause="None of the forms of this function takes these types: often a tensor or a tuple where a number belongs, "
+        "a float for a size, or a misspelled keyword.",
+        fix="Compare the types in brackets with the forms that the message lists below.",
+        diagnosis="signature: no signature fits",
+    ),
+    KnownMessage(
+        "argument of another type",
+        "{function}(): argument '{argument}' (position {position:n}) must be {expected:text}, not {got}",
+        detail="{function} takes {expected} for {argument}, and got {got}.",
+        cause="The function checks the type of each argument before it calls an operator.",
+        fix="Convert the argument: torch.tensor(x) for a number or a list, int(x) for a size.",
+        or_says=("{function}(): argument '{argument}' must be {expected:text}, not {got}",),
+        diagnosis="signature: type of an argument",
+    ),
+    KnownMessage(
+        "missing argument",
+        '{function}() missing {number:n} required positional arguments: "{names:text}"',
+        detail="{function} was called without {names}.",
+        cause="The function has arguments without a default.",
+        fix="Pass them; a method gets its tensor as the first argument.",
+    ),
+    KnownMessage(
+        "cat of nothing",
+        "expected a non-empty list of Tensors",
+        cause="The list is empty: no shape and no dtype can be known for the result.",
+        fix="Ask before the call whether the list is empty: usually a loop or a filter gave nothing.",
+        or_says=("stack expects a non-empty TensorList",),
+    ),
+    KnownMessage(
+        "cat of no tensors",
+        "expected Tensor as element {index:n} in argument {argument:n}, but got {got}",
+        detail="Element {index} of the list is of type {got}.",
+        cause="The function takes a list of tensors, and an element of it is none.",
+        fix="Convert the element with torch.tensor(), or use torch.tensor(list) for a list of numbers.",
+    ),
+    KnownMessage(
+        "file that is refused",
+        "Weights only load failed",
+        cause="torch.load reads tensors and plain values alone since PyTorch 2.6, since a pickle can run any code; the "
+        "file holds other objects.",
+        fix="Save model.state_dict() instead of the model; for a file that you trust pass weights_only=False, or name "
+        "the classes with torch.serialization.add_safe_globals.",
+    ),
+    KnownMessage(
+        "tensor of tensors",
+        "only one element tensors can be converted to Python scalars",
+        cause="float(x), and torch.tensor for each element of a list, read one number, and a tensor among them has "
+        "several elements. Older releases say the same of item().",
+        fix="Use torch.stack(tensors) for a list of tensors; reduce or index a tensor before float(x) or item().",
+    ),
+    KnownMessage(
+        "numpy of a conjugate",
+        "Can't call numpy() on Tensor that has {which} bit set",
+        detail="Its {which} bit is set.",
+        cause="conj() copies nothing: a bit says that the numbers are to be read otherwise, and NumPy does not know "
+        "it.",
+        fix="Call x.resolve_conj().numpy(), or resolve_neg() for the negative bit.",
+    ),
+)
+"""One entry for each message."""

@@ -1,0 +1,46 @@
+"""What there is to say of the messages in a text from elsewhere: a traceback, a log, a mail."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dispatchviz.core.table.registry import Registry
+from dispatchviz.explain.diagnosis.messages.operators import OF_KERNELS
+from dispatchviz.explain.diagnosis.messages.table import MESSAGES, Found, found_in, pasted
+from dispatchviz.explain.errors.error_message import ErrorAnswer, explain
+from dispatchviz.explain.errors.error_parser import find_message
+from dispatchviz.foundation.errors import DispatchvizError
+
+
+class Explained(NamedTuple):
+    """A message, and what is behind it."""
+
+    found: Found
+    kernel: ErrorAnswer | None
+    """What a message about a missing kernel tells of the operator's table."""
+
+    @property
+    def fixes(self) -> tuple[str, ...]:
+        """What to change: those for this operator and key, if it is about a missing kernel."""
+        return self.kernel.todo if self.kernel is not None else (self.found.message.fix,)
+
+
+def explained(text: str, where: str, registry: Registry) -> list[Explained]:
+    """All known messages of a text, in their order. DispatchvizError if it has none."""
+    text = pasted(text)
+    found = found_in(text)
+    if not found:
+        raise DispatchvizError(
+            f"there is no error in {where} that is known here; {len(MESSAGES)} messages are, of autograd, the "
+            "dispatcher, and checks of shapes, indices, dtypes and devices: docs/messages.md has them all. Give the "
+            "text of the message itself, or the program: dispatchviz why SCRIPT"
+        )
+    ends = [*(each.start for each in found[1:]), len(text)]
+    return [
+        Explained(each, _kernel(each, text[each.start : end], registry)) for each, end in zip(found, ends, strict=True)
+    ]
+
+
+def _kernel(found: Found, text: str, registry: Registry) -> ErrorAnswer | None:
+    message = find_message(text) if found.message.kind in OF_KERNELS else None
+    return explain(message, registry) if message is not None else None

@@ -1,0 +1,47 @@
+"""``RecursionError`` of a kernel that calls its own operator again."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import islice
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
+from dispatchviz.explain.diagnosis.failure import Failure
+from dispatchviz.explain.diagnosis.words import on_line
+from dispatchviz.explain.sentences.statement import Statement
+
+MESSAGE = "maximum recursion depth exceeded"
+
+MOST = 100
+"""So many nested calls of the operator are looked at."""
+
+
+def recursion(failure: Failure) -> Diagnosis | None:
+    """Say which operator its own kernel calls again, and why that leads back to it."""
+    trace = failure.trace
+    steps = trace.steps_of(ev.Dispatched)
+    deepest = bisect_left(steps, failure.raised) - 1  # where the stack ends even the recorder misses the error itself
+    if failure.exception != "RecursionError" or deepest < 0:
+        return None
+    last = trace[steps[deepest]]
+    around = islice((event for event in trace.ancestors(last.seq) if isinstance(event, ev.Dispatched)), MOST)
+    if not isinstance(last, ev.Dispatched) or not any(_is_again(call, last) for call in around):
+        return None
+    where = on_line(trace, last.seq, text=False)
+    text = (
+        f"The kernel of {last.operator} at {last.key} calls {last.operator} again{f' on {where}' if where else ''}. A "
+        "call, unlike a redispatch, computes its key set anew, from its arguments and the thread: "
+        f"{last.key} wins each time, and the kernel runs again."
+    )
+    fixes = (
+        f"Put the call under a guard that excludes {last.key}: it goes on to the key below.",
+        "A fallthrough in the kernel's place would not run at all: the operator's mask leaves its key out.",
+    )
+    cause = Statement("kernel calls its operator again", text)
+    return Diagnosis("error", failure.raised, (cause,), failure.message, fixes, (last.seq, failure.raised))
+
+
+def _is_again(call: ev.Dispatched, last: ev.Dispatched) -> bool:
+    """Whether a call leads where another one did; a redispatch never does, since its set has fewer keys."""
+    return (call.operator, call.key) == (last.operator, last.key) and call.how.startswith("call")

@@ -1,0 +1,82 @@
+"""What is special in a program: modes, transforms, custom Functions, hooks, each with the line where it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.diagnosis.words import on_line
+from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
+
+Words = Callable[[Trace, ev.Event], str]
+
+LOOKED_AT = 50
+"""Of a kind of event so many are asked for their words."""
+
+
+class Special(NamedTuple):
+    """Something that an ordinary program has not."""
+
+    at: int
+    text: str
+    """``the transform vmap on line 5``"""
+
+
+def special(trace: Trace) -> list[Special]:
+    """What is special, in the order in which it begins; of each kind the first."""
+    return sorted(found for kind, words in WORDS.items() for found in _first(trace, kind, words))
+
+
+def _first(trace: Trace, kind: type[ev.Event], words: Words) -> Iterator[Special]:
+    for step in trace.steps_of(kind)[:LOOKED_AT]:
+        if text := words(trace, trace[step]):
+            where = on_line(trace, step, text=False)
+            yield Special(step, f"{text} on {where}" if where else text)
+            return
+
+
+def _transform(trace: Trace, event: ev.Event) -> str:
+    return f"the transform {event.transform.lower()}" if isinstance(event, ev.DynamicLayerPushed) else ""
+
+
+def _function(trace: Trace, event: ev.Event) -> str:
+    """Functions of the program itself: PyTorch has some of its own."""
+    own = isinstance(event, ev.FunctionEntered) and event.file in trace.header.sources
+    return f"the custom Function {event.function}" if own and isinstance(event, ev.FunctionEntered) else ""
+
+
+def _autocast(trace: Trace, event: ev.Event) -> str:
+    return f"autocast to {event.dtype}" if isinstance(event, ev.AutocastChanged) and event.enabled else ""
+
+
+def _grad_mode(trace: Trace, event: ev.Event) -> str:
+    """Switches that the line itself names: modules switch grad mode off while they initialize parameters."""
+    if not isinstance(event, ev.GradModeChanged) or event.enabled:
+        return ""
+    line, name = source_line(trace, event.seq), event.why.removeprefix("torch.").partition("(")[0]
+    return event.why if line is not None and name in source_text(trace, line) else ""
+
+
+def _hook(trace: Trace, event: ev.Event) -> str:
+    return f"a {event.kind}" if isinstance(event, ev.HookRegistered) else ""
+
+
+def _higher(trace: Trace, event: ev.Event) -> str:
+    return "a backward pass with create_graph" if isinstance(event, ev.BackwardStarted) and event.create_graph else ""
+
+
+WORDS: dict[type[ev.Event], Words] = {
+    ev.DynamicLayerPushed: _transform,
+    ev.FunctionEntered: _function,
+    ev.AutocastChanged: _autocast,
+    ev.GradModeChanged: _grad_mode,
+    ev.InferenceModeChanged: lambda trace, event: "inference mode",
+    ev.TorchDispatchEntered: lambda trace, event: "a __torch_dispatch__ of the program",
+    ev.SavedTensorHookRan: lambda trace, event: "a hook on saved tensors",
+    ev.HookRegistered: _hook,
+    ev.DualLevelEntered: lambda trace, event: "forward-mode differentiation",
+    ev.BackwardStarted: _higher,
+}
+"""Kinds of events that say so, and their words; empty of an event that is nothing special."""

@@ -1,0 +1,126 @@
+"""Writes to views that must not be written to: of several, of a Function, made unrecorded; ``detach_``."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
+from dispatchviz.explain.diagnosis.failure import Failure
+from dispatchviz.explain.diagnosis.inplace import diagnosis_of, instead, written_to
+from dispatchviz.explain.diagnosis.values import called, variable, views_back, with_line
+from dispatchviz.explain.diagnosis.words import base_name, begun, made_by, on_line
+from dispatchviz.explain.sentences.sentence_claims import WriteRaises
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.trace_index.trace_index import index
+
+SEVERAL_VIEWS = "This view is the output of a function that returns multiple views"
+OF_FUNCTION = "This view was created inside a custom Function"
+NO_GRAD = "created in no_grad mode and is being modified inplace"
+INFERENCE = "created in inference mode and is being modified inplace"
+DETACHED_VIEW = "Can't detach views in-place"
+
+
+def detached_view(failure: Failure) -> Diagnosis | None:
+    """The diagnosis of ``detach_`` on a view."""
+    written = written_to(failure)
+    if written is None:
+        return None
+    trace, at = failure.trace, failure.raised
+    views = views_back(trace, written.tensor)
+    name = called(trace, written.tensor, at)
+    of = f" of {called(trace, views[1], at)}" if len(views) > 1 else ""
+    text = (
+        f"{with_line(trace, written.tensor, at)} is a view{of}, and {on_line(trace, at)} calls detach_() on it. A view "
+        "gets its history from its base, so it cannot lose it alone."
+    )
+    cause = Statement("in-place write: a view detached", text)
+    fix = f"Use a new tensor without a history: {name} = {name}.detach()."
+    return diagnosis_of(failure, cause, (fix,), written)
+
+
+def several_views(failure: Failure) -> Diagnosis | None:
+    """The diagnosis of a write to one of several views that one call returned."""
+    written = written_to(failure)
+    if written is None:
+        return None
+    trace, at = failure.trace, failure.raised
+    name, views = called(trace, written.tensor, at), views_back(trace, written.tensor)
+    base, function = variable(trace, views[1], at) if len(views) > 1 else "", _function_of(failure)
+    text = (
+        f"{name} is an output of {_maker(failure, written.tensor)}, which returned several views"
+        f"{f' of {base}' if base else ''} at once. {begun(on_line(trace, at))} writes to {name} in place with "
+        f"{base_name(written.call)}. Autograd can give a view a new grad_fn only if its Node made no other view."
+    )
+    cause = Statement("in-place write: one of several views", text, (WriteRaises(written.tensor, SEVERAL_VIEWS),))
+    fixes = [instead(failure, name)]
+    if base and not function:
+        fixes.append(f"Or take the part of {base} by an index or a slice: such a view may be written to.")
+    return diagnosis_of(failure, cause, tuple(fixes), written)
+
+
+def _maker(failure: Failure, tensor: int) -> str:
+    """``unbind on line 4 (a, b = y.unbind(0))``, ``the custom Function Two (line 6)``"""
+    trace, made = failure.trace, made_by(failure.trace, tensor)
+    if function := _function_of(failure):
+        where = on_line(trace, made.seq, text=False) if made is not None else ""
+        return f"the custom Function {function}{f' ({where})' if where else ''}"
+    return f"{base_name(made)} on {on_line(trace, made.seq)}" if made is not None else "one call"
+
+
+def _function_of(failure: Failure) -> str:
+    """The custom Function that a message speaks of, ``Two``; empty if it speaks of an operator's Node."""
+    name = failure.message.partition(" is a view")[0].rpartition(" ")[2]
+    return "" if f"{name}Backward0" in failure.trace.columns.name_texts else name
+
+
+def of_function(failure: Failure) -> Diagnosis | None:
+    """The diagnosis of a write to a view that a custom Function returned."""
+    written = written_to(failure)
+    if written is None:
+        return None
+    trace, at = failure.trace, failure.raised
+    name, node = called(trace, written.tensor, at), index(trace).history(written.tensor, at)
+    made = index(trace).nodes.get(node) if node is not None else None
+    function, where = _function_of(failure), f" on {on_line(trace, made.seq)}" if made is not None else ""
+    text = (
+        f"{name} is a view that the custom Function {function} returned{where}, and {on_line(trace, at)} writes to it "
+        f"in place with {base_name(written.call)}. After that write autograd would compute the gradient of {name} from "
+        f"its base, and {function}.backward would not be called."
+    )
+    cause = Statement("in-place write: a view of a custom Function", text, (WriteRaises(written.tensor, OF_FUNCTION),))
+    fixes = (f"Return a copy from {function}.forward: .clone() on what it returns.", instead(failure, name))
+    return diagnosis_of(failure, cause, fixes, written)
+
+
+def unrecorded_view(failure: Failure) -> Diagnosis | None:
+    """The diagnosis of a write to a view that was made in ``no_grad`` or in inference mode."""
+    written = written_to(failure)
+    if written is None:
+        return None
+    trace, at = failure.trace, failure.raised
+    mode = "torch.inference_mode()" if INFERENCE in failure.message else "torch.no_grad()"
+    views = views_back(trace, written.tensor)
+    view = next((each for each in views[:-1] if index(trace).history(each, at) is None), (*views[-2:], views[0])[0])
+    name, base = called(trace, view, at), called(trace, views[-1], at)
+    made = index(trace).tensors.get(view)
+    of = f" of {base}" if len(views) > 1 else ""
+    where = on_line(trace, made.seq) if made is not None else "an earlier line"
+    text = (
+        f"{where} made {name} as a view{of} inside {mode}, and {on_line(trace, at)} writes to it outside of "
+        f"it, with {base_name(written.call)}. It is not clear whether autograd shall record that write."
+    )
+    cause = Statement("in-place write: a view made unrecorded", begun(text))
+    line = on_line(trace, made.seq, text=False) if made is not None else "it"
+    inside = f"write inside of {mode}: move {on_line(trace, at, text=False)} in."
+    outside = f"make the view outside of {mode}: move {line} out."
+    fixes: tuple[str, ...] = (f"To have the write recorded, {outside}", f"To have it not recorded, {inside}")
+    if index(trace).history(views[-1], at) is None or _makes_several(trace, written.tensor):
+        fixes = (f"Write{inside[5:]}",)  # a view of a leaf, or one of several, must not be written to there either
+    return diagnosis_of(failure, cause, fixes, written)
+
+
+def _makes_several(trace: Trace, tensor: int) -> bool:
+    """Whether the call that made a view returned others with it."""
+    made = made_by(trace, tensor)
+    returned = None if made is None else trace[trace.ends[made.seq]]
+    return isinstance(returned, ev.KernelReturned) and len(returned.tensors) > 1

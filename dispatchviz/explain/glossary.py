@@ -1,0 +1,122 @@
+"""The terms of the dispatcher and of autograd: what each means, and the file of PyTorch that defines it.
+
+One list for the stepper, the page and the documentation.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class Term(NamedTuple):
+    """A term."""
+
+    name: str
+    meaning: str
+    """One to three sentences."""
+    file: str
+    """The file of PyTorch that defines it."""
+    words: str
+    """A regular expression of the words by which texts use it."""
+
+
+TERMS = (
+    Term(
+        "boxed kernel",
+        "A kernel that takes its arguments from a stack of values and puts its results back there, whatever the "
+        "operator's signature. A fallback is boxed: one function serves all operators.",
+        "ATen/core/boxing/KernelFunction.h",
+        r"\bboxed\b|callBoxed|redispatchBoxed",
+    ),
+    Term(
+        "dispatch key",
+        "A name for one layer of a call: a backend such as CUDA, or a task such as autograd. Each has a place in the "
+        "order of keys.",
+        "c10/core/DispatchKey.h",
+        r"\bkeys?\b",
+    ),
+    Term(
+        "dispatch table",
+        "The kernels of one operator, one entry for each key. PyTorch computes it when a kernel is registered, not "
+        "when the operator is called.",
+        "ATen/core/dispatch/OperatorEntry.h",
+        r"\btable\b",
+    ),
+    Term(
+        "fallthrough",
+        'A registered entry that means "go on to the next key". The operator\'s mask removes such keys from the set '
+        "before the highest one is chosen, so a fallthrough never runs.",
+        "ATen/core/dispatch/DispatchKeyExtractor.h",
+        r"\bfallthroughs?\b",
+    ),
+    Term(
+        "guard",
+        "An object that changes the thread's included or excluded keys as long as it lives. Autograd kernels exclude "
+        "the autograd keys this way, so that calls within them are not recorded again.",
+        "c10/core/impl/LocalDispatchKeySet.h",
+        r"\bguards?\b",
+    ),
+    Term(
+        "kernel",
+        "The function that a table entry holds. Some kernels compute a result; others do one task, such as recording a "
+        "Node, and redispatch.",
+        "ATen/core/boxing/KernelFunction.h",
+        r"\bkernels?\b",
+    ),
+    Term(
+        "key set",
+        "The dispatch keys that apply to a call, as 64 bits: those of the tensor arguments, plus the thread's included "
+        "keys, minus its excluded keys. The highest key that remains selects the kernel.",
+        "c10/core/DispatchKeySet.h",
+        r"\bkey sets?\b",
+    ),
+    Term(
+        "leaf",
+        "A tensor without a grad_fn: no recorded operator computed it. A backward pass writes .grad of the leaves that "
+        "require grad.",
+        "torch/csrc/autograd/variable.h",
+        r"\b(?:leaf|leaves)\b",
+    ),
+    Term(
+        "Node",
+        "The record of one operator in the backward graph. It knows the formula of the gradient, keeps what the "
+        "formula needs, and has an edge to the Node of each input. A tensor's Node is its grad_fn.",
+        "torch/csrc/autograd/node.h",
+        r"\bNodes?\b|\b\w+Backward\d+\b|\bgrad_fn\b",
+    ),
+    Term(
+        "redispatch",
+        "A call that a kernel makes of its own operator with a smaller key set, so that the kernel of the next key "
+        "runs. The key set is passed on; the arguments and the thread are not asked again.",
+        "ATen/core/dispatch/Dispatcher.h",
+        r"\bredispatch(?:es|ed)?\b",
+    ),
+    Term(
+        "saved tensor",
+        "A tensor that a Node keeps for its formula, together with its version at that time. When the Node runs, "
+        "PyTorch compares the versions and raises an error if the tensor was changed in place since.",
+        "torch/csrc/autograd/saved_variable.h",
+        r"\bsaved?\b",
+    ),
+    Term(
+        "sequence number",
+        "The number that a Node gets when it is created; it counts up in each thread. Of the Nodes that are ready, the "
+        "engine runs the one with the highest number first.",
+        "torch/csrc/autograd/node.h",
+        r"\bsequence number\b|\bseq\b",
+    ),
+    Term(
+        "version",
+        "A counter that every in-place change of a tensor raises by one. All views of one memory share it; .data has a "
+        "counter of its own.",
+        "c10/core/TensorImpl.h",
+        r"\bversions?\b",
+    ),
+)
+"""In the order of the alphabet."""
+
+
+def terms_in(text: str) -> list[Term]:
+    """The terms that a text uses."""
+    return [term for term in TERMS if re.search(term.words, text)]

@@ -1,0 +1,3 @@
+import torch
+
+torch.zeros("3")  # a size is a number

@@ -1,0 +1,4 @@
+import numpy
+import torch
+
+torch.from_numpy(numpy.array(["a", "b"]))

@@ -1,0 +1,3 @@
+import torch
+
+torch.cat([torch.ones(2), [1.0]])

@@ -1,0 +1,3 @@
+import torch
+
+torch.cat([torch.tensor(1.0), torch.tensor(2.0)])

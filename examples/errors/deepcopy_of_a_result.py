@@ -1,0 +1,7 @@
+import copy
+
+import torch
+
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+y = w * 2
+copy.deepcopy(y)  # y has a grad_fn

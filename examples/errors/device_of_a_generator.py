@@ -1,0 +1,3 @@
+import torch
+
+torch.randn(2, device="cuda", generator=torch.Generator())

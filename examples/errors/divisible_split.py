@@ -1,0 +1,3 @@
+import torch
+
+torch.hsplit(torch.ones(2, 3), 2)

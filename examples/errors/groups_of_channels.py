@@ -1,0 +1,3 @@
+import torch
+
+torch.nn.GroupNorm(3, 4)

@@ -1,0 +1,6 @@
+import torch
+
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+y = w * 2
+y.register_hook(lambda grad: grad.sum().reshape(1).repeat(3))
+y.sum().backward()

@@ -1,0 +1,4 @@
+import torch
+
+loss = torch.tensor(1.0)
+print(loss[0])  # loss has no dimension

@@ -1,0 +1,5 @@
+import torch
+
+with torch.inference_mode():
+    x = torch.ones(2)
+x.requires_grad_()  # outside of inference mode

@@ -1,0 +1,3 @@
+import torch
+
+torch.linalg.svd(torch.full((2, 2), float("nan")))

@@ -1,0 +1,3 @@
+import torch
+
+torch.nn.Linear(2, 2).to(torch.int64)

@@ -1,0 +1,3 @@
+import torch
+
+torch.tensor([2, 3]) ** -1

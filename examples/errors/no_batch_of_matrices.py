@@ -1,0 +1,3 @@
+import torch
+
+torch.bmm(torch.ones(3, 4), torch.ones(4, 5))

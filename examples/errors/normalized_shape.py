@@ -1,0 +1,4 @@
+import torch
+
+layer = torch.nn.LayerNorm(4)
+layer(torch.ones(2, 3))

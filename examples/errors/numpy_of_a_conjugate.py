@@ -1,0 +1,4 @@
+import torch
+
+x = torch.tensor([1.0 + 1.0j]).conj()
+x.numpy()  # only a bit says that it is the conjugate

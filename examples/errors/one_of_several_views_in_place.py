@@ -1,0 +1,5 @@
+import torch
+
+w = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+first, second = (w * 2).unbind()
+first += 1  # unbind made two views with one Node

@@ -1,0 +1,5 @@
+import torch
+
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+y = w * 2
+y.requires_grad_(False)  # y has a grad_fn

@@ -1,0 +1,6 @@
+import torch
+from torch.multiprocessing.reductions import reduce_tensor
+
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+y = w * 2
+reduce_tensor(y)  # what multiprocessing does to send y

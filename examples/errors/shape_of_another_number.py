@@ -1,0 +1,4 @@
+import torch
+
+x = torch.ones(2, 3)
+x.reshape(4)  # six elements

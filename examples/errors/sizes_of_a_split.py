@@ -1,0 +1,3 @@
+import torch
+
+torch.ones(4).split([1, 2])

@@ -1,0 +1,3 @@
+import torch
+
+torch.nn.MultiheadAttention(10, 3)

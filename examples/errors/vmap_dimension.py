@@ -1,0 +1,3 @@
+import torch
+
+torch.vmap(torch.sin, in_dims=1)(torch.ones(3))

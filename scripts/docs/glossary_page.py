@@ -1,0 +1,19 @@
+"""The glossary as a page of the documentation."""
+
+from __future__ import annotations
+
+from dispatchviz.explain.glossary import TERMS
+from scripts.docs.python_pages import FOLDER
+
+PAGE = FOLDER / "glossary.md"
+
+HEAD = """# Glossary
+
+The key `V` of the stepper opens these terms, those of the step first. Each has the file of PyTorch that defines it.
+Written by `python -m scripts.docs` from `dispatchviz/explain/glossary.py`.
+"""
+
+
+def page() -> str:
+    """The text of the page."""
+    return "\n".join([HEAD, *(f"## {term.name}\n\n{term.meaning}\n\n`{term.file}`\n" for term in TERMS)])

@@ -1,0 +1,164 @@
+"""Calls of backward and grad that PyTorch refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.explain.diagnosis.cases import Case, check
+
+TORCH = "import torch\n"
+LEAF = TORCH + "w = torch.ones(3, requires_grad=True)\n"
+LOSS = """
+import torch
+from torch import nn
+net = nn.Linear(2, 1)
+criterion = nn.MSELoss(REDUCTION)
+loss = criterion(net(torch.ones(4, 2)), torch.zeros(4, 1))
+loss.backward()
+"""
+
+NOT_SCALAR = [
+    Case(
+        "a power",
+        LEAF + "loss = (w - 1) ** 2\nloss.backward()",
+        "non-scalar backward",
+        (
+            "loss, made by pow on line 3 (loss = (w - 1) ** 2), has the shape [3]: 3 elements",
+            "Line 4 (loss.backward())",
+        ),
+        "loss.sum().backward(), or loss.mean().backward()",
+        LEAF + "loss = (w - 1) ** 2\nloss.sum().backward()",
+    ),
+    Case(
+        "a criterion that reduces nothing",
+        LOSS.replace("REDUCTION", 'reduction="none"'),
+        "non-scalar backward",
+        ("loss, made by mse_loss on line 5", "has the shape [4, 1]: 4 elements"),
+        "loss.mean().backward()",
+        LOSS.replace("REDUCTION", ""),
+    ),
+    Case(
+        "grad",
+        LEAF + "y = w.exp()\n(g,) = torch.autograd.grad(y, w)",
+        "non-scalar backward",
+        ("y, made by exp on line 3 (y = w.exp()), has the shape [3]", "torch.autograd.grad(y, w)"),
+        "pass y.sum() instead of y",
+        LEAF + "y = w.exp()\n(g,) = torch.autograd.grad(y.sum(), w)",
+    ),
+    Case(
+        "torch.autograd.backward",
+        LEAF + "z = (torch.ones(2, 3) + w).mean(dim=1)\ntorch.autograd.backward(z)",
+        "non-scalar backward",
+        ("z, made by mean on line 3", "has the shape [2]: 2 elements"),
+        "pass z.sum() instead of z",
+        LEAF + "z = (torch.ones(2, 3) + w).mean(dim=1)\ntorch.autograd.backward(z.sum())",
+    ),
+    Case(
+        "an expression",
+        LEAF + "(w * 2).backward()",
+        "non-scalar backward",
+        ("w * 2, made by mul on line 3", "has the shape [3]"),
+        "(w * 2).sum().backward()",
+        LEAF + "(w * 2).sum().backward()",
+    ),
+]
+
+NET = """
+import torch
+from torch import nn
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+loss = CALL(torch.ones(1, 2)).sum()
+grads = torch.autograd.grad(loss, list(net.parameters()))
+"""
+
+UNUSED = [
+    Case(
+        "a leaf that no call used",
+        LEAF + "x = torch.ones(3, requires_grad=True)\ny = (x * 2).sum()\ng = torch.autograd.grad(y, [x, w])",
+        "unused input: not used",
+        ("No path leads from y to w: no operator used w before line 5",),
+        "allow_unused=True",
+        LEAF + "x = torch.ones(3, requires_grad=True)\ny = (x * 2).sum()\n"
+        "g = torch.autograd.grad(y, [x, w], allow_unused=True)",
+    ),
+    Case(
+        "a detached result",
+        LEAF + "h = w * 2\ny = (h.detach() * w).sum()\ng = torch.autograd.grad(y, h)",
+        "unused input: cut",
+        ("No path leads from y to h: line 4 (y = (h.detach() * w).sum()) used h through detach()",),
+        "Compute y from h itself",
+        LEAF + "h = w * 2\ny = (h * w).sum()\ng = torch.autograd.grad(y, h)",
+    ),
+    Case(
+        "a layer that was left out",
+        NET.replace("CALL", "net[0]"),
+        "unused input: not used",
+        ("No path leads from loss to net.1.weight: no operator used net.1.weight",),
+        "allow_unused=True",
+        NET.replace("CALL", "net"),
+    ),
+    Case(
+        "an element",
+        LEAF + "y = (w * 2).sum()\ng = torch.autograd.grad(y, w[0])",
+        "unused input: made too late",
+        ("w[0] is a tensor that was made on line 4", "by select, after y had been computed on line 3"),
+        "Ask for the gradient of the tensor from which y was computed",
+        LEAF + "y = (w * 2).sum()\ng = torch.autograd.grad(y, w)[0][0]",
+    ),
+    Case(
+        "a variable that names another tensor",
+        LEAF + "y = w.sum()\nw = w * 2\ng = torch.autograd.grad(y, w)",
+        "unused input: made too late",
+        ("w is a tensor that was made on line 4 (w = w * 2) by mul, after y had been computed on line 3",),
+        "Ask for the gradient of the tensor from which y was computed",
+        LEAF + "y = w.sum()\nv = w * 2\ng = torch.autograd.grad(y, w)",
+    ),
+    Case(
+        "a result that was used for something else",
+        LEAF + "h = w * 2\nz = h + 1\ny = (w * w).sum()\ng = torch.autograd.grad(y, h)",
+        "unused input: used elsewhere",
+        ("add on line 4 (z = h + 1) used h, but y was not computed from its result",),
+        "allow_unused=True",
+        LEAF + "h = w * 2\nz = h + 1\ny = (w * z).sum()\ng = torch.autograd.grad(y, h)",
+    ),
+]
+
+NOT_REQUIRED = [
+    Case(
+        "a leaf without the flag",
+        LEAF + "x = torch.ones(3)\ny = (x * w).sum()\ng = torch.autograd.grad(y, x)",
+        "grad of a tensor that does not require grad",
+        ("x (line 3) does not require grad", "line 5 (g = torch.autograd.grad(y, x)) asks"),
+        "Let x require grad where you create it on line 3",
+        LEAF + "x = torch.ones(3, requires_grad=True)\ny = (x * w).sum()\ng = torch.autograd.grad(y, x)",
+    ),
+    Case(
+        "one of two",
+        LEAF + "x = torch.ones(3)\ny = (x * w).sum()\ng = torch.autograd.grad(y, [w, x])",
+        "grad of a tensor that does not require grad",
+        ("x (line 3) does not require grad",),
+        "Let x require grad",
+        LEAF + "x = torch.ones(3, requires_grad=True)\ny = (x * w).sum()\ng = torch.autograd.grad(y, [w, x])",
+    ),
+    Case(
+        "a detached result",
+        LEAF + "h = (w * 2).detach()\ny = (h * w).sum()\ng = torch.autograd.grad(y, inputs=h)",
+        "grad of a tensor that does not require grad",
+        ("h (line 3) does not require grad",),
+        "Let h require grad",
+        LEAF + "h = (w * 2).detach().requires_grad_()\ny = (h * w).sum()\ng = torch.autograd.grad(y, inputs=h)",
+    ),
+]
+
+CASES = [*NOT_SCALAR, *UNUSED, *NOT_REQUIRED]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_on_the_model(case: Case) -> None:
+    check(case, "model")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_on_an_installed_pytorch(case: Case) -> None:
+    check(case, "torch")

@@ -1,0 +1,135 @@
+"""Losses that were cut from their graphs and made leaves; operators whose derivative is zero everywhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from dispatchviz.explain.diagnosis.diagnose import diagnoses
+from tests.explain.diagnosis.cases import Case, check, traced
+
+BEGIN = "import torch\nfrom torch import nn\nnet = nn.Linear(4, 3)\nx = torch.randn(2, 4)\n"
+LEAF = "import torch\nw = torch.tensor([0.3, -1.2], requires_grad=True)\n"
+CUT, ZEROS = "loss cut from its graph", "derivative that is zero everywhere"
+
+CASES = [
+    Case(
+        "argmax",
+        BEGIN + "loss = net(x).argmax(1).float().mean()\nloss.requires_grad_(True)\nloss.backward()",
+        CUT,
+        (
+            "loss has no history: argmax on line 5",
+            "returns a tensor of torch.int64",
+            "Line 6 (loss.requires_grad_(True)) made loss a new leaf",
+            "the backward pass on line 7 (loss.backward()) starts and ends there",
+            "net.bias and net.weight get no gradient",
+        ),
+        "Compute the loss from the result of linear on line 5, before argmax",
+        BEGIN + "loss = nn.functional.cross_entropy(net(x), torch.tensor([0, 1]))\nloss.backward()",
+    ),
+    Case(
+        "a comparison",
+        BEGIN + "accuracy = (net(x) > 0).float().mean()\naccuracy.requires_grad = True\naccuracy.backward()",
+        CUT,
+        ("accuracy has no history: gt on line 5", "torch.bool", "Line 6 (accuracy.requires_grad = True)"),
+        "before gt on line 5",
+    ),
+    Case(
+        "the number of a loss",
+        BEGIN + "out = net(x)\nloss = torch.tensor(out.sum().item(), requires_grad=True)\nloss.backward()",
+        CUT,
+        (
+            "takes the number of the result of sum on line 6 out of PyTorch",
+            "The same line made loss a new leaf",
+            "net.bias and net.weight get no gradient",
+        ),
+        "leave out item() on line 6",
+        BEGIN + "out = net(x)\nloss = out.sum()\nloss.backward()",
+    ),
+    Case(
+        "the number of a loss in a variable",
+        BEGIN + "total = net(x).pow(2).mean().item()\nloss = torch.tensor(total, requires_grad=True)\nloss.backward()",
+        CUT,
+        ("line 5 (total = net(x).pow(2).mean().item()) takes the number", "Line 6", "line 7 (loss.backward())"),
+        "leave out item() on line 5",
+        BEGIN + "loss = net(x).pow(2).mean()\nloss.backward()",
+    ),
+    Case(
+        "detach",
+        BEGIN + "loss = net(x).sum().detach()\nloss.requires_grad_()\nloss.backward()",
+        CUT,
+        ("line 5 (loss = net(x).sum().detach()) cut it from the result of sum on line 5 by detach()", "Line 6"),
+        "Leave out detach() on line 5",
+        BEGIN + "loss = net(x).sum()\nloss.backward()",
+    ),
+    Case(
+        "round",
+        LEAF + "loss = (w.round() * 2).sum()\nloss.backward()",
+        ZEROS,
+        (
+            "The derivative of round on line 3 (loss = (w.round() * 2).sum()) is 0 everywhere",
+            "RoundBackward0 returns zeros",
+            "on line 4 (loss.backward()) every path to w leads through such a Node",
+        ),
+        "Leave out round on line 3",
+        LEAF + "loss = ((w + (w.round() - w).detach()) * 2).sum()\nloss.backward()",
+    ),
+    Case(
+        "sign in a model",
+        BEGIN + "h = torch.sign(net(x))\nh.mean().backward()",
+        ZEROS,
+        ("sign on line 5", "SignBackward0", "every path to net.bias and net.weight"),
+        "Leave out sign on line 5",
+    ),
+    Case(
+        "floor, of one of two leaves",
+        LEAF + "v = torch.ones(2, requires_grad=True)\n(v * torch.floor(w)).sum().backward()",
+        ZEROS,
+        ("floor on line 4", "FloorBackward0", "every path to w leads"),
+        "Leave out floor on line 4",
+    ),
+]
+
+OF_THE_MODEL = [
+    Case(
+        "no_grad",
+        BEGIN + "with torch.no_grad():\n    loss = net(x).sum()\nloss.requires_grad_()\nloss.backward()",
+        CUT,
+        ("line 6 (loss = net(x).sum()) ran while grad mode was off", "net.weight and net.bias get no gradient"),
+        "Move line 6 out of torch.no_grad()",
+        BEGIN + "loss = net(x).sum()\nloss.backward()",
+    ),
+]
+"""A recording of an installed PyTorch does not see that the parameters require grad: no Node has them as inputs."""
+
+SOUND = {
+    "the backward pass of a leaf": LEAF + "s = torch.ones((), requires_grad=True)\ns.backward()",
+    "a graph in two parts": LEAF + "y = w * 2\nh = y.detach().requires_grad_()\n(h * 3).sum().backward()\n"
+    "y.backward(h.grad)",
+    "the accuracy beside the loss": BEGIN + "out = net(x)\nright = (out.argmax(1) == 0).float().mean()\n"
+    "out.sum().backward()\nprint(right.item())",
+    "a straight-through estimator": LEAF + "(w + (w.round() - w).detach()).sum().backward()",
+    "the fractional part": LEAF + "(w - w.floor()).sum().backward()",
+    "sign times the tensor": LEAF + "(w * w.sign()).sum().backward()",
+}
+
+
+@pytest.mark.parametrize("case", [*CASES, *OF_THE_MODEL], ids=lambda case: case.name)
+def test_on_the_model(case: Case) -> None:
+    check(case, "model")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_on_an_installed_pytorch(case: Case) -> None:
+    check(case, "torch")
+
+
+@pytest.mark.parametrize("source", SOUND.values(), ids=SOUND)
+def test_no_alarm_on_the_model(source: str) -> None:
+    assert diagnoses(traced(source)) == ()
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("source", SOUND.values(), ids=SOUND)
+def test_no_alarm_on_an_installed_pytorch(source: str) -> None:
+    assert diagnoses(traced(source, "torch")) == ()

@@ -1,0 +1,190 @@
+"""Where NaN and infinity first appear in a gradient, and gates behind which gradients are zero.
+
+A recording of an installed PyTorch has no numbers: it tells none of these. So the programs run there only to see that
+nothing is told.
+"""
+
+from __future__ import annotations
+
+import io
+import textwrap
+
+import pytest
+
+from dispatchviz.explain.diagnosis.diagnose import diagnoses
+from dispatchviz.running.program import run
+from dispatchviz.running.program_source import Code
+from dispatchviz.trace import Trace
+from tests.explain.diagnosis.cases import Case, traced
+
+
+def with_numbers(source: str, most: int = 0) -> Trace:
+    """The trace of a program with the numbers of small tensors."""
+    text = textwrap.dedent(source).strip() + "\n"
+    return run(Code(text), output=io.StringIO(), values=16, most_values=most).trace
+
+
+BEGIN = "import torch\nx = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)\n"
+WHERE, NODE, FORWARD, DEAD = (
+    "not finite behind where",
+    "not finite in a Node: inf",
+    "not finite in the forward pass: inf",
+    "gradient of zeros behind a gate",
+)
+NEGATIVE = "import torch\nw = torch.tensor([{w}], requires_grad=True)\nb = torch.tensor(1.0, requires_grad=True)\n"
+GATE = NEGATIVE + "for i in range(3):\n    (torch.{gate} + b).sum().backward()\n    w.grad = b.grad = None"
+
+CASES = [
+    Case(
+        "where and sqrt",
+        BEGIN + "y = torch.where(x > 0, torch.sqrt(x), torch.zeros_like(x))\ny.sum().backward()",
+        WHERE,
+        (
+            "x gets the gradient [nan, 0.5, 0.25] on line 4 (y.sum().backward())",
+            "nan first appears in SqrtBackward0",
+            "from x = [0.0, 1.0, 4.0]",
+            "WhereBackward0 passes it 0",
+        ),
+        "safe = torch.where(condition, x, 1)",
+        BEGIN + "safe = torch.where(x > 0, x, 1)\ny = torch.where(x > 0, torch.sqrt(safe), torch.zeros_like(x))\n"
+        "y.sum().backward()",
+    ),
+    Case(
+        "where and log",
+        BEGIN + "y = torch.where(x > 0, x.log(), 0)\ny.sum().backward()",
+        WHERE,
+        ("nan first appears in LogBackward0", "log on line 3", "WhereBackward0 passes it 0"),
+        "before log on line 3",
+        BEGIN + "safe = torch.where(x > 0, x, 1)\ny = torch.where(x > 0, safe.log(), 0)\ny.sum().backward()",
+    ),
+    Case(
+        "where and a power",
+        BEGIN + "y = torch.where(x > 0, x ** 0.5, 0)\ny.sum().backward()",
+        WHERE,
+        ("first appears in PowBackward0", "pow on line 3"),
+        "before pow on line 3",
+    ),
+    Case(
+        "sqrt at 0",
+        BEGIN + "y = x.sqrt()\ny.sum().backward()",
+        NODE,
+        ("x gets the gradient [inf, 0.5, 0.25]", "inf first appears in SqrtBackward0: it receives [1.0, 1.0, 1.0]"),
+        "x + 1e-8",
+        BEGIN + "y = (x + 1e-8).sqrt()\ny.sum().backward()",
+    ),
+    Case(
+        "sqrt at 0 in a loop",
+        BEGIN + "for i in range(3):\n    loss = (x - i).abs().sqrt().sum()\n    loss.backward()",
+        NODE,
+        ("inf first appears in SqrtBackward0", "sqrt on line 4"),
+        "Give sqrt on line 4",
+    ),
+    Case(
+        "a power at 0",
+        BEGIN + "(x ** 0.5).sum().backward()",
+        NODE,
+        ("inf first appears in PowBackward0", "pow on line 3"),
+        "Give pow on line 3",
+    ),
+    Case(
+        "log of 0",
+        BEGIN + "y = x.log()\nloss = y.sum()\nloss.backward()",
+        FORWARD,
+        ("inf first appears in the forward pass: log on line 3 (y = x.log()) returns [-inf", "for x = [0.0, 1.0, 4.0]"),
+        "x.clamp(min=1e-8)",
+        BEGIN + "y = x.clamp(min=1e-8).log()\nloss = y.sum()\nloss.backward()",
+    ),
+    Case(
+        "1 / 0",
+        BEGIN + "y = 1 / x\n(y * y).sum().backward()",
+        FORWARD,
+        ("inf first appears in the forward pass: reciprocal on line 3 (y = 1 / x) returns [inf, 1.0, 0.25]",),
+        "Give reciprocal on line 3",
+    ),
+    Case(
+        "exp of a large number",
+        BEGIN + "y = (x * 100).exp()\ny.mean().backward()",
+        FORWARD,
+        ("exp on line 3 (y = (x * 100).exp()) returns [1.0, inf, inf]",),
+        "Give exp on line 3",
+    ),
+    Case(
+        "nan in the data",
+        BEGIN + "data = torch.tensor([1.0, float('nan'), 2.0])\nloss = (x * data).sum()\nloss.backward()",
+        "not finite in the data: nan",
+        (
+            "Line 3 (data = torch.tensor(",
+            "creates data with nan: [1.0, nan, 2.0]",
+            "gives x the gradient [1.0, nan, 2.0]",
+        ),
+        "Take nan out of the data of data",
+    ),
+    Case(
+        "a dead ReLU",
+        GATE.format(w="-1.0, -2.0", gate="relu(w * 2)"),
+        DEAD,
+        (
+            "In each of the 3 backward passes on line 5",
+            "w gets a gradient of zeros",
+            "receives [1.0, 1.0] and returns zeros",
+            "[-2.0, -4.0]",
+        ),
+        "Let some inputs of relu be in the range",
+        GATE.format(w="1.0, 2.0", gate="relu(w * 2)"),
+    ),
+    Case(
+        "a saturated clamp",
+        GATE.format(w="3.0, -2.0", gate="clamp(w, -1, 1)"),
+        DEAD,
+        ("ClampBackward1", "clamp on line 5", "w = [3.0, -2.0]"),
+        "Let some inputs of clamp",
+        GATE.format(w="0.3, -0.2", gate="clamp(w, -1, 1)"),
+    ),
+    Case(
+        "a saturated hardtanh",
+        GATE.format(w="3.0, -2.0", gate="nn.functional.hardtanh(w)"),
+        DEAD,
+        ("HardtanhBackward0", "hardtanh on line 5"),
+        "Let some inputs of hardtanh",
+    ),
+]
+
+SOUND = {
+    "a mask of infinity": BEGIN + "x.masked_fill(x > 2, float('-inf')).softmax(0).pow(2).sum().backward()",
+    "nan that no gradient meets": BEGIN + "print(torch.tensor(float('nan')) + 1)\n(x * x).sum().backward()",
+    "a gradient scaler": BEGIN + "s = torch.amp.GradScaler('cpu')\no = torch.optim.SGD([x], lr=0.1)\n"
+    "s.scale((x * float('inf')).sum()).backward()\ns.step(o)\ns.update()",
+    "half of a ReLU": GATE.format(w="-1.0, 2.0", gate="relu(w)"),
+    "a ReLU that opens": NEGATIVE.format(w="-1.0, -2.0")
+    + "for i in range(3):\n    (torch.relu(w + i) + b).sum().backward()\n    w.grad = b.grad = None",
+    "a way around": NEGATIVE.format(w="-1.0, -2.0") + "(torch.relu(w) + w + b).sum().backward()",
+    "zeros from the root on": NEGATIVE.format(w="-1.0, -2.0") + "((torch.relu(w) + b) * 0).sum().backward()",
+}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_on_the_model(case: Case) -> None:
+    first = diagnoses(with_numbers(case.source))[0]
+    assert first.kind == case.kind, first
+    for part in case.why:
+        assert part in first.why, first.why
+    assert case.tries in first.fixes[0]
+    assert not case.fixed or diagnoses(with_numbers(case.fixed)) == ()
+
+
+@pytest.mark.parametrize("source", SOUND.values(), ids=SOUND)
+def test_no_alarm(source: str) -> None:
+    assert diagnoses(with_numbers(source)) == ()
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("case", CASES[::3], ids=lambda case: case.name)
+def test_an_installed_pytorch_has_no_numbers(case: Case) -> None:
+    assert diagnoses(traced(case.source, "torch")) == ()
+
+
+def test_numbers_up_to_a_limit() -> None:
+    loop = BEGIN + "for i in range(40):\n    loss = ((x - i) ** 2).sum()\n    loss.backward()\n    x.grad = None\n"
+    late = loop + "(x * 0).sqrt().sum().backward()"
+    assert diagnoses(with_numbers(late))[0].kind == NODE
+    assert diagnoses(with_numbers(late, most=100)) == ()

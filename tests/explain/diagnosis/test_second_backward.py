@@ -1,0 +1,258 @@
+"""A second backward pass through one graph: which Node, which pass released it, what carried it over."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.explain.diagnosis.cases import Case, check
+
+BEGIN = "import torch\nw = torch.ones(3, requires_grad=True)\n"
+
+RNN = """
+import torch
+w = torch.ones(3, requires_grad=True)
+h = torch.zeros(3)
+for step in range(3):
+    h = torch.tanh(w * h + 1)
+    loss = h.sum()
+    loss.backward()
+    w.grad = None
+"""
+
+LSTM = """
+import torch
+from torch import nn
+cell = nn.LSTMCell(2, 3)
+h, c = torch.zeros(1, 3), torch.zeros(1, 3)
+for epoch in range(2):
+    for x in (torch.ones(1, 2), torch.zeros(1, 2)):
+        h, c = cell(x, (h, c))
+        loss = h.sum()
+        loss.backward()
+        cell.zero_grad()
+"""
+
+MODEL = """
+import torch
+
+class Model:
+    def __init__(self):
+        self.w = torch.ones(3, requires_grad=True)
+        self.h = torch.zeros(3)
+
+    def step(self, x):
+        self.h = torch.tanh(self.w * self.h + x)
+        return self.h.sum()
+
+model = Model()
+for x in (1.0, 2.0, 3.0):
+    loss = model.step(x)
+    loss.backward()
+    model.w.grad = None
+"""
+
+TOTAL = """
+import torch
+w = torch.ones(3, requires_grad=True)
+total = torch.zeros(())
+for x in (1.0, 2.0, 3.0):
+    total = total + (w * w * x).sum()
+    total.backward()
+    w.grad = None
+"""
+
+MODULE = """
+import torch
+from torch import nn
+
+class RNN(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRUCell(2, 3)
+        self.hidden = torch.zeros(1, 3)
+
+    def forward(self, x):
+        self.hidden = self.cell(x, self.hidden)
+        return self.hidden.sum()
+
+def train(net, data):
+    for x in data:
+        loss = net(x)
+        loss.backward()
+        net.zero_grad()
+
+train(RNN(), [torch.ones(1, 2), torch.zeros(1, 2)])
+"""
+
+ADDED = """
+import torch
+from torch import nn
+net = nn.Linear(2, 1)
+losses = 0
+for x in (torch.ones(1, 2), torch.zeros(1, 2)):
+    losses += net(x).sum()
+    losses.backward()
+    net.zero_grad()
+"""
+
+LIST = """
+import torch
+w = torch.ones(3, requires_grad=True)
+outs, h = [], torch.zeros(3)
+while len(outs) < 2:
+    h = torch.tanh(w * h.detach())
+    outs.append(h)
+    sum(outs).sum().backward()
+    w.grad = None
+"""
+
+REPORT = """
+import torch
+w = torch.ones(3, requires_grad=True)
+y = (w * w).sum()
+def report():
+    y.backward()
+report()
+report()
+"""
+
+CASES = [
+    Case(
+        "an attribute of a module",
+        MODULE,
+        "second backward: carried over",
+        ("self.hidden carries its result from iteration 1 into iteration 2: line 11",),
+        "before line 11 uses self.hidden again: self.hidden = self.hidden.detach()",
+        MODULE.replace(
+            "        self.hidden = self.cell",
+            "        self.hidden = self.hidden.detach()\n        self.hidden = self.cell",
+        ),
+    ),
+    Case(
+        "a sum in place",
+        ADDED,
+        "second backward: carried over",
+        ("AddmmBackward0", "losses carries its result from iteration 1 into iteration 2"),
+        "after line 7 (losses.backward()), before line 6 uses losses again: losses = losses.detach()",
+        ADDED + "    losses = losses.detach()\n",
+    ),
+    Case(
+        "a list of results",
+        LIST,
+        "second backward: computed once",
+        (
+            "outs[0] was computed in iteration 1, on line 5",
+            "line 7 (sum(outs).sum().backward()) in iteration 2 uses it",
+        ),
+        "outs[0].detach() on line 7",
+        LIST.replace("    sum(outs).sum().backward()\n    w.grad = None", "sum(outs).sum().backward()"),
+    ),
+    Case(
+        "a function that is called twice",
+        REPORT,
+        "second backward: the same result",
+        ("line 5 (y.backward())", "Line 7 (report()) runs the same graph again"),
+        "Leave out line 7 (report())",
+        REPORT.removesuffix("report()\n"),
+    ),
+    Case(
+        "a hidden state in a loop",
+        RNN,
+        "second backward: carried over",
+        (
+            "TanhBackward0 (n3), made on line 5 (h = torch.tanh(w * h + 1)) in iteration 1",
+            "ran in the backward pass of line 7 (loss.backward()) in iteration 1",
+            "h carries its result from iteration 1 into iteration 2",
+        ),
+        "h = h.detach()",
+        RNN.replace("    h = torch.tanh", "    h = h.detach()\n    h = torch.tanh"),
+    ),
+    Case(
+        "two variables in a loop of loops",
+        LSTM,
+        "second backward: carried over",
+        (
+            "in iteration 1 of the loop on line 6",
+            "line 9 (loss.backward()) in iteration 2 of the loop on line 6",
+            "h carries its result",
+        ),
+        "h, c = h.detach(), c.detach()",
+        LSTM.replace("        h, c = cell", "        h, c = h.detach(), c.detach()\n        h, c = cell"),
+    ),
+    Case(
+        "an attribute of an object",
+        MODEL,
+        "second backward: carried over",
+        ("self.h carries its result from iteration 1 into iteration 2", "made on line 9"),
+        "self.h = self.h.detach()",
+        MODEL.replace("        self.h = torch.tanh", "        self.h = self.h.detach()\n        self.h = torch.tanh"),
+    ),
+    Case(
+        "a running total",
+        TOTAL,
+        "second backward: carried over",
+        ("total carries its result from iteration 1 into iteration 2", "MulBackward0"),
+        "total = total.detach()",
+        TOTAL.replace("    total = total + ", "    total = total.detach()\n    total = total + "),
+    ),
+    Case(
+        "twice on one loss",
+        BEGIN + "loss = (w * w).sum()\nloss.backward()\nloss.backward()",
+        "second backward: the same result",
+        ("MulBackward0, made on line 3", "line 4 (loss.backward())", "starts at the same result, loss"),
+        "Leave out line 5 (loss.backward())",
+        BEGIN + "loss = (w * w).sum()\nloss.backward()",
+    ),
+    Case(
+        "twice on one loss, in a loop",
+        BEGIN + "loss = (w * w).sum()\nfor step in range(3):\n    loss.backward()",
+        "second backward: the same result",
+        ("line 5 (loss.backward()) in iteration 1", "Line 5 (loss.backward()) in iteration 2 runs the same graph"),
+        "Compute loss again before each pass of line 5",
+        BEGIN + "for step in range(3):\n    loss = (w * w).sum()\n    loss.backward()\n    w.grad = None",
+    ),
+    Case(
+        "twice with grad",
+        BEGIN + "y = w.exp().sum()\ng = torch.autograd.grad(y, w)\ng2 = torch.autograd.grad(y, w)",
+        "second backward: the same result",
+        ("ExpBackward0, made on line 3", "starts at the same result, y"),
+        "Leave out line 5",
+        BEGIN + "y = w.exp().sum()\ng = torch.autograd.grad(y, w)",
+    ),
+    Case(
+        "two losses of one value",
+        BEGIN + "y = w.exp()\na = y.sum()\nb = y.mean()\na.backward()\nb.backward()",
+        "second backward: a shared part",
+        ("ExpBackward0, made on line 3", "line 6 (a.backward())", "b is computed from y too"),
+        "Add the results and call backward once",
+        BEGIN + "y = w.exp()\na = y.sum()\nb = y.mean()\n(a + b).backward()",
+    ),
+    Case(
+        "computed before the loop",
+        BEGIN + "y = w.exp()\nfor target in (1.0, 2.0):\n    loss = (y - target).sum()\n    loss.backward()",
+        "second backward: computed once",
+        ("y was computed only once, on line 3 (y = w.exp())", "line 5 (loss = (y - target).sum()) in iteration 2"),
+        "Compute y anew",
+        BEGIN + "for target in (1.0, 2.0):\n    y = w.exp()\n    loss = (y - target).sum()\n    loss.backward()\n"
+        "    w.grad = None",
+    ),
+    Case(
+        "reading what was saved",
+        BEGIN + "y = w * w\ny.sum().backward()\nprint(y.grad_fn._saved_self)",
+        "second backward: saved tensors were read",
+        ("MulBackward0, made on line 3", "line 4 (y.sum().backward()) has released it"),
+        "before line 4",
+        BEGIN + "y = w * w\nprint(y.grad_fn._saved_self)\ny.sum().backward()",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_on_the_model(case: Case) -> None:
+    check(case, "model")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_on_an_installed_pytorch(case: Case) -> None:
+    check(case, "torch")
