@@ -145,7 +145,9 @@ SPELLED = {"cross_entropy_loss": "cross_entropy", "nll_loss_nd": "nll_loss", "is
 
 def module_of(failure: Failure) -> str:
     """The module whose weight or bias the call got as such: ``fc (Linear)``; empty if there is none."""
-    found = arguments(failure)
+    found, call = arguments(failure), failed_call(failure)
+    if call is None or "loss" in call.operator or "entropy" in call.operator:
+        return ""
     weight = named(found, "weight", "bias", "running_mean")
     return "" if weight is None else shown_module(failure.trace, weight.tensor, failure.raised)
 
