@@ -119,6 +119,30 @@ CASES = [
         "Change the sizes",
     ),
     Case(
+        "in the backward of a Function",
+        """
+        import torch
+
+        class Product(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, a, b):
+                ctx.save_for_backward(a, b)
+                return a @ b
+
+            @staticmethod
+            def backward(ctx, g):
+                a, b = ctx.saved_tensors
+                return g @ b, a @ g
+
+        a = torch.ones(2, 3, requires_grad=True)
+        b = torch.ones(3, 4, requires_grad=True)
+        Product.apply(a, b).sum().backward()
+        """,
+        "shapes: factors",
+        ("matmul on line 12 (return g @ b, a @ g) multiplies", "by b [3, 4]", "has 4 columns and b has 3 rows"),
+        "Transpose b: b.T",
+    ),
+    Case(
         "einsum",
         BEGIN + "a = torch.ones(2, 3)\nb = torch.ones(4, 5)\nc = torch.einsum('ij,jk->ik', a, b)",
         "shapes: einsum",
