@@ -10,7 +10,7 @@ from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
-from dispatchviz.explain.diagnosis.failure import Failure
+from dispatchviz.explain.diagnosis.failure import Failure, has_returned
 from dispatchviz.explain.diagnosis.modules import shown_module
 from dispatchviz.explain.diagnosis.words import base_name, last_name, on_line
 from dispatchviz.explain.sentences.statement import Statement
@@ -54,13 +54,7 @@ def is_batched(one: Argument) -> bool:
 def failed_call(failure: Failure) -> ev.Dispatched | None:
     """The outermost call that raised; None if the last call of the line had returned."""
     call = failure.call
-    return None if call is None or _returned(failure.trace, call) else call
-
-
-def _returned(trace: Trace, call: ev.Dispatched) -> bool:
-    last = trace[trace.ends[call.seq]]
-    kernel = trace[last.parent] if isinstance(last, ev.KernelReturned) and last.parent is not None else None
-    return kernel is not None and kernel.parent == call.seq
+    return None if call is None or has_returned(failure.trace, call) else call
 
 
 def arguments(failure: Failure) -> tuple[Argument, ...]:
@@ -145,7 +139,9 @@ SPELLED = {"cross_entropy_loss": "cross_entropy", "nll_loss_nd": "nll_loss", "is
 
 def module_of(failure: Failure) -> str:
     """The module whose weight or bias the call got as such: ``fc (Linear)``; empty if there is none."""
-    found = arguments(failure)
+    found, call = arguments(failure), failed_call(failure)
+    if call is None or "loss" in call.operator or "entropy" in call.operator:
+        return ""
     weight = named(found, "weight", "bias", "running_mean")
     return "" if weight is None else shown_module(failure.trace, weight.tensor, failure.raised)
 

@@ -18,7 +18,7 @@ from dispatchviz.explain.diagnosis.arguments import (
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.modules import module_path, shown_module
-from dispatchviz.explain.diagnosis.words import on_line
+from dispatchviz.explain.diagnosis.words import on_line, sentence
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 from dispatchviz.foundation.english import listed
@@ -102,7 +102,22 @@ def no_data(failure: Failure) -> Diagnosis | None:
     return told(failure, Statement("devices: a tensor without data", text), (_filled(failure, one),), (one,))
 
 
+def no_cuda(failure: Failure) -> Diagnosis:
+    """A program that needs CUDA on a machine or with a PyTorch that has none."""
+    where = on_line(failure.trace, failure.raised)
+    what = "this PyTorch was built without it" if "not compiled" in failure.message else "PyTorch finds no GPU here"
+    text = f"{sentence(where)} needs CUDA, but {what}."
+    fix = 'Choose the device at run time: device = "cuda" if torch.cuda.is_available() else "cpu".'
+    if "deserialize" in failure.message:
+        fix = 'Load the tensors onto the CPU: torch.load(..., map_location="cpu").'
+    return told(failure, Statement("devices: no CUDA", text), (fix,))
+
+
 RULES = (
+    ("Torch not compiled with CUDA enabled", no_cuda),
+    ("Found no NVIDIA driver on your system", no_cuda),
+    ("No CUDA GPUs are available", no_cuda),
+    ("Attempting to deserialize object on a CUDA device", no_cuda),
     ("Expected all tensors to be on the same device", differing),
     ("is not on the expected device", differing),
     ("should be the same", differing),

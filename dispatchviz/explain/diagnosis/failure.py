@@ -113,15 +113,20 @@ def _raised(trace: Trace, exception: str, message: str, end: int) -> int:
 def _unreturned(trace: Trace, end: int, ended: int) -> int:
     """The last step within a call that never returned; ``ended`` if all returned."""
     last = end - 1
-    if last < 0 or source_line(trace, last) != line_of(trace, ended):
+    if last < 0:
         return ended
-    call = at_or_around(trace, last, ev.Dispatched)
-    if call is None:
-        return last if _runs(trace, last, end) else ended
-    outermost = [event for event in (trace[last], *trace.ancestors(last)) if isinstance(event, ev.Dispatched)][-1]
-    returned = trace.steps_of(ev.KernelReturned)
-    after = returned[bisect_left(returned, outermost.seq) :]
-    return ended if any(trace.columns.parents[step] == outermost.seq for step in after) else last
+    calls = [event for event in (trace[last], *trace.ancestors(last)) if isinstance(event, ev.Dispatched)]
+    if calls:
+        return ended if has_returned(trace, calls[-1]) else last
+    is_same_line = source_line(trace, last) == line_of(trace, ended)
+    return last if is_same_line and _runs(trace, last, end) else ended
+
+
+def has_returned(trace: Trace, call: ev.Dispatched) -> bool:
+    """Whether the kernel of a call returned: that is the last event of a call that does."""
+    last = trace[trace.ends[call.seq]]
+    kernel = trace[last.parent] if isinstance(last, ev.KernelReturned) and last.parent is not None else None
+    return kernel is not None and kernel.parent == call.seq
 
 
 def _runs(trace: Trace, last: int, end: int) -> bool:

@@ -224,18 +224,21 @@ def returns_nothing(trace: Trace) -> Iterator[Diagnosis]:
     """Functions whose ``backward`` ran and returns nothing: PyTorch takes that as None, no gradient, and is silent."""
     if failure_of(trace) is not None:
         return
-    for node in program_nodes(trace):
-        method = method_of(trace, node.name, "backward") if isinstance(node, ast.ClassDef) else None
-        step = _started(trace, f"{node.name}Backward") if isinstance(node, ast.ClassDef) and method else None
-        if method is None or step is None or not isinstance(node, ast.ClassDef) or not _returns_nothing(method):
-            continue
-        text = (
-            f"{node.name}.backward (line {method.lineno}) has no return, so it returns None: no gradient goes on from "
-            f"{node.name}Backward, and the leaves behind it get none through it."
-        )
-        cause = Statement("Function: backward has no return", text)
-        fix = f"Return one gradient for each input of forward at the end of {node.name}.backward."
-        yield Diagnosis("gradient that never arrives", step, (cause,), "", (fix,), (step,))
+    classes = [node for node in program_nodes(trace) if isinstance(node, ast.ClassDef)]
+    for name, method in ((each.name, method_of(trace, each.name, "backward")) for each in classes):
+        step = _started(trace, f"{name}Backward") if _returns_nothing(method) else None
+        if method is not None and step is not None:
+            yield _nothing(name, method.lineno, step)
+
+
+def _nothing(name: str, line: int, step: int) -> Diagnosis:
+    text = (
+        f"{name}.backward (line {line}) has no return, so it returns None: no gradient goes on from {name}Backward, "
+        f"and the leaves behind it get none through it."
+    )
+    cause = Statement("Function: backward has no return", text)
+    fix = f"Return one gradient for each input of forward at the end of {name}.backward."
+    return Diagnosis("gradient that never arrives", step, (cause,), "", (fix,), (step,))
 
 
 def _started(trace: Trace, name: str) -> int | None:
@@ -251,5 +254,4 @@ RULES = (
     ("returned an incorrect number of gradients", number),
     ("returned an invalid gradient at index", shape),
     ("expected Variable or None", kind),
-    ("appears to not have been used in the graph", unused),
 )

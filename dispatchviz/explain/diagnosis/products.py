@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import prod
 
 from dispatchviz.core.record.trace_file import Trace
@@ -30,6 +31,11 @@ FARTHEST = 20
 
 FACTORS = {"addmm": ("mat1", "mat2"), "addmv": ("mat", "vec"), "baddbmm": ("batch1", "batch2")}
 """Parameters of operators that add something to the product."""
+
+
+SUBSCRIPT = re.compile(
+    r"subscript (\w) has size (\d+) for operand (\d+) which does not broadcast with previously seen size (\d+)"
+)
 
 
 def product(failure: Failure) -> Diagnosis | None:
@@ -161,7 +167,19 @@ def dimensions(failure: Failure) -> Diagnosis | None:
     return told(failure, Statement("shapes: dimensions of a factor", text), (fix,), found)
 
 
+def einsum(failure: Failure) -> Diagnosis | None:
+    """A subscript of ``einsum`` that has two sizes."""
+    said, found = SUBSCRIPT.search(failure.message), arguments(failure)
+    if said is None or int(said[3]) >= len(found):
+        return None
+    letter, one = said[1], found[int(said[3])]
+    text = f"{called(failure)} gives the subscript {letter} the size {said[2]} in {one.sized}, but {said[4]} before."
+    fix = f"Give the dimensions that share {letter} equal sizes, or use another letter."
+    return told(failure, Statement("shapes: einsum", text), (fix,), found)
+
+
 RULES = (
+    ("which does not broadcast with previously seen size", einsum),
     ("shapes cannot be multiplied", product),
     ("size mismatch, got input", product),
     ("inconsistent tensor size, expected tensor", product),

@@ -16,6 +16,10 @@ INVALID = re.compile(r"shape '(\[.*?\])' is invalid for input of size (\d+)")
 RANGE = re.compile(r"expected to be in range of \[(-?\d+), (-?\d+)\], but got (-?\d+)")
 
 
+ORDERING = re.compile(r"input\.dim\(\) = (\d+) is not equal to len\(dims\) = (\d+)")
+PIECES = re.compile(r"sum exactly to (\d+) \(input tensor's size at dimension (-?\d+)\), but got split_sizes=(\[.*?\])")
+
+
 def other_size(failure: Failure) -> Diagnosis | None:
     """``view`` or ``reshape`` to sizes that hold another number of elements."""
     sizes, one = INVALID.search(failure.message), named(arguments(failure), "self")
@@ -60,4 +64,35 @@ def dimension(failure: Failure) -> Diagnosis | None:
     return told(failure, Statement("shapes: no such dimension", text), (fix,), (one,))
 
 
-RULES = (("is invalid for input of size", other_size), ("Dimension out of range", dimension))
+def ordering(failure: Failure) -> Diagnosis | None:
+    """``permute`` of another number of dimensions."""
+    said, one = ORDERING.search(failure.message), named(arguments(failure), "self")
+    if said is None or one is None:
+        return None
+    text = f"{called(failure)} orders {said[2]} dimensions, but {one.sized} has {said[1]}."
+    fix = (
+        f"Name each dimension of {reference(one, 'the tensor')} once: {shaped(range(len(one.shape)))} in another order."
+    )
+    return told(failure, Statement("shapes: permute", text), (fix,), (one,))
+
+
+def pieces(failure: Failure) -> Diagnosis | None:
+    """``split`` into sizes whose sum is another one."""
+    said, one = PIECES.search(failure.message), named(arguments(failure), "self")
+    if said is None or one is None:
+        return None
+    total = sum(ast.literal_eval(said[3]))
+    text = (
+        f"{called(failure)} asks for pieces with the sizes {said[3]}, {total} in all, but {one.sized} has {said[1]} in "
+        f"dimension {said[2]}."
+    )
+    fix = f"Choose sizes whose sum is {said[1]}, or one size for all pieces."
+    return told(failure, Statement("shapes: split", text), (fix,), (one,))
+
+
+RULES = (
+    ("does not match the length of the desired ordering", ordering),
+    ("expects split_sizes to sum exactly to", pieces),
+    ("is invalid for input of size", other_size),
+    ("Dimension out of range", dimension),
+)

@@ -60,7 +60,7 @@ def in_place(failure: Failure) -> Diagnosis | None:
         return None
     text = (
         f"{called(failure)}{_under(failure)} writes in place into {to.sized}, which vmap does not batch: it is one "
-        f"tensor for all samples, but the value that is written has another one for each sample."
+        f"tensor for all samples, but each sample has another value to write."
     )
     operator, it = base_name(call).rstrip("_"), reference(to, "the tensor")
     fix = f"Compute a new tensor: {operator} instead of {operator}_; or pass {it} as an input that vmap maps (in_dims)."

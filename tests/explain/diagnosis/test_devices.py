@@ -131,6 +131,42 @@ META = [
 ]
 
 
+ABSENT = [
+    Case(
+        "a module",
+        BEGIN + 'model = nn.Linear(3, 1).to("cuda")\nx = torch.ones(2, 3)',
+        "devices: no CUDA",
+        ("needs CUDA, but",),
+        "torch.cuda.is_available()",
+    ),
+    Case(
+        "a tensor",
+        BEGIN + 'x = torch.ones(2, 3, device="cuda")',
+        "devices: no CUDA",
+        ('Line 3 (x = torch.ones(2, 3, device="cuda")) needs CUDA, but',),
+        "torch.cuda.is_available()",
+    ),
+    Case(
+        "cuda()",
+        BEGIN + "def move(x):\n    return x.cuda()\ny = move(torch.ones(2))",
+        "devices: no CUDA",
+        ("Line 4 (return x.cuda()) needs CUDA, but",),
+        "torch.cuda.is_available()",
+    ),
+]
+"""The model has CUDA."""
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("case", ABSENT, ids=lambda case: case.name)
+def test_no_cuda(case: Case) -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("this machine has CUDA")
+    check(case, "torch")
+
+
 @pytest.mark.parametrize("case", CUDA + META, ids=lambda case: case.name)
 def test_on_the_model(case: Case) -> None:
     check(case, "model")

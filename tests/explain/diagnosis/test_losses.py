@@ -26,6 +26,29 @@ CASES = [
         "Correct the class 7 in y, made on line 6",
     ),
     Case(
+        "weights of the classes",
+        """
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(4, 3)
+                self.register_buffer("rare", torch.ones(3))
+
+            def forward(self, x, y):
+                return nn.functional.cross_entropy(self.fc(x), y, weight=self.rare)
+
+        net = Net()
+        labels = torch.tensor([0, 9])
+        net(torch.ones(2, 4), labels)
+        """,
+        "indices: class out of range",
+        ("cross_entropy on line 11", "targets labels with the class 9", "[2, 3] has 3 classes"),
+        "Correct the class 9 in labels, made on line 14",
+    ),
+    Case(
         "nll_loss",
         BEGIN + "lp = torch.ones(2, 3).log_softmax(1)\nt = torch.tensor([0, -1])\nl = F.nll_loss(lp, t)",
         "indices: class out of range",

@@ -110,9 +110,9 @@ CASES = [
     ),
     Case(
         "no known kind",
-        BEGIN + "x = torch.ones(2, 3)\ny = x.permute(0, 1, 2)",
+        BEGIN + "x = torch.ones(4)\ny = x.unfold(0, 5, 1)",
         "error of no known kind",
-        ("permute on line 3 (y = x.permute(0, 1, 2)) raised RuntimeError. It got x [2, 3] float32 on cpu",),
+        ("unfold on line 3 (y = x.unfold(0, 5, 1)) raised RuntimeError. It got x [4] float32 on cpu",),
         "",
     ),
 ]

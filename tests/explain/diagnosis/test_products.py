@@ -119,6 +119,52 @@ CASES = [
         "Change the sizes",
     ),
     Case(
+        "in the backward of a Function",
+        """
+        import torch
+
+        class Product(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, a, b):
+                ctx.save_for_backward(a, b)
+                return a @ b
+
+            @staticmethod
+            def backward(ctx, g):
+                a, b = ctx.saved_tensors
+                return g @ b, a @ g
+
+        a = torch.ones(2, 3, requires_grad=True)
+        b = torch.ones(3, 4, requires_grad=True)
+        Product.apply(a, b).sum().backward()
+        """,
+        "shapes: factors",
+        ("matmul on line 12 (return g @ b, a @ g) multiplies", "by b [3, 4]", "has 4 columns and b has 3 rows"),
+        "Transpose b: b.T",
+    ),
+    Case(
+        "einsum",
+        BEGIN + "a = torch.ones(2, 3)\nb = torch.ones(4, 5)\nc = torch.einsum('ij,jk->ik', a, b)",
+        "shapes: einsum",
+        ("einsum on line 5", "gives the subscript j the size 4 in b [4, 5], but 3 before"),
+        "Give the dimensions that share j equal sizes",
+    ),
+    Case(
+        "einsum of a batch",
+        BEGIN + "q = torch.ones(2, 5, 8)\nk = torch.ones(3, 5, 8)\ns = torch.einsum('bqd,bkd->bqk', q, k)",
+        "shapes: einsum",
+        ("gives the subscript b the size 3 in k [3, 5, 8], but 2 before",),
+        "Give the dimensions that share b equal sizes",
+    ),
+    Case(
+        "einsum of a diagonal",
+        BEGIN + "v = torch.ones(3)\nm = torch.ones(4, 3)\nd = torch.einsum('i,ij->j', v, m)",
+        "shapes: einsum",
+        ("gives the subscript i the size 4 in m [4, 3], but 3 before",),
+        "or use another letter",
+        BEGIN + "v = torch.ones(3)\nm = torch.ones(4, 3)\nd = torch.einsum('j,ij->i', v, m)",
+    ),
+    Case(
         "mm of a vector",
         BEGIN + "a = torch.ones(3)\nb = torch.ones(3, 2)\ny = torch.mm(a, b)",
         "shapes: dimensions of a factor",

@@ -186,6 +186,53 @@ JOINING = [
 
 OTHERS = [
     Case(
+        "permute",
+        BEGIN + "x = torch.ones(2, 3)\ny = x.permute(0, 1, 2)",
+        "shapes: permute",
+        ("permute on line 3 (y = x.permute(0, 1, 2)) orders 3 dimensions, but x [2, 3] has 2",),
+        "Name each dimension of x once: [0, 1] in another order",
+        BEGIN + "x = torch.ones(2, 3)\ny = x.permute(1, 0)",
+    ),
+    Case(
+        "an image as a batch",
+        BEGIN + "image = torch.ones(8, 8, 3)\ny = torch.permute(image, (0, 3, 1, 2))",
+        "shapes: permute",
+        ("orders 4 dimensions, but image [8, 8, 3] has 3",),
+        "[0, 1, 2] in another order",
+        BEGIN + "image = torch.ones(8, 8, 3)\ny = torch.permute(image, (2, 0, 1))",
+    ),
+    Case(
+        "permute of too few",
+        BEGIN + "q = torch.ones(2, 5, 4, 8)\nh = q.permute(0, 2, 1)",
+        "shapes: permute",
+        ("orders 3 dimensions, but q [2, 5, 4, 8] has 4",),
+        "[0, 1, 2, 3] in another order",
+        BEGIN + "q = torch.ones(2, 5, 4, 8)\nh = q.permute(0, 2, 1, 3)",
+    ),
+    Case(
+        "split",
+        BEGIN + "x = torch.ones(5)\na, b = x.split([2, 2])",
+        "shapes: split",
+        ("on line 3", "asks for pieces with the sizes [2, 2], 4 in all, but x [5] has 5 in dimension 0"),
+        "Choose sizes whose sum is 5",
+        BEGIN + "x = torch.ones(5)\na, b = x.split([2, 3])",
+    ),
+    Case(
+        "queries, keys and values",
+        BEGIN + "qkv = torch.ones(2, 12)\nq, k, v = torch.split(qkv, [4, 4, 8], dim=1)",
+        "shapes: split",
+        ("[4, 4, 8], 16 in all, but qkv [2, 12] has 12 in dimension 1",),
+        "Choose sizes whose sum is 12",
+        BEGIN + "qkv = torch.ones(2, 12)\nq, k, v = torch.split(qkv, 4, dim=1)",
+    ),
+    Case(
+        "split_with_sizes",
+        BEGIN + "rows = torch.ones(3, 2)\nparts = rows.split_with_sizes([1, 1])",
+        "shapes: split",
+        ("[1, 1], 2 in all, but rows [3, 2] has 3 in dimension 0",),
+        "Choose sizes whose sum is 3",
+    ),
+    Case(
         "view",
         BEGIN + "x = torch.ones(3, 4)\ny = x.view(5, 2)",
         "shapes: another number of elements",

@@ -67,6 +67,7 @@ DEVICES = (
         fix="Install a build with CUDA (see pytorch.org), or write device = 'cuda' if torch.cuda.is_available() else "
         "'cpu'.",
         engine="torch",
+        diagnosis="devices: no CUDA",
     ),
     KnownMessage(
         "no GPU",
@@ -75,6 +76,7 @@ DEVICES = (
         "container was started without it.",
         fix="Look at nvidia-smi and at CUDA_VISIBLE_DEVICES; start a container with --gpus all.",
         or_says=("Found no NVIDIA driver on your system",),
+        diagnosis="devices: no CUDA",
     ),
     KnownMessage(
         "no such GPU",

@@ -85,6 +85,7 @@ INDICES = (
         cause="A mask says yes or no of each element; whole numbers are read as positions elsewhere.",
         fix="Convert it with mask.bool(), or compare: mask == 1.",
         or_says=("{operator} only supports boolean masks", "Expected mask to be of ScalarType Bool, but got {dtype}"),
+        diagnosis="dtypes: mask",
     ),
     KnownMessage(
         "indices do not broadcast",
@@ -148,6 +149,7 @@ INDICES = (
         cause="Python asks for a whole number here (for a list, range or a size), and the tensor has several elements "
         "or floating point numbers.",
         fix="Index a tensor with it instead of a list, or convert one element: int(x[0]).",
+        diagnosis="shapes: one number of several",
     ),
     KnownMessage(
         "index of another type",

@@ -85,6 +85,7 @@ MATRICES = (
         detail="The letter {letter} is of size {size} in operand {operand} (counted from 0), and {seen} in another.",
         cause="A letter stands for one size in all operands.",
         fix="Use another letter for that dimension, or exchange the letters of the operand.",
+        diagnosis="shapes: einsum",
     ),
     KnownMessage(
         "no square matrix",

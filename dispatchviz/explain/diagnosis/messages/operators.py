@@ -39,6 +39,7 @@ OPERATORS = (
         "the operator does not say it.",
         fix="Register a fake implementation with torch.library.register_fake.",
         or_says=("{operator}: attempted to run this operator with Meta tensors",),
+        diagnosis="no kernel: backend",
     ),
     KnownMessage(
         AMBIGUOUS,

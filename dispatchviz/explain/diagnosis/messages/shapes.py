@@ -102,6 +102,7 @@ SHAPES = (
         detail="The tensor has {dims} dimensions, and permute got {given} numbers.",
         cause="permute names the new place of every dimension.",
         fix="Name each dimension once, for example permute(0, 2, 3, 1) for an image with its batch.",
+        diagnosis="shapes: permute",
     ),
     KnownMessage(
         "no such dimension",
@@ -126,6 +127,7 @@ SHAPES = (
         detail="The sizes {sizes} do not add up to {size}, the size of dimension {dim}.",
         cause="split with a list of sizes gives every element to one part.",
         fix="Pass sizes that add up, or one number: parts of that size, the last one smaller.",
+        diagnosis="shapes: split",
     ),
     KnownMessage(
         "reduction of nothing",
