@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from heapq import merge
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.trace_index.enclosing_steps import within
+from dispatchviz.explain.trace_index.enclosing_steps import source_lines, within
 from dispatchviz.explain.trace_index.lookups import between
 from dispatchviz.explain.trace_index.trace_index import index
 
@@ -19,13 +20,23 @@ MOST = 20_000
 class Call(NamedTuple):
     """A call of an operator, made by the program or within another call."""
 
-    event: ev.Dispatched
+    trace: Trace
+    seq: int
+    """The step of the Dispatched."""
     computed: ev.KeySetComputed
+
+    @property
+    def event(self) -> ev.Dispatched:
+        """The call itself, read when it is needed: a rule looks at thousands."""
+        event = self.trace[self.seq]
+        assert isinstance(event, ev.Dispatched)
+        return event
 
     @property
     def name(self) -> str:
         """``mul_`` for ``aten::mul_.Tensor``."""
-        return self.event.operator.partition("::")[2].partition(".")[0]
+        columns = self.trace.columns
+        return columns.operator_names[columns.operators[self.seq]].partition("::")[2].partition(".")[0]
 
     @property
     def tensors(self) -> tuple[int, ...]:
@@ -48,12 +59,13 @@ class Call(NamedTuple):
 
 def calls_between(trace: Trace, begin: int, end: int) -> Iterator[Call]:
     """The calls between two steps, in order, at most ``MOST``; redispatches do not count."""
+    columns, dispatched = trace.columns, trace.columns.code(ev.Dispatched)
     for step in between(trace, ev.KeySetComputed, begin, end)[:MOST]:
-        computed = trace[step]
-        if isinstance(computed, ev.KeySetComputed) and computed.arguments and computed.parent is not None:
-            event = trace[computed.parent]
-            if isinstance(event, ev.Dispatched):
-                yield Call(event, computed)
+        computed, parent = trace[step], columns.parents[step]
+        if parent < 0 or columns.kinds[parent] != dispatched:
+            continue
+        if isinstance(computed, ev.KeySetComputed) and computed.arguments:
+            yield Call(trace, parent, computed)
 
 
 def storage_of(trace: Trace, tensor: int) -> int:
@@ -70,6 +82,19 @@ def outermost_calls(trace: Trace, wanted: Callable[[str], bool]) -> Iterator[Cal
     groups = [steps for operator, _, steps in columns.calls() if wanted(operator.partition("::")[2].partition(".")[0])]
     for step in merge(*groups):
         if not any(kinds[each] in inner for each in ancestors(step)):
-            event, computed = trace[step], within(trace, step, ev.KeySetComputed)
-            if isinstance(event, ev.Dispatched) and computed is not None:
-                yield Call(event, computed)
+            following = trace[step + 1] if step + 1 < len(trace) else None
+            own = isinstance(following, ev.KeySetComputed) and following.parent == step
+            computed = following if own else within(trace, step, ev.KeySetComputed)
+            if isinstance(computed, ev.KeySetComputed):
+                yield Call(trace, step, computed)
+
+
+def line_has(trace: Trace, step: int, text: str) -> bool:
+    """Whether the line of a step has a text: told without reading the step's event."""
+    columns, lines = trace.columns, trace.steps_of(ev.SourceLine)
+    place = bisect_left(lines, columns.lines[step])
+    if place == len(lines) or lines[place] != columns.lines[step]:
+        return False
+    where = columns.line_places[columns.places[place]]
+    own = source_lines(trace, where.file)
+    return 0 < where.line <= len(own) and text in own[where.line - 1]
