@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from heapq import merge
 from typing import NamedTuple
@@ -89,12 +88,14 @@ def outermost_calls(trace: Trace, wanted: Callable[[str], bool]) -> Iterator[Cal
                 yield Call(trace, step, computed)
 
 
-def line_has(trace: Trace, step: int, text: str) -> bool:
-    """Whether the line of a step has a text: told without reading the step's event."""
-    columns, lines = trace.columns, trace.steps_of(ev.SourceLine)
-    place = bisect_left(lines, columns.lines[step])
-    if place == len(lines) or lines[place] != columns.lines[step]:
-        return False
-    where = columns.line_places[columns.places[place]]
-    own = source_lines(trace, where.file)
-    return 0 < where.line <= len(own) and text in own[where.line - 1]
+def lines_with(trace: Trace, wanted: Callable[[str], object]) -> list[int]:
+    """The steps at which lines run whose text is wanted, in order; no event is read."""
+    columns, numbers = trace.columns, set()
+    for number, place in enumerate(columns.line_places):
+        lines = source_lines(trace, place.file)
+        if 0 < place.line <= len(lines) and wanted(lines[place.line - 1]):
+            numbers.add(number)
+    if not numbers:
+        return []
+    steps = trace.steps_of(ev.SourceLine)
+    return [step for step, place in zip(steps, columns.places, strict=False) if place in numbers]

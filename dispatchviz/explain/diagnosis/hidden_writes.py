@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.calls import Call, line_has, outermost_calls, storage_of
+from dispatchviz.explain.diagnosis.calls import Call, lines_with, outermost_calls, storage_of
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.numpy_writes import NumpyWrite, numpy_writes
 from dispatchviz.explain.diagnosis.words import arguments_of, base_name, last_name, made_by, on_line
@@ -105,7 +105,8 @@ def _aliases(trace: Trace) -> frozenset[int]:
         for step in trace.steps_of(ev.TensorCreated)
         if step not in firsts and parents[step] >= 0 and kinds[parents[step]] not in inner
     )
-    return frozenset(columns.tensors[step] for step in steps if line_has(trace, step, ".data"))
+    lines = set(lines_with(trace, lambda text: ".data" in text))
+    return frozenset(columns.tensors[step] for step in steps if columns.lines[step] in lines)
 
 
 def _is_of(trace: Trace, tensor: int, aliases: frozenset[int]) -> bool:
@@ -166,9 +167,10 @@ def _replaced(trace: Trace, saves: Saves, seen: set[tuple[str, int]]) -> Iterato
 
     A Node keeps a leaf itself, so it finds the new memory there; of a result it keeps the old memory.
     """
+    lines = set(lines_with(trace, lambda text: ".data" in text))
     for call in outermost_calls(trace, lambda name: name == "_has_compatible_shallow_copy_type"):
         leaf, at = call.tensors[0], call.seq
-        if not line_has(trace, at, ".data") or index(trace).history(leaf, at) is not None:
+        if trace.columns.lines[at] not in lines or index(trace).history(leaf, at) is not None:
             continue
         if storage_of(trace, call.tensors[-1]) == storage_of(trace, leaf):
             continue  # x.data -= y writes, and then assigns the same memory
