@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dispatchviz.trace import Trace
 
 
-MOST_VALUES = 5_000
+MOST_VALUES = 2_000
 """So many times the numbers of small tensors are recorded: in a long program to record all takes twice the time."""
 
 

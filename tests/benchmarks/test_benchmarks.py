@@ -19,8 +19,8 @@ OF_PYTORCH = ["live"]
 """Of an installed PyTorch alone."""
 ALL = [
     *(
-        "dispatch", "engine", "growth", "live", "log", "opening", "operators", "pictures", "player", "saving", "start",
-        "trace",
+        "diagnosis", "dispatch", "engine", "growth", "live", "log", "opening", "operators", "pictures", "player",
+        "saving", "start", "trace",
     ),
     "tui",
 ]  # fmt: skip

@@ -111,7 +111,7 @@ def _use(trace: Trace, leaf: int, first: ev.BackwardStarted, second: ev.Backward
             return None
         used = used or gradient in call.tensors
         if use is None and used and own in (storage_of(trace, each) for each in call.written):
-            use = call.event.seq
+            use = call.seq
     if use is not None:
         return use
     printed = index(trace).steps_about(gradient, ev.TensorFormatted)

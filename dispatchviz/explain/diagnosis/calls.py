@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.trace_index.enclosing_steps import within
+from dispatchviz.explain.trace_index.enclosing_steps import source_lines, within
 from dispatchviz.explain.trace_index.lookups import between
 from dispatchviz.explain.trace_index.trace_index import index
 
@@ -19,13 +19,23 @@ MOST = 20_000
 class Call(NamedTuple):
     """A call of an operator, made by the program or within another call."""
 
-    event: ev.Dispatched
+    trace: Trace
+    seq: int
+    """The step of the Dispatched."""
     computed: ev.KeySetComputed
+
+    @property
+    def event(self) -> ev.Dispatched:
+        """The call itself, read when it is needed: a rule looks at thousands."""
+        event = self.trace[self.seq]
+        assert isinstance(event, ev.Dispatched)
+        return event
 
     @property
     def name(self) -> str:
         """``mul_`` for ``aten::mul_.Tensor``."""
-        return self.event.operator.partition("::")[2].partition(".")[0]
+        columns = self.trace.columns
+        return columns.operator_names[columns.operators[self.seq]].partition("::")[2].partition(".")[0]
 
     @property
     def tensors(self) -> tuple[int, ...]:
@@ -48,12 +58,13 @@ class Call(NamedTuple):
 
 def calls_between(trace: Trace, begin: int, end: int) -> Iterator[Call]:
     """The calls between two steps, in order, at most ``MOST``; redispatches do not count."""
+    columns, dispatched = trace.columns, trace.columns.code(ev.Dispatched)
     for step in between(trace, ev.KeySetComputed, begin, end)[:MOST]:
-        computed = trace[step]
-        if isinstance(computed, ev.KeySetComputed) and computed.arguments and computed.parent is not None:
-            event = trace[computed.parent]
-            if isinstance(event, ev.Dispatched):
-                yield Call(event, computed)
+        computed, parent = trace[step], columns.parents[step]
+        if parent < 0 or columns.kinds[parent] != dispatched:
+            continue
+        if isinstance(computed, ev.KeySetComputed) and computed.arguments:
+            yield Call(trace, parent, computed)
 
 
 def storage_of(trace: Trace, tensor: int) -> int:
@@ -70,6 +81,21 @@ def outermost_calls(trace: Trace, wanted: Callable[[str], bool]) -> Iterator[Cal
     groups = [steps for operator, _, steps in columns.calls() if wanted(operator.partition("::")[2].partition(".")[0])]
     for step in merge(*groups):
         if not any(kinds[each] in inner for each in ancestors(step)):
-            event, computed = trace[step], within(trace, step, ev.KeySetComputed)
-            if isinstance(event, ev.Dispatched) and computed is not None:
-                yield Call(event, computed)
+            following = trace[step + 1] if step + 1 < len(trace) else None
+            own = isinstance(following, ev.KeySetComputed) and following.parent == step
+            computed = following if own else within(trace, step, ev.KeySetComputed)
+            if isinstance(computed, ev.KeySetComputed):
+                yield Call(trace, step, computed)
+
+
+def lines_with(trace: Trace, wanted: Callable[[str], object]) -> list[int]:
+    """The steps at which lines run whose text is wanted, in order; no event is read."""
+    columns, numbers = trace.columns, set()
+    for number, place in enumerate(columns.line_places):
+        lines = source_lines(trace, place.file)
+        if 0 < place.line <= len(lines) and wanted(lines[place.line - 1]):
+            numbers.add(number)
+    if not numbers:
+        return []
+    steps = trace.steps_of(ev.SourceLine)
+    return [step for step, place in zip(steps, columns.places, strict=False) if place in numbers]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from dispatchviz.explain.diagnosis.words import arguments_of, base_name, last_na
 from dispatchviz.explain.sentences.sentence_claims import RequiresGrad
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
-from dispatchviz.explain.trace_index.lookups import latest_first
+from dispatchviz.explain.trace_index.lookups import StepsByKind, latest_first
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import capital
 
@@ -51,7 +52,12 @@ def cut_losses(trace: Trace) -> Iterator[Diagnosis]:
 
 def _from_a_leaf(trace: Trace) -> Iterator[ev.BackwardStarted]:
     """The backward passes whose only root is a leaf: no Node of an operator runs in them."""
+    columns, of_node = trace.columns, StepsByKind(trace.columns, trace.columns.of_node)
+    ran = trace.steps_of(ev.NodeStarted)
     for step in trace.steps_of(ev.BackwardStarted):
+        place = bisect_right(ran, step)
+        if place == len(ran) or not of_node.steps(columns.nodes[ran[place]], ev.AccumulatorMade):
+            continue  # told without reading the events of a long loop
         started = trace[step]
         if not isinstance(started, ev.BackwardStarted) or not started.accumulate or started.depth:
             continue
@@ -158,9 +164,9 @@ def _read(trace: Trace, begin: int, end: int) -> Cut | None:
     """The first read of a number between two steps, of a tensor that requires grad."""
     for call in calls_between(trace, begin, end):
         tensor = call.tensors[0]
-        if call.name in READS and index(trace).grad_needed(tensor, call.event.seq):
-            where, line = on_line(trace, call.event.seq), on_line(trace, call.event.seq, text=False)
-            name = last_name(trace, tensor, call.event.seq)
+        if call.name in READS and index(trace).grad_needed(tensor, call.seq):
+            where, line = on_line(trace, call.seq), on_line(trace, call.seq, text=False)
+            name = last_name(trace, tensor, call.seq)
             said = f"{where} takes the number of {name} out of PyTorch, and a Python number has no history"
             fix = (
                 f"Use {name} itself as the loss: leave out item() on {line} and torch.tensor(..., requires_grad=True)."

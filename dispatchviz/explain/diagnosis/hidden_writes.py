@@ -13,18 +13,18 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.calls import Call, outermost_calls, storage_of
+from dispatchviz.explain.diagnosis.calls import Call, lines_with, outermost_calls, storage_of
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.numpy_writes import NumpyWrite, numpy_writes
 from dispatchviz.explain.diagnosis.words import arguments_of, base_name, last_name, made_by, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
-from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
+from dispatchviz.explain.trace_index.enclosing_steps import source_line
 from dispatchviz.explain.trace_index.lookups import StepsByKind
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import capital
 
-LATEST = 16
+LATEST = 8
 """So many of the tensors that were saved last before a write are looked at."""
 
 LONGEST_CHAIN = 8
@@ -64,8 +64,8 @@ def hidden_writes(trace: Trace) -> Iterator[Diagnosis]:
     saves: Saves = {}
     if any(".data" in text for text in sources):
         for call in _through_data(trace):
-            wrong = _wrong(trace, saves, call.written[0], call.event.seq)
-            if wrong is not None and _first_of_line(trace, call.event.seq, seen):
+            wrong = _wrong(trace, saves, call.written[0], call.seq)
+            if wrong is not None and _first_of_line(trace, call.seq, seen):
                 yield _by_data(trace, call, wrong)
         yield from _replaced(trace, saves, seen)
     if any("numpy" in text for text in sources):
@@ -105,12 +105,8 @@ def _aliases(trace: Trace) -> frozenset[int]:
         for step in trace.steps_of(ev.TensorCreated)
         if step not in firsts and parents[step] >= 0 and kinds[parents[step]] not in inner
     )
-    return frozenset(columns.tensors[step] for step in steps if ".data" in _text(trace, step))
-
-
-def _text(trace: Trace, step: int) -> str:
-    line = source_line(trace, step)
-    return "" if line is None else source_text(trace, line)
+    lines = set(lines_with(trace, lambda text: ".data" in text))
+    return frozenset(columns.tensors[step] for step in steps if columns.lines[step] in lines)
 
 
 def _is_of(trace: Trace, tensor: int, aliases: frozenset[int]) -> bool:
@@ -129,7 +125,7 @@ def _is_of(trace: Trace, tensor: int, aliases: frozenset[int]) -> bool:
 
 
 def _by_data(trace: Trace, call: Call, wrong: Wrong) -> Diagnosis:
-    at, started = call.event.seq, wrong.started
+    at, started = call.seq, wrong.started
     saved, where = _saved(trace, wrong, at), on_line(trace, at)
     through = "through .data, which has a version counter of its own"
     text = f"{saved}. {capital(where)} then wrote to that memory {through}, so {_unseen(trace, wrong)}"
@@ -171,10 +167,13 @@ def _replaced(trace: Trace, saves: Saves, seen: set[tuple[str, int]]) -> Iterato
 
     A Node keeps a leaf itself, so it finds the new memory there; of a result it keeps the old memory.
     """
+    lines = set(lines_with(trace, lambda text: ".data" in text))
     for call in outermost_calls(trace, lambda name: name == "_has_compatible_shallow_copy_type"):
-        leaf, at = call.tensors[0], call.event.seq
-        if ".data" not in _text(trace, at) or index(trace).history(leaf, at) is not None:
+        leaf, at = call.tensors[0], call.seq
+        if trace.columns.lines[at] not in lines or index(trace).history(leaf, at) is not None:
             continue
+        if storage_of(trace, call.tensors[-1]) == storage_of(trace, leaf):
+            continue  # x.data -= y writes, and then assigns the same memory
         wrong = _wrong(trace, saves, leaf, at, of_memory=False)
         if wrong is not None and not wrong.saved.is_output and _first_of_line(trace, at, seen):
             text = f"{_saved(trace, wrong, at)}. {capital(on_line(trace, at))} then gave it another memory, so "

@@ -97,7 +97,7 @@ def _why(trace: Trace, tensor: int, last: ev.BackwardStarted) -> tuple[int, int]
     for call in calls_between(trace, since, last.seq):
         if tensor in call.tensors and tensor not in call.written and call.name not in PREPARES:
             off = reason(trace, call.event) == "grad mode is off"
-            return NO_GRAD if off else NO_NODE, trace.columns.lines[call.event.seq]
+            return NO_GRAD if off else NO_NODE, trace.columns.lines[call.seq]
     return UNUSED if len(between(trace, ev.KeySetComputed, since, last.seq)) <= MOST else UNKNOWN, -1
 
 

@@ -119,7 +119,7 @@ def computed_parameters(trace: Trace) -> Iterator[Diagnosis]:
     if not any("Parameter(" in text for text in trace.header.sources.values()):
         return
     for call in outermost_calls(trace, lambda name: name == "detach"):
-        line, at = source_line(trace, call.event.seq), call.event.seq
+        line, at = source_line(trace, call.seq), call.seq
         if line is None or "Parameter(" not in source_text(trace, line):
             continue
         node = index(trace).history(call.tensors[0], at)

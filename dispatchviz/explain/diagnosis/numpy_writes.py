@@ -47,7 +47,7 @@ class NumpyWrite(NamedTuple):
 def numpy_writes(trace: Trace) -> Iterator[NumpyWrite]:
     """Yield the writes of the program's own lines to arrays that ``numpy()`` returned or ``from_numpy`` got."""
     for call in outermost_calls(trace, lambda name: name == "resolve_neg"):
-        line, at = source_line(trace, call.event.seq), call.event.seq
+        line, at = source_line(trace, call.seq), call.seq
         text = "" if line is None else _code(trace, line)
         named = TO_NUMPY.match(text)
         if AT_ONCE.search(text):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.calls import calls_between
+from dispatchviz.explain.diagnosis.calls import calls_between, lines_with
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.leaves import named
 from dispatchviz.explain.diagnosis.missing_gradients import parameters
@@ -28,12 +28,12 @@ def stale_optimizers(trace: Trace) -> Iterator[Diagnosis]:
     sources = trace.header.sources.values()
     if not any("parameters()" in text for text in sources) or any("add_param_group" in text for text in sources):
         return
-    made = _lines(trace, MAKES.search)
+    made = _first_runs(trace, MAKES.search)
     if len(made) != 1:
         return
     optimizer = MAKES.search(_text(trace, made[0]))
     name = "" if optimizer is None else optimizer[1].rpartition(".")[2]
-    steps = [step for step in _lines(trace, lambda text: f"{name}.step(" in text) if step > made[0]]
+    steps = [step for step in lines_with(trace, lambda text: f"{name}.step(" in text) if step > made[0]]
     if not name or not steps:
         return
     for own in parameters(trace).values():
@@ -42,19 +42,10 @@ def stale_optimizers(trace: Trace) -> Iterator[Diagnosis]:
             yield _told(trace, name, made[0], steps, lacking)
 
 
-def _lines(trace: Trace, wanted: Callable[[str], object]) -> list[int]:
-    """The steps at which lines run whose text is wanted."""
-    columns, sources = trace.columns, trace.header.sources
-    numbers = set()
-    for number, place in enumerate(columns.line_places):
-        lines = sources.get(place.file, "").split("\n")
-        if not place.resumed and 0 < place.line <= len(lines) and wanted(lines[place.line - 1]):
-            numbers.add(number)
-    if not numbers:
-        return []
-    return [
-        step for step, place in zip(trace.steps_of(ev.SourceLine), columns.places, strict=False) if place in numbers
-    ]
+def _first_runs(trace: Trace, wanted: Callable[[str], object]) -> list[int]:
+    """The steps at which lines run whose text is wanted; where the program comes back to one does not count."""
+    events = (trace[step] for step in lines_with(trace, wanted))
+    return [event.seq for event in events if isinstance(event, ev.SourceLine) and not event.resumed]
 
 
 def _text(trace: Trace, step: int) -> str:
