@@ -104,7 +104,9 @@ def command(
     outcome = run_script(source, args, cuda, save, to_stderr=not shown.file, engine=engine, **recording)
     with kept(outcome, save):
         shown.write(outcome.trace)
-    return conclude(outcome, save or (shown.file if form == "jsonl" else None), strict, has_log=True)
+    return conclude(
+        outcome, save or (shown.file if form == "jsonl" else None), strict, has_log=form == "text" and output is None
+    )
 
 
 class _Shown(NamedTuple):

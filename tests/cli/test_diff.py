@@ -75,7 +75,7 @@ def test_only_one_raises(tmp_path: Path) -> None:
     names = script(tmp_path, plain, "a.py"), script(tmp_path, plain.replace("y = y + 1", "y.add_(1)"), "b.py")
     ended = dispatchviz("diff", *names, cwd=tmp_path)
     assert ended.status == 1
-    assert "An error ends the run in b.py\n  MulBackward0 (n2), made on line 4, saved y at version 0" in ended.out
+    assert "An error ends the run in b.py\n  why  MulBackward0 (n2), made on line 4 (z = y * y), saved y" in ended.out
     assert "In a.py the program runs to its end." in ended.out
     assert dispatchviz("diff", names[1], names[1], cwd=tmp_path).status == 0, "both raise alike"
 

@@ -59,8 +59,8 @@ def test_a_card_says_what_ran_and_has_log_and_graph() -> None:
 def test_the_reason_of_an_error_comes_before_all_else() -> None:
     trace = traced("import torch\ntorch.ones(2) + torch.ones(3)\n")
     text = Elements(trace_html(trace)).text
-    assert text.index("RuntimeError") < text.index("line 1")
-    assert "RuntimeError" in trace_markdown(trace).partition("```")[0]
+    assert text.index("PyTorch says") < text.index("import torch")
+    assert "PyTorch says" in trace_markdown(trace).partition("```")[0]
 
 
 def test_texts_of_the_program_are_texts() -> None:

@@ -153,4 +153,6 @@ def _ends(first: Run, second: Run, found: Comparison, console: Console) -> Itera
     assert step is not None
     yield ""
     yield from (console.heading(line) for line in console.wrapped(f"An error ends the run {failed.where}", 0))
-    yield from console.wrapped(f"{why_here(failed.trace, step)} {capital(other.where)} the program runs to its end.")
+    for part in why_here(failed.trace, step).split("\n"):
+        yield from console.wrapped(part)
+    yield from console.wrapped(f"{capital(other.where)} the program runs to its end.")
