@@ -12,13 +12,22 @@ from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.iterations import on_line_in
 from dispatchviz.explain.diagnosis.rewritten import out_of_place
-from dispatchviz.explain.diagnosis.values import called, is_leaf, reachable, text_on_line, variable, views_back
+from dispatchviz.explain.diagnosis.values import (
+    called,
+    is_leaf,
+    reachable,
+    steps_of_node,
+    text_on_line,
+    variable,
+    views_back,
+)
 from dispatchviz.explain.diagnosis.words import base_name, begun, made_by, on_line
 from dispatchviz.explain.sentences.sentence_claims import BackwardRaises
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import around, source_line, source_lines, user_stack
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import listed
 
 MODIFIED = "has been modified by an inplace operation"
 DETACHED = "Trying to use a saved tensor that has been detached in-place"
@@ -89,8 +98,15 @@ def _saved(failure: Failure, change: Change) -> str:
     made = index(trace).nodes.get(saved.node)
     where = f", made on {on_line_in(trace, made.seq)}," if made is not None and on_line(trace, made.seq) else ""
     title, name = node_title(trace, saved.node, failure.raised), _name(trace, change)
-    what = f"{name} ({'its result' if saved.is_output else f'as {saved.name}'})"
+    what = f"{name} ({'its result' if saved.is_output else f'as {_roles(trace, saved)}'})"
     return f"{title}{where} saved {'its result' if name == 'that result' else what} at version {saved.version}."
+
+
+def _roles(trace: Trace, saved: ev.VariableSaved) -> str:
+    """``other and self``: all names under which a Node saved one tensor."""
+    events = (trace[step] for step in steps_of_node(trace, saved.node, ev.VariableSaved))
+    same = (each for each in events if isinstance(each, ev.VariableSaved) and each.tensor == saved.tensor)
+    return listed([each.name for each in same])
 
 
 def _changed(failure: Failure, change: Change, optimizer: str) -> str:
