@@ -72,9 +72,6 @@ NOT_LEAVES = [
     ),
 ]
 
-ONE_OF = "out= with one of several that requires grad"
-"""A recording of an installed PyTorch does not see that a leaf requires grad before a Node leads to it."""
-
 OUTS = [
     Case(
         "an argument",
@@ -83,8 +80,6 @@ OUTS = [
         ("add on line 5 (torch.add(w, b, out=r)) writes its result into r (out=), and w (line 2) requires grad",),
         "r = torch.add(w, b)",
         LEAF + "b = torch.ones(3)\nr = torch.add(w, b)",
-        torch_kind=ONE_OF,
-        torch_why=("writes its result into r (out=), and one of w, b and r requires grad",),
     ),
     Case(
         "the result itself",
@@ -93,8 +88,6 @@ OUTS = [
         ("mul on line 4", "and r (line 3) requires grad"),
         "r = torch.mul(a, a)",
         TORCH + "a = torch.ones(3)\nr = torch.mul(a, a)",
-        torch_kind=ONE_OF,
-        torch_why=("one of a and r requires grad",),
     ),
     Case(
         "a result of a call",

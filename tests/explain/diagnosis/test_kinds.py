@@ -11,6 +11,7 @@ from tests.explain.diagnosis.cases import Case, check
 
 WITHOUT = {
     "unused input: not known which": "only a recording that begins in the middle does not know the inputs",
+    "out= with one of several that requires grad": "only a recording that begins in the middle does not know which",
     "gradient of an unknown result": "only a recording that begins in the middle does not know the result",
     "no grad_fn: cut": "of an installed PyTorch alone, if no text says what switched grad mode off",
 }
