@@ -9,39 +9,41 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis import (
+from dispatchviz.explain.diagnosis.call_errors import (
     anomaly,
-    backward_calls,
     broadcasting,
-    conversions,
     devices,
     dtypes,
-    flags,
     function_uses,
     functions,
     hooks,
     indices,
-    inference,
-    inplace,
     joining,
     layers,
     losses,
     missing_kernels,
-    no_graph,
     one_number,
     products,
-    recursion,
-    saved_tensors,
-    second_backward,
     shapes,
     signatures,
     strides,
     transforms,
-    view_writes,
 )
+from dispatchviz.explain.diagnosis.call_errors.plain import plain
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure, failure
-from dispatchviz.explain.diagnosis.plain import plain
+from dispatchviz.explain.diagnosis.graph_errors import (
+    backward_calls,
+    conversions,
+    flags,
+    inference,
+    inplace,
+    no_graph,
+    recursion,
+    saved_tensors,
+    second_backward,
+    view_writes,
+)
 from dispatchviz.explain.diagnosis.silent_rules import silent_mistakes
 
 ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.accumulated import accumulated
-from dispatchviz.explain.diagnosis.cut_losses import cut_losses
-from dispatchviz.explain.diagnosis.dead_units import dead_units
+from dispatchviz.explain.diagnosis.call_errors.functions import returns_nothing
 from dispatchviz.explain.diagnosis.diagnosis import RANKS, Diagnosis
-from dispatchviz.explain.diagnosis.functions import returns_nothing
-from dispatchviz.explain.diagnosis.hidden_writes import hidden_writes
-from dispatchviz.explain.diagnosis.missing_gradients import missing_gradients
-from dispatchviz.explain.diagnosis.moved_leaves import computed_parameters, not_a_leaf
-from dispatchviz.explain.diagnosis.no_derivative import no_derivative
-from dispatchviz.explain.diagnosis.not_finite import infinite_gradients
-from dispatchviz.explain.diagnosis.stale_optimizers import stale_optimizers
-from dispatchviz.explain.diagnosis.zero_derivatives import zero_derivatives
+from dispatchviz.explain.diagnosis.silent.accumulated import accumulated
+from dispatchviz.explain.diagnosis.silent.cut_losses import cut_losses
+from dispatchviz.explain.diagnosis.silent.dead_units import dead_units
+from dispatchviz.explain.diagnosis.silent.hidden_writes import hidden_writes
+from dispatchviz.explain.diagnosis.silent.missing_gradients import missing_gradients
+from dispatchviz.explain.diagnosis.silent.moved_leaves import computed_parameters, not_a_leaf
+from dispatchviz.explain.diagnosis.silent.no_derivative import no_derivative
+from dispatchviz.explain.diagnosis.silent.not_finite import infinite_gradients
+from dispatchviz.explain.diagnosis.silent.stale_optimizers import stale_optimizers
+from dispatchviz.explain.diagnosis.silent.zero_derivatives import zero_derivatives
 
 SILENT_RULES: tuple[Callable[[Trace], Iterator[Diagnosis]], ...] = (
     accumulated,

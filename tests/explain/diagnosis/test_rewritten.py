@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.explain.diagnosis.rewritten import out_of_place, without_out
+from dispatchviz.explain.diagnosis.graph_errors.rewritten import out_of_place, without_out
 
 
 @pytest.mark.parametrize(

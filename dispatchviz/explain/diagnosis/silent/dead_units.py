@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
-from dispatchviz.explain.diagnosis.leaves import leaves_behind, named
-from dispatchviz.explain.diagnosis.recorded_numbers import Run, all_zero, runs, short, told
+from dispatchviz.explain.diagnosis.silent.leaves import leaves_behind, named
+from dispatchviz.explain.diagnosis.silent.recorded_numbers import Run, all_zero, runs, short, told
 from dispatchviz.explain.diagnosis.words import arguments_of, base_name, last_name, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.things.calls_around import calls_around

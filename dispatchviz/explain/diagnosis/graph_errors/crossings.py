@@ -10,8 +10,15 @@ from typing import NamedTuple
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.failure import Failure
-from dispatchviz.explain.diagnosis.iterations import Iteration, iterations
-from dispatchviz.explain.diagnosis.values import NAME, leaves_behind, spelled, steps_of_node, text_on_line, variable
+from dispatchviz.explain.diagnosis.graph_errors.iterations import Iteration, iterations
+from dispatchviz.explain.diagnosis.graph_errors.values import (
+    NAME,
+    leaves_behind,
+    spelled,
+    steps_of_node,
+    text_on_line,
+    variable,
+)
 from dispatchviz.explain.trace_index.enclosing_steps import around, source_line
 from dispatchviz.explain.trace_index.trace_index import index
 

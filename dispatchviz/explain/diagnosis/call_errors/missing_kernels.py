@@ -19,8 +19,8 @@ from dispatchviz.explain.diagnosis.arguments import (
     spelled,
     told,
 )
+from dispatchviz.explain.diagnosis.call_errors.dtypes import NAMES
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
-from dispatchviz.explain.diagnosis.dtypes import NAMES
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.words import on_line
 from dispatchviz.explain.sentences.statement import Statement

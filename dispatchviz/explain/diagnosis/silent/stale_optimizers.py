@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.calls import calls_between, lines_with
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
-from dispatchviz.explain.diagnosis.leaves import named
-from dispatchviz.explain.diagnosis.missing_gradients import parameters
+from dispatchviz.explain.diagnosis.silent.calls import calls_between, lines_with
+from dispatchviz.explain.diagnosis.silent.leaves import named
+from dispatchviz.explain.diagnosis.silent.missing_gradients import parameters
 from dispatchviz.explain.diagnosis.words import on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import user_stack

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.failure import Failure
-from dispatchviz.explain.diagnosis.values import shape_of, steps_of_node, views_back
+from dispatchviz.explain.diagnosis.graph_errors.values import shape_of, steps_of_node, views_back
 from dispatchviz.explain.errors.version_counters import invalidated_of
 from dispatchviz.explain.things.calls_around import calls_around
 from dispatchviz.explain.trace_index.enclosing_steps import within

@@ -12,9 +12,17 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
-from dispatchviz.explain.diagnosis.no_graph import reason
-from dispatchviz.explain.diagnosis.subjects import Subject, argument, calls, grouped, held_by, owner, subject
-from dispatchviz.explain.diagnosis.values import NAME, called, needs_grad, shape_of, with_line
+from dispatchviz.explain.diagnosis.graph_errors.no_graph import reason
+from dispatchviz.explain.diagnosis.graph_errors.subjects import (
+    Subject,
+    argument,
+    calls,
+    grouped,
+    held_by,
+    owner,
+    subject,
+)
+from dispatchviz.explain.diagnosis.graph_errors.values import NAME, called, needs_grad, shape_of, with_line
 from dispatchviz.explain.diagnosis.words import base_name, begun, made_by, on_line
 from dispatchviz.explain.sentences.sentence_claims import Shape
 from dispatchviz.explain.sentences.statement import Statement

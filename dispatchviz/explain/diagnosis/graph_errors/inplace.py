@@ -13,8 +13,8 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
-from dispatchviz.explain.diagnosis.rewritten import out_of_place
-from dispatchviz.explain.diagnosis.values import (
+from dispatchviz.explain.diagnosis.graph_errors.rewritten import out_of_place
+from dispatchviz.explain.diagnosis.graph_errors.values import (
     Written,
     called,
     line_text,

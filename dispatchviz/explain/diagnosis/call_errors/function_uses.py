@@ -6,9 +6,9 @@ import ast
 import re
 
 from dispatchviz.explain.diagnosis.arguments import told
+from dispatchviz.explain.diagnosis.call_errors.functions import last_line, last_node, method_of, told_at
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
-from dispatchviz.explain.diagnosis.functions import last_line, last_node, method_of, told_at
 from dispatchviz.explain.diagnosis.words import article, on_line, sentence
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.trace_index import index

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.diagnosis.crossings import (
+from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
+from dispatchviz.explain.diagnosis.failure import Failure
+from dispatchviz.explain.diagnosis.graph_errors.crossings import (
     Crossing,
     Second,
     carriers,
@@ -16,10 +18,8 @@ from dispatchviz.explain.diagnosis.crossings import (
     second_pass,
     spelled_name,
 )
-from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
-from dispatchviz.explain.diagnosis.failure import Failure
-from dispatchviz.explain.diagnosis.iterations import in_iteration, iterations, on_line_in
-from dispatchviz.explain.diagnosis.values import called, named_on_line, node_made, steps_of_node
+from dispatchviz.explain.diagnosis.graph_errors.iterations import in_iteration, iterations, on_line_in
+from dispatchviz.explain.diagnosis.graph_errors.values import called, named_on_line, node_made, steps_of_node
 from dispatchviz.explain.diagnosis.words import begun, on_line
 from dispatchviz.explain.sentences.sentence_claims import NodeRaises
 from dispatchviz.explain.sentences.statement import Statement

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.calls import outermost_calls
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
-from dispatchviz.explain.diagnosis.leaves import gets_gradient, leaves_behind, named
+from dispatchviz.explain.diagnosis.silent.calls import outermost_calls
+from dispatchviz.explain.diagnosis.silent.leaves import gets_gradient, leaves_behind, named
 from dispatchviz.explain.diagnosis.words import base_name, last_name, made_by, on_line
 from dispatchviz.explain.sentences.sentence_claims import RequiresGrad
 from dispatchviz.explain.sentences.statement import Statement

@@ -6,13 +6,13 @@ import re
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.changes import Change, change_of
-from dispatchviz.explain.diagnosis.crossings import pass_before, shared_with
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
-from dispatchviz.explain.diagnosis.iterations import on_line_in
-from dispatchviz.explain.diagnosis.rewritten import out_of_place
-from dispatchviz.explain.diagnosis.values import (
+from dispatchviz.explain.diagnosis.graph_errors.changes import Change, change_of
+from dispatchviz.explain.diagnosis.graph_errors.crossings import pass_before, shared_with
+from dispatchviz.explain.diagnosis.graph_errors.iterations import on_line_in
+from dispatchviz.explain.diagnosis.graph_errors.rewritten import out_of_place
+from dispatchviz.explain.diagnosis.graph_errors.values import (
     called,
     is_leaf,
     reachable,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.failure import Failure
-from dispatchviz.explain.diagnosis.iterations import iterations
+from dispatchviz.explain.diagnosis.graph_errors.iterations import iterations
 from dispatchviz.explain.trace_index.enclosing_steps import source_lines
 from dispatchviz.explain.trace_index.trace_index import index
 

@@ -7,9 +7,9 @@ import ast
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
-from dispatchviz.explain.diagnosis.rewritten import without_out
-from dispatchviz.explain.diagnosis.subjects import Subject, owner, statement, subject
-from dispatchviz.explain.diagnosis.values import called, leaves_behind, line_text, needs_grad, with_line
+from dispatchviz.explain.diagnosis.graph_errors.rewritten import without_out
+from dispatchviz.explain.diagnosis.graph_errors.subjects import Subject, owner, statement, subject
+from dispatchviz.explain.diagnosis.graph_errors.values import called, leaves_behind, line_text, needs_grad, with_line
 from dispatchviz.explain.diagnosis.words import base_name, begun, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.calls import outermost_calls
+from dispatchviz.explain.diagnosis.silent.calls import outermost_calls
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 from dispatchviz.explain.trace_index.lookups import events_between
 from dispatchviz.explain.trace_index.trace_index import index

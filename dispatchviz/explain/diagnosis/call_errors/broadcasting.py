@@ -17,9 +17,9 @@ from dispatchviz.explain.diagnosis.arguments import (
     reference,
     told,
 )
+from dispatchviz.explain.diagnosis.call_errors.products import product
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
-from dispatchviz.explain.diagnosis.products import product
 from dispatchviz.explain.diagnosis.words import base_name, on_line, sentence
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_text

@@ -10,8 +10,8 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
-from dispatchviz.explain.diagnosis.inplace import written_to
-from dispatchviz.explain.diagnosis.values import called, variable, views_back, with_line
+from dispatchviz.explain.diagnosis.graph_errors.inplace import written_to
+from dispatchviz.explain.diagnosis.graph_errors.values import called, variable, views_back, with_line
 from dispatchviz.explain.diagnosis.words import base_name, begun, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_lines, within

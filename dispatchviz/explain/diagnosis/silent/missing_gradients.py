@@ -8,10 +8,10 @@ from functools import partial
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.calls import MOST, calls_between
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
-from dispatchviz.explain.diagnosis.leaves import gets_gradient, leaves_behind, named
-from dispatchviz.explain.diagnosis.no_graph import reason
+from dispatchviz.explain.diagnosis.graph_errors.no_graph import reason
+from dispatchviz.explain.diagnosis.silent.calls import MOST, calls_between
+from dispatchviz.explain.diagnosis.silent.leaves import gets_gradient, leaves_behind, named
 from dispatchviz.explain.diagnosis.words import on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.lookups import between

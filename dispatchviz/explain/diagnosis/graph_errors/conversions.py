@@ -7,8 +7,8 @@ import ast
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
-from dispatchviz.explain.diagnosis.subjects import Subject, argument, grouped, held_within, owners, subject
-from dispatchviz.explain.diagnosis.values import NAME, leaves_behind, named_on_line, needs_grad, with_line
+from dispatchviz.explain.diagnosis.graph_errors.subjects import Subject, argument, grouped, held_within, owners, subject
+from dispatchviz.explain.diagnosis.graph_errors.values import NAME, leaves_behind, named_on_line, needs_grad, with_line
 from dispatchviz.explain.diagnosis.words import begun, on_line
 from dispatchviz.explain.sentences.sentence_claims import RequiresGrad
 from dispatchviz.explain.sentences.statement import Statement

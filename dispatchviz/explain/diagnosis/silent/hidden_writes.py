@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.calls import Call, lines_with, outermost_calls, storage_of
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
-from dispatchviz.explain.diagnosis.numpy_writes import NumpyWrite, numpy_writes
+from dispatchviz.explain.diagnosis.silent.calls import Call, lines_with, outermost_calls, storage_of
+from dispatchviz.explain.diagnosis.silent.numpy_writes import NumpyWrite, numpy_writes
 from dispatchviz.explain.diagnosis.words import arguments_of, base_name, last_name, made_by, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title

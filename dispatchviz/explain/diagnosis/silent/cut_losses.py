@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.calls import calls_between
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
-from dispatchviz.explain.diagnosis.leaves import leaves_behind, named
-from dispatchviz.explain.diagnosis.no_graph import origins, reason
+from dispatchviz.explain.diagnosis.graph_errors.no_graph import origins, reason
+from dispatchviz.explain.diagnosis.silent.calls import calls_between
+from dispatchviz.explain.diagnosis.silent.leaves import leaves_behind, named
 from dispatchviz.explain.diagnosis.words import arguments_of, base_name, last_name, made_by, on_line
 from dispatchviz.explain.sentences.sentence_claims import RequiresGrad
 from dispatchviz.explain.sentences.statement import Statement

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.calls import Call, calls_between, storage_of
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
+from dispatchviz.explain.diagnosis.silent.calls import Call, calls_between, storage_of
 from dispatchviz.explain.diagnosis.words import last_name, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text

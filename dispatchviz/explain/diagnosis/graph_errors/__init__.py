@@ -1,0 +1,1 @@
+"""Rules for errors of autograd: histories, versions, in-place writes, backward passes."""

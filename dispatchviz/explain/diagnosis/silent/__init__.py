@@ -1,0 +1,1 @@
+"""Rules for silent mistakes: what PyTorch does not complain about."""
