@@ -21,9 +21,9 @@ import dispatchviz
 from benchmarks.sizes import QUICK, judge
 from dispatchviz import torch as model
 from dispatchviz.core.record.events import VersionBumped
-from dispatchviz.explain.errors.version_counters import undetected_by
 from dispatchviz.explain.graph.backward_graph import backward_graph
 from dispatchviz.explain.graph.graph_history import history
+from dispatchviz.explain.graph.version_counters import undetected_by
 from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.outputs.log.text_log import text_log

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dispatchviz.core.record.events import VariableSaved
-from dispatchviz.explain.errors.version_counters import by_checkpoint, invalidated_of
+from dispatchviz.explain.graph.version_counters import by_checkpoint, invalidated_of
 from tests.claims.check_autograd import DETACHED, IN_PLACE, error_of_running
 from tests.claims.moments import ModelRun, Path
 from tests.claims.pytorch_runs import PyTorchRun

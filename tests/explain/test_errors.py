@@ -12,10 +12,10 @@ import dispatchviz
 import dispatchviz.torch as torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.cells.pytorch_tables import pytorch
+from dispatchviz.explain.diagnosis.messages.error_message import ErrorAnswer, explain
+from dispatchviz.explain.diagnosis.messages.error_parser import find_message
 from dispatchviz.explain.diagnosis.messages.table import pasted
-from dispatchviz.explain.errors.error_message import ErrorAnswer, explain
-from dispatchviz.explain.errors.error_parser import find_message
-from dispatchviz.explain.errors.version_counters import invalidated_by
+from dispatchviz.explain.graph.version_counters import invalidated_by
 from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.running.program import Outcome, run
 from dispatchviz.trace import Trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.failure import failure
-from dispatchviz.explain.errors.inplace_errors import changed_by
+from dispatchviz.explain.graph.inplace_errors import changed_by
 from dispatchviz.explain.kinds.kind import NO_RULE, WIDTH, Kind, Known, Rule, unseen
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.enclosing_steps import around, caller

@@ -6,7 +6,7 @@ from dispatchviz.core.keys.key_set import autograd_dispatch_keyset, functorch_tr
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.errors import inplace_errors
+from dispatchviz.explain.graph import inplace_errors
 from dispatchviz.explain.keys.key_text import key_names
 from dispatchviz.explain.keys.own_numbers import own_shown
 from dispatchviz.explain.kinds.kind import WIDTH, Kind, Known, Rule, unseen

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dispatchviz.core.keys.key_set import autograd_dispatch_keyset
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.errors import inplace_errors
+from dispatchviz.explain.graph import inplace_errors
 from dispatchviz.explain.keys.key_text import backend_name, backends
 from dispatchviz.explain.sentences.sentence_claims import RequiresGrad
 from dispatchviz.explain.sentences.statement import Statement, Statements

@@ -8,7 +8,7 @@ from itertools import islice
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.errors.version_counters import invalidated_of
+from dispatchviz.explain.graph.version_counters import invalidated_of
 from dispatchviz.explain.things.crossing import calls_of, made_by, root_within, where_raised
 from dispatchviz.explain.things.named_things import things_in_sentence
 from dispatchviz.explain.things.thing import NodeThing, TensorThing

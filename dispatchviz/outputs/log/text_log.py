@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
-from dispatchviz.explain.errors.version_counters import invalidated_by
+from dispatchviz.explain.graph.version_counters import invalidated_by
 from dispatchviz.explain.kinds.all_kinds import KINDS, sign, why_here
 from dispatchviz.explain.kinds.kind import SIGNS
 from dispatchviz.explain.trace_index.enclosing_steps import caller, within

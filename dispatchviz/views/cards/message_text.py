@@ -9,8 +9,8 @@ from dispatchviz.views.cards.diagnosis_text import labelled
 from dispatchviz.views.text.console import Console
 
 if TYPE_CHECKING:
+    from dispatchviz.explain.diagnosis.messages.error_message import ErrorAnswer
     from dispatchviz.explain.diagnosis.messages.pasted_text import Explained
-    from dispatchviz.explain.errors.error_message import ErrorAnswer
 
 
 def message_lines(answers: Sequence[Explained], console: Console) -> Iterator[str]:

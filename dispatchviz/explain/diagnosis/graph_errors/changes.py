@@ -1,6 +1,6 @@
 """Which call changed a tensor that a Node had saved.
 
-The model records version counters (``explain/errors/version_counters.py``). A recording of an installed PyTorch has the
+The model records version counters (``explain/graph/version_counters.py``). A recording of an installed PyTorch has the
 version that was saved and all calls: there the changes are the in-place calls on the same memory since, and PyTorch's
 message says how many there were.
 """
@@ -16,7 +16,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.graph_errors.values import shape_of, steps_of_node, views_back
-from dispatchviz.explain.errors.version_counters import invalidated_of
+from dispatchviz.explain.graph.version_counters import invalidated_of
 from dispatchviz.explain.things.calls_around import calls_around
 from dispatchviz.explain.trace_index.enclosing_steps import within
 

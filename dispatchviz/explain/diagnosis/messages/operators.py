@@ -10,7 +10,7 @@ NO_FAKE_KERNEL = "no fake kernel"
 AMBIGUOUS = "ambiguous kernels"
 
 OF_KERNELS = (MISSING_KERNEL, NO_TENSOR, NO_FAKE_KERNEL, AMBIGUOUS)
-"""Kinds of which ``explain/errors`` says more: it reads the operator's table off the message."""
+"""Kinds of which ``error_message.py`` says more: it reads the operator's table off the message."""
 
 OPERATORS = (
     KnownMessage(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dispatchviz.core.table.registry import Registry
+from dispatchviz.explain.diagnosis.messages.error_message import ErrorAnswer, explain
+from dispatchviz.explain.diagnosis.messages.error_parser import find_message
 from dispatchviz.explain.diagnosis.messages.operators import OF_KERNELS
 from dispatchviz.explain.diagnosis.messages.table import MESSAGES, Found, found_in, pasted
-from dispatchviz.explain.errors.error_message import ErrorAnswer, explain
-from dispatchviz.explain.errors.error_parser import find_message
 from dispatchviz.foundation.errors import DispatchvizError
 
 

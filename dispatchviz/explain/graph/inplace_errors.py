@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.errors.version_counters import (
+from dispatchviz.explain.graph.version_counters import (
     Change,
     by_checkpoint,
     invalidated_by,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.explain.cells.pytorch_tables import cell_of
-from dispatchviz.explain.errors.error_causes import causes
-from dispatchviz.explain.errors.error_parser import Line, Message
+from dispatchviz.explain.diagnosis.messages.error_causes import causes
+from dispatchviz.explain.diagnosis.messages.error_parser import Line, Message
 from dispatchviz.explain.keys.key_names import known_key
 from dispatchviz.explain.keys.key_text import is_autograd, is_backend, purpose
 from dispatchviz.explain.keys.past_keys import became

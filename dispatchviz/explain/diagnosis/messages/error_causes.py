@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatchviz.explain.errors.error_parser import Message
+from dispatchviz.explain.diagnosis.messages.error_parser import Message
 from dispatchviz.explain.keys.key_text import is_autograd
 
 Causes = tuple[list[str], list[str]]

@@ -1,1 +1,0 @@
-"""What PyTorch's error messages mean, and what caused them."""
