@@ -52,8 +52,8 @@ def test_the_program_ends_in_pytorchs_error(outcome: Outcome) -> None:
 def test_the_error_names_the_saving_node_the_line_and_the_versions(outcome: Outcome) -> None:
     error = next(e for e in outcome.trace if isinstance(e, ev.ErrorRaised))
     reason = (
-        "why  MulBackward0 (n2), made on line 6 (z = y * y), saved y (as other and self) at version 0. Line 7 (y.add_(1)) "
-        "then changed y in place with add_. y went from version 0 to 1."
+        "why  MulBackward0 (n2), made on line 6 (z = y * y), saved y (as other and self) at version 0. Line 7 "
+        "(y.add_(1)) then changed y in place with add_. y went from version 0 to 1."
     )
     told = why_here(outcome.trace, error.seq)
     assert told.startswith(reason)
