@@ -1,4 +1,4 @@
-"""What stands on the line that raised: its calls, its subscripts, and which tensors their texts name."""
+"""The line that raised: its calls, its subscripts, and which tensors their texts name."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ CASES = [
         BEGIN + "loss = (x * x).sum()\nx.data -= 0.1\nloss.backward()",
         DATA,
         ("MulBackward0, made on line 4 (loss = (x * x).sum()), saved x at version 0", "Line 5 (x.data -= 0.1)"),
-        "Move line 5 behind the backward pass on line 6",
+        "Move line 5 after the backward pass on line 6",
         BEGIN + "loss = (x * x).sum()\nloss.backward()\nx.data -= 0.1",
     ),
     Case(
@@ -48,7 +48,7 @@ CASES = [
         BEGIN + "loss = (x * x).sum()\nx.data = torch.zeros(3)\nloss.backward()",
         REPLACED,
         ("saved x at version 0", "Line 5 (x.data = torch.zeros(3)) then gave it another memory"),
-        "Move line 5 behind",
+        "Move line 5 after",
         BEGIN + "loss = (x * x).sum()\nloss.backward()\nx.data = torch.zeros(3)",
     ),
     Case(
@@ -57,7 +57,7 @@ CASES = [
         "loss = (x ** 3).sum()\nload(x, torch.full((3,), 2.0))\nloss.backward()",
         REPLACED,
         ("PowBackward0, made on line 6 (loss = (x ** 3).sum()), saved x", "Line 5 (p.data = value)"),
-        "Move line 5 behind",
+        "Move line 5 after",
         BEGIN + "def load(p, value):\n    p.data = value\n"
         "loss = (x ** 3).sum()\nloss.backward()\nload(x, torch.full((3,), 2.0))",
     ),
@@ -67,7 +67,7 @@ CASES = [
         "out = net(torch.ones(1, 2)).sum()\nnet[1].weight.data = torch.zeros(2)\nout.backward()",
         REPLACED,
         ("NativeLayerNormBackward0", "saved net.1.weight at version 1", "Line 5"),
-        "Move line 5 behind",
+        "Move line 5 after",
     ),
     Case(
         "an array of a result",

@@ -82,7 +82,7 @@ CASES = [
             "Line 15 (net.head = nn.Linear(4, 1)) made head.weight and head.bias afterwards",
             "line 19 (opt.step()) does not change them",
         ),
-        "Make opt behind line 15",
+        "Create opt after line 15",
         training(after="net.head = nn.Linear(4, 1)"),
     ),
     Case(
@@ -90,7 +90,7 @@ CASES = [
         training(made="net = Net()"),
         LACKS,
         ("Line 15 (net = Net()) made body.weight, body.bias, aux.weight and 3 more afterwards",),
-        "Make opt behind",
+        "Create opt after",
     ),
     Case(
         "a new parameter",
@@ -99,7 +99,7 @@ CASES = [
         .replace("\npass\nfor", "\nnet.scale = nn.Parameter(torch.ones(1))\nfor"),
         LACKS,
         ("Line 15 (net.scale = nn.Parameter(torch.ones(1))) made net.scale", "opt does not hold it"),
-        "Make opt behind line 15",
+        "Create opt after line 15",
     ),
 ]
 

@@ -33,7 +33,7 @@ EXCEPTIONS = {
     "second_cumprod_twice": ("not finite in the forward pass", OVERFLOWS),
     "second_max_pool_twice": ("not finite in the forward pass", OVERFLOWS),
     "second_mse_twice": ("not finite in the forward pass", OVERFLOWS),
-    "two_layer_network": ("gradient of zeros behind a gate", "its ReLU is closed: the gradient is zero, as told"),
+    "two_layer_network": ("gradient of zeros after a gate", "its ReLU is closed: the gradient is zero, as told"),
 }
 """Programs with an alarm that is no false one: its kind, and why the program is as it is."""
 

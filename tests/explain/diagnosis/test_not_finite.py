@@ -26,10 +26,10 @@ def with_numbers(source: str, most: int = 0) -> Trace:
 
 BEGIN = "import torch\nx = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)\n"
 WHERE, NODE, FORWARD, DEAD = (
-    "not finite behind where",
+    "not finite after where",
     "not finite in a Node",
     "not finite in the forward pass",
-    "gradient of zeros behind a gate",
+    "gradient of zeros after a gate",
 )
 NEGATIVE = "import torch\nw = torch.tensor([{w}], requires_grad=True)\nb = torch.tensor(1.0, requires_grad=True)\n"
 GATE = NEGATIVE + "for i in range(3):\n    (torch.{gate} + b).sum().backward()\n    w.grad = b.grad = None"

@@ -234,7 +234,7 @@ def returns_nothing(trace: Trace) -> Iterator[Diagnosis]:
 def _nothing(name: str, line: int, step: int) -> Diagnosis:
     text = (
         f"{name}.backward (line {line}) has no return, so it returns None: no gradient goes on from {name}Backward, "
-        f"and the leaves behind it get none through it."
+        f"and the leaves that it leads to get none through it."
     )
     cause = Statement("Function: backward has no return", text)
     fix = f"Return one gradient for each input of forward at the end of {name}.backward."

@@ -201,7 +201,7 @@ def _once(second: Second, crossing: Crossing) -> Diagnosis:
 def _once_fixes(second: Second, user: int, name: str, made: int | None, kept: bool) -> tuple[str, ...]:
     """``kept``: from an iteration to the next."""
     trace, line = second.failure.trace, on_line(second.failure.trace, user, text=False)
-    detach = f"If no gradient shall pass through {name} there, use its detach() on {line}."
+    detach = f"If no gradient should pass through {name} there, use its detach() on {line}."
     if " " not in name:
         detach = detach.replace("its detach()", f"{name}.detach()")
     if kept:

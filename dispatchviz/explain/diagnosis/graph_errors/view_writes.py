@@ -109,7 +109,7 @@ def unrecorded_view(failure: Failure) -> Diagnosis | None:
     where = on_line(trace, made.seq) if made is not None else "an earlier line"
     text = (
         f"{where} made {name} as a view{of} inside {mode}, and {on_line(trace, at)} writes to it outside of "
-        f"it, with {base_name(written.call)}. It is not clear whether autograd shall record that write."
+        f"it, with {base_name(written.call)}. PyTorch cannot know whether autograd should record that write."
     )
     cause = Statement("in-place write: a view made unrecorded", begun(text))
     line = on_line(trace, made.seq, text=False) if made is not None else "it"

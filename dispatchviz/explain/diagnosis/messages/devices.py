@@ -51,13 +51,13 @@ DEVICES = (
         "Expected a '{expected}' device type for generator but found '{found}'",
         detail="The tensor is made on {expected}, the generator is of {found}.",
         cause="Random numbers are drawn on the device that the tensor is made on, by a generator of that device.",
-        fix="Make the generator there: torch.Generator(device=...).",
+        fix="Create the generator there: torch.Generator(device=...).",
     ),
     KnownMessage(
         "no such device",
         "device type at start of device string: {name}",
         detail="There is no device type {name}.",
-        cause="A device is named by one of PyTorch's device types, with a number behind a colon if need be: cuda:0.",
+        cause="The name of a device is one of PyTorch's device types; a number may follow after a colon: cuda:0.",
         fix="Write cuda for a GPU of NVIDIA or AMD, mps for one of Apple, else cpu.",
     ),
     KnownMessage(
@@ -81,7 +81,7 @@ DEVICES = (
     KnownMessage(
         "no such GPU",
         "CUDA error: invalid device ordinal",
-        cause="A number behind cuda: is not below the number of GPUs that this process sees.",
+        cause="The number after cuda: must be smaller than the number of GPUs that this process sees.",
         fix="Print torch.cuda.device_count(); CUDA_VISIBLE_DEVICES changes which GPUs there are and counts them from "
         "0.",
     ),

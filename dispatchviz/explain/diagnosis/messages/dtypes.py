@@ -139,7 +139,7 @@ DTYPES = (
         "Expected out tensor to have dtype {expected}, but got {got} instead",
         detail="The result is {expected}, out= is {got}.",
         cause="This operator writes its result as it is into the tensor of out=.",
-        fix="Make the tensor of out= with the dtype of the result, or leave out= away.",
+        fix="Create the tensor of out= with the dtype of the result, or leave out= out of the call.",
     ),
     KnownMessage(
         "strings as data",

@@ -107,7 +107,7 @@ GRADIENTS = (
         cause="Anomaly mode looks at each gradient that a Node computes, and this one has a NaN: usually an infinite "
         "derivative (sqrt or log at 0, a division by 0) times 0.",
         fix="Keep the input of the operator away from that point before it is called, for example with clamp(min=eps): "
-        "a where() behind it does not help, since 0 * inf is NaN.",
+        "a where() after it does not help, since 0 * inf is NaN.",
         diagnosis="anomaly mode: NaN",
     ),
     KnownMessage(

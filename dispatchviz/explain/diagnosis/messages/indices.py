@@ -178,7 +178,7 @@ INDICES = (
         "can't assign a {type} to a {tensor}",
         detail="The value is of type {type}, the tensor a {tensor}.",
         cause="x[index] = value takes a tensor or a number.",
-        fix="Make a tensor of the value: x[0:2] = torch.tensor([1.0, 2.0]).",
+        fix="Create a tensor of the value: x[0:2] = torch.tensor([1.0, 2.0]).",
     ),
     KnownMessage(
         "invalid max index",

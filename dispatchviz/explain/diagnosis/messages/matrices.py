@@ -83,7 +83,7 @@ MATRICES = (
         "einsum(): subscript {letter} has size {size:n} for operand {operand:n} which does not broadcast with "
         "previously seen size {seen:n}",
         detail="The letter {letter} is of size {size} in operand {operand} (counted from 0), and {seen} in another.",
-        cause="A letter stands for one size in all operands.",
+        cause="A letter means one size in all operands.",
         fix="Use another letter for that dimension, or exchange the letters of the operand.",
         diagnosis="shapes: einsum",
     ),

@@ -11,7 +11,7 @@ MODULES = (
         detail="The input {input} has {got} channels, the layer takes {expected}.",
         cause="Dimension 1 of an input with a batch (0 without) is that of its channels, and it has as many as the "
         "weight was made for: in_channels.",
-        fix="Make the layer with that number, or bring the channels to their place: x.permute(0, 3, 1, 2) for images "
+        fix="Create the layer with that number, or move the channels to dimension 1: x.permute(0, 3, 1, 2) for images "
         "with the channels last.",
         diagnosis="shapes: channels of a convolution",
     ),
@@ -46,7 +46,7 @@ MODULES = (
         "Padding size should be less than the corresponding input dimension, but got: padding ({padding:text}) at "
         "dimension {dim:n} of input {input:shape}",
         detail="The padding is ({padding}) at dimension {dim} of {input}.",
-        cause="Reflection reads the padding off the input itself, so it must be smaller than the input.",
+        cause="Reflection copies the padding from the input, so the padding must be smaller than the input.",
         fix="Pad less, or use mode='constant' or 'replicate'.",
     ),
     KnownMessage(
@@ -54,7 +54,7 @@ MODULES = (
         "{statistic} should contain {input:n} elements not {layer:n}",
         detail="The input has {input} channels, the layer was made for {layer}.",
         cause="A batch norm keeps a mean and a variance for each channel of its input (dimension 1).",
-        fix="Make the layer with num_features of the input's channels.",
+        fix="Create the layer with num_features equal to the number of the input's channels.",
         diagnosis="shapes: channels of a normalization",
     ),
     KnownMessage(
@@ -69,7 +69,7 @@ MODULES = (
         "expected {expected:text} input (got {got}D input)",
         detail="The layer takes {expected} input, and got one of {got} dimensions.",
         cause="The number in the layer's name says how many dimensions it works along, besides batch and channels.",
-        fix="Choose the layer for the input (BatchNorm1d behind Linear), or add the missing dimension.",
+        fix="Choose the layer for the input (BatchNorm1d after Linear), or add the missing dimension.",
     ),
     KnownMessage(
         "normalized shape",
@@ -77,7 +77,7 @@ MODULES = (
         "{input:shape}",
         detail="The layer was made for {layer}, and the input has the shape {input}.",
         cause="Layer norm works along the last dimensions of its input, and their sizes are fixed.",
-        fix="Make the layer with the sizes of the last dimensions, or transpose the input.",
+        fix="Create the layer with the sizes of the last dimensions, or transpose the input.",
         diagnosis="shapes: layer norm",
     ),
     KnownMessage(
@@ -99,7 +99,7 @@ MODULES = (
         "input.size(-1) must be equal to input_size. Expected {expected:n}, got {got:n}",
         detail="The last dimension has the size {got}, the layer takes {expected}.",
         cause="The last dimension of a recurrent layer's input holds the features of one step.",
-        fix="Make the layer with that input_size, and put the features last.",
+        fix="Create the layer with that input_size, and put the features last.",
         diagnosis="shapes: features of a recurrent layer",
     ),
     KnownMessage(
@@ -107,7 +107,7 @@ MODULES = (
         "Expected hidden{number:text} size ({expected:text}), got {got:shape}",
         detail="The hidden state has the shape {got}, expected is ({expected}).",
         cause="A hidden state has the shape (layers, batch, features), also with batch_first=True.",
-        fix="Make it with the batch size of the input in the second place; the last batch of a DataLoader may be "
+        fix="Create it with the batch size of the input in the second place; the last batch of a DataLoader may be "
         "smaller.",
     ),
     KnownMessage(
@@ -121,7 +121,7 @@ MODULES = (
         "was expecting embedding dimension of {expected:n}, but got {got:n}",
         detail="The input has {got} features, the layer takes {expected}.",
         cause="The last dimension of the query is embed_dim.",
-        fix="Make the layer with that embed_dim, or bring the input to it with nn.Linear.",
+        fix="Create the layer with that embed_dim, or bring the input to it with nn.Linear.",
         diagnosis="shapes: features of a recurrent layer",
     ),
     KnownMessage(
@@ -130,7 +130,7 @@ MODULES = (
         detail="The mask has the shape {mask}, expected is ({expected}).",
         cause="attn_mask says for each query which keys it may look at: (queries, keys), or with batch times heads "
         "before.",
-        fix="Make it of that shape; for padding of each sequence use key_padding_mask instead.",
+        fix="Create it of that shape; for padding of each sequence use key_padding_mask instead.",
     ),
     KnownMessage(
         "batch of the target",
@@ -203,7 +203,7 @@ MODULES = (
         "{file:shape} from checkpoint, the shape in current model is {model:shape}",
         detail="{name} has the shape {file} in the state dict and {model} in the model.",
         cause="A state dict is loaded by names, and each tensor must have the shape of the model's.",
-        fix="Make the model with the sizes of the saved one, or drop that entry and pass strict=False.",
+        fix="Create the model with the sizes of the saved one, or drop that entry and pass strict=False.",
     ),
     KnownMessage(
         "state with other names",

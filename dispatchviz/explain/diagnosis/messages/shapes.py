@@ -11,7 +11,7 @@ SHAPES = (
         detail="At dimension {dim} one tensor has the size {a}, the other {b}.",
         cause="Two tensors broadcast if their sizes, compared from the last dimension to the first, are equal or one of"
         " them is 1.",
-        fix="Print both shapes, and bring the dimensions into line with unsqueeze, reshape or transpose.",
+        fix="Print both shapes, and align the dimensions with unsqueeze, reshape or transpose.",
         diagnosis="shapes: broadcasting",
     ),
     KnownMessage(
@@ -67,7 +67,7 @@ SHAPES = (
         "Sizes of tensors must match except in dimension {dim:n}. Expected size {expected:n} but got size {got:n} for "
         "tensor number {number:n} in the list",
         detail="Tensor {number} of the list (counted from 0) has the size {got} where the first one has {expected}.",
-        cause="cat puts tensors one behind the other along one dimension; all other sizes must be equal.",
+        cause="cat joins tensors along one dimension; all other sizes must be equal.",
         fix="Choose the dimension in which the tensors differ (dim=), or bring them to one size before.",
         diagnosis="shapes: cat",
     ),

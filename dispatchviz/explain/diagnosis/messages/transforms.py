@@ -8,7 +8,7 @@ TRANSFORMS = (
     KnownMessage(
         "item in vmap",
         "vmap: It looks like you're calling .item() on a Tensor",
-        cause="Under vmap a tensor stands for all samples of a batch at once, so there is no one number to read.",
+        cause="Under vmap a tensor represents all samples of a batch at once, so there is no single number to read.",
         fix="Compute with tensors instead of numbers, for example with torch.where.",
         or_says=("vmap: It looks like you're either (1) calling .item() on a Tensor",),
         diagnosis="vmap: item",
@@ -16,7 +16,7 @@ TRANSFORMS = (
     KnownMessage(
         "control flow in vmap",
         "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow",
-        cause="Under vmap a tensor stands for all samples of a batch at once, and an if would take one way for all of "
+        cause="Under vmap a tensor represents all samples of a batch at once, and an if would take one way for all of "
         "them.",
         fix="Compute both and choose: torch.where(x > 0, a, b).",
         diagnosis="vmap: control flow",

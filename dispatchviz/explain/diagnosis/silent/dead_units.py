@@ -90,5 +90,5 @@ def _told(trace: Trace, passes: list[ev.BackwardStarted], gate: Run, lost: list[
         f"Let some inputs of {base_name(call) if call is not None else title} be in the range where its derivative is "
         "not 0: by other start values, a smaller learning rate, or leaky_relu."
     )
-    cause = Statement("gradient of zeros behind a gate", text)
+    cause = Statement("gradient of zeros after a gate", text)
     return Diagnosis("gradient that never arrives", at, (cause,), "", (fix,), (gate.started.seq, at))

@@ -31,7 +31,7 @@ LONGEST_CHAIN = 8
 """So many views of views are followed."""
 
 NO_OTHER_FORM = ("copy_", "fill_", "zero_", "normal_", "uniform_", "bernoulli_")
-"""Operators that nobody calls out of place; assignment to ``y[0]`` calls the first one."""
+"""Operators that programs do not call out of place; assignment to ``y[0]`` calls the first one."""
 
 ONE_BY_ONE = (
     "AddmmBackward0",
@@ -133,7 +133,7 @@ def _by_data(trace: Trace, call: Call, wrong: Wrong) -> Diagnosis:
     line, name, kept = on_line(trace, at, text=False), base_name(call.event), wrong.saved.tensor
     first = f"Let {line} return a new tensor: use {name.rstrip('_')} instead of {name}, without .data."
     if kept is not None and index(trace).history(kept, at) is None:
-        first = f"Move {line} behind the backward pass on {on_line(trace, started.seq, text=False)}."
+        first = f"Move {line} after the backward pass on {on_line(trace, started.seq, text=False)}."
     elif kept is not None and name in NO_OTHER_FORM:
         first = f"Write to a copy, without .data: {last_name(trace, kept, at)}.clone() before {line}."
     check = "Use detach() instead of .data: it shares the version counter, so PyTorch finds such a write."
@@ -179,7 +179,7 @@ def _replaced(trace: Trace, saves: Saves, seen: set[tuple[str, int]]) -> Iterato
             text = f"{_saved(trace, wrong, at)}. {capital(on_line(trace, at))} then gave it another memory, so "
             cause = Statement("saved leaf got other data", text + _unseen(trace, wrong))
             line, backward = (on_line(trace, step, text=False) for step in (at, wrong.started.seq))
-            fix = f"Move {line} behind the backward pass on {backward}."
+            fix = f"Move {line} after the backward pass on {backward}."
             proof = (wrong.saved.seq, at, wrong.started.seq)
             yield Diagnosis("silent mistake", at, (cause,), "", (fix,), proof)
 

@@ -90,7 +90,7 @@ def _in_node(
             f" {node_title(trace, where.started.node, at)} passes it 0 for the elements that torch.where does not take,"
             f" but {title} computes with them, too."
         )
-    behind, within = Statement("not finite behind where", text), Statement("not finite in a Node", text)
+    behind, within = Statement("not finite after where", text), Statement("not finite in a Node", text)
     cause = behind if where is not None else within
     fix = _fix(trace, call, where is not None)
     return Diagnosis("silent mistake", at, (cause,), "", (fix,), (born.started.seq, at, written.seq))

@@ -80,7 +80,7 @@ def _told(trace: Trace, name: str, made: int, steps: list[int], lacking: list[in
         f"{'they have gradients' if several else 'it has a gradient'}."
     )
     cause = Statement("parameter that the optimizer lacks", text)
-    fix = f"Make {name} behind {on_line(trace, born, text=False)}: move {on_line(trace, made, text=False)} there."
+    fix = f"Create {name} after {on_line(trace, born, text=False)}: move {on_line(trace, made, text=False)} there."
     return Diagnosis("silent mistake", step, (cause,), "", (fix,), (made, born, step))
 
 
