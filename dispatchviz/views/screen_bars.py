@@ -19,6 +19,7 @@ from dispatchviz.explain.sentences.statement import part_of, parts_of, place_of,
 from dispatchviz.explain.trace_index.lookups import uses_cuda
 from dispatchviz.explain.trace_index.recorded_engine import engine_text, is_live
 from dispatchviz.explain.trace_index.thread_state import ThreadState, thread_state
+from dispatchviz.foundation.english import shortened
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import QUIT, QUITS, Key, Leaving, entries, footer, key_of
 from dispatchviz.views.predictions.spoilers import ASKED_FIRST, hides_sentence
@@ -184,7 +185,8 @@ def needed_rows(cursor: Cursor, notes: Iterable[Line], width: int, notes_alone: 
         return [part for note in notes for part in wrap(cut_row(replace(note, indent=1), LONGEST_REASON), width - 1)]
     shown = _stage(cursor) or sentence_at(cursor.trace, cursor.at)
     sentence = ASKED_FIRST.plain if hides_sentence(cursor) else shown
-    texts = [*(line(" ", *part, indent=1) for part in sentence_spans(sentence)), *message_lines(event, sentence)]
+    told = [line(" ", *_in_bar(part, width), indent=1) for part in sentence_spans(sentence)]
+    texts = [*told, *message_lines(event, sentence)]
     rows = [*(replace(note, indent=1) for note in notes), *texts]
     return [part for row in rows for part in wrap(cut_row(row, LONGEST_REASON), width - 1)]
 
@@ -201,6 +203,15 @@ def sentence_spans(sentence: str) -> list[tuple[Span, ...]]:
         ((f"{name}  ", "hint"), (text, "bold" if name == "why" else "")) if name else ((text, "bold"),)
         for name, text in parts_of(sentence)
     ]
+
+
+def _in_bar(part: tuple[Span, ...], width: int) -> tuple[Span, ...]:
+    """A part of a diagnosis in the bar: of PyTorch's message one row, so that there is room for what to try."""
+    (name, role), *rest = part
+    if name.strip() != "PyTorch says" or not rest:
+        return part
+    room = width - len(name) - 3
+    return (name, role), *((shortened(text, room), of) for text, of in rest)
 
 
 def _stage(cursor: Cursor) -> str:
