@@ -59,7 +59,7 @@ def test_a_card_says_what_ran_and_has_log_and_graph() -> None:
 def test_the_reason_of_an_error_comes_before_all_else() -> None:
     trace = traced("import torch\ntorch.ones(2) + torch.ones(3)\n")
     text = Elements(trace_html(trace)).text
-    assert text.index("PyTorch says") < text.index("import torch")
+    assert text.index("PyTorch says: ") < text.index("import torch")
     assert "PyTorch says" in trace_markdown(trace).partition("```")[0]
 
 

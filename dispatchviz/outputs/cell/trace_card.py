@@ -8,7 +8,7 @@ from itertools import islice
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import why_here
-from dispatchviz.explain.sentences.statement import number_of_steps
+from dispatchviz.explain.sentences.statement import number_of_steps, parts_of
 from dispatchviz.explain.trace_index.recorded_engine import engine_text
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.shown_text import shown
@@ -68,7 +68,8 @@ def _sentences(trace: Trace) -> list[str]:
     found = [f"{header.program} on {engine_text(header)}: {number_of_steps(len(trace))}."]
     found += [f"Note: {notice}" for notice in trace.notices]
     if len(trace) and isinstance(trace[len(trace) - 1], ev.ProgramRaised):
-        found += why_here(trace, len(trace) - 1).split("\n")
+        parts = parts_of(why_here(trace, len(trace) - 1))
+        found += [f"{name}: {text}" if name else text for name, text in parts]
     return found
 
 
