@@ -14,7 +14,6 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "warning on stderr",
         "error",
         "error: rule",
-        "error: general cause",
         "error: message",
         "error: what changed it",
         "anomaly in an unknown line",
