@@ -8,7 +8,6 @@ from typing import Any
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.special import special
-from dispatchviz.explain.sentences.statement import number_of_steps
 from dispatchviz.foundation.english import listed
 from dispatchviz.views.text.console import Console
 
@@ -54,7 +53,7 @@ def labelled(label: str, text: str, console: Console) -> Iterator[str]:
 
 def nothing_wrong(trace: Trace) -> str:
     """The line about a sound program, with what is special in it."""
-    sound = f"{trace.header.program}: no error and none of the known silent mistakes in {number_of_steps(len(trace))}"
+    sound = f"{trace.header.program}: no error and none of the known silent mistakes"
     found = [each.text for each in special(trace)[:NAMED]]
     return f"{sound}. It uses {listed(found)}." if found else f"{sound}."
 
