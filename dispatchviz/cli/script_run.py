@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 
@@ -18,7 +17,7 @@ from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import failure
 from dispatchviz.explain.diagnosis.mistakes import mistakes
 from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
-from dispatchviz.foundation.terminal_output import complain, print_lines
+from dispatchviz.foundation.terminal_output import complain
 from dispatchviz.outputs.trace_files import save_trace
 from dispatchviz.running.engines import MODEL, Engine, engine_named
 from dispatchviz.running.instrumented_source import Changed
@@ -166,13 +165,12 @@ def conclude(outcome: Outcome, saved: str | None, strict: bool = False, has_log:
 
 def _tell_why(trace: Trace, has_log: bool) -> None:
     """Prints on standard error why the program raised, unless a log has said so, and what silently goes wrong in it."""
-    found = [*([] if has_log else _error(trace)), *mistakes(trace).values()]
-    if found and sys.stderr is not None and not sys.stderr.closed:
-        from dispatchviz.views.cards.diagnosis_text import diagnosis_lines
-        from dispatchviz.views.text.console import Console, width
+    found = (*([] if has_log else _error(trace)), *mistakes(trace).values())
+    if found:
+        from dispatchviz.views.cards.diagnosis_text import parts
 
-        with suppress(OSError):
-            print_lines(diagnosis_lines(trace, found, "", Console(width(), colours=False)), sys.stderr)
+        for name, text in (part for each in found for part in parts(each)):
+            complain(f"{name}: {text}")
 
 
 def _error(trace: Trace) -> list[Diagnosis]:

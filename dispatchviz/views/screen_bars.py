@@ -177,17 +177,28 @@ def _caps(action: str, label: str) -> tuple[Span, Span]:
     return (key_of(action).first, "keycap"), (f" {label}", "")
 
 
-def needed_rows(cursor: Cursor, notes: Iterable[Line], width: int, notes_alone: bool = False) -> list[Line]:
+def needed_rows(
+    cursor: Cursor, notes: Iterable[Line], width: int, notes_alone: bool = False, most: int = 0
+) -> list[Line]:
     """What must be read: the notes if there are some, and unless these stand alone the sentence of the step and the
-    message of an error."""
+    message of an error. Where a diagnosis takes more than ``most`` rows, PyTorch's message gets one of them."""
     event = cursor.trace[cursor.at]
     if notes_alone:
         return [part for note in notes for part in wrap(cut_row(replace(note, indent=1), LONGEST_REASON), width - 1)]
     shown = _stage(cursor) or sentence_at(cursor.trace, cursor.at)
     sentence = ASKED_FIRST.plain if hides_sentence(cursor) else shown
-    told = [line(" ", *_in_bar(part, width), indent=1) for part in sentence_spans(sentence)]
-    texts = [*told, *message_lines(event, sentence)]
-    rows = [*(replace(note, indent=1) for note in notes), *texts]
+    parts, before = sentence_spans(sentence), [replace(note, indent=1) for note in notes]
+    rows = _wrapped([*before, *_told(parts), *message_lines(event, sentence)], width)
+    if len(rows) <= most or len(parts) == 1 or not most:
+        return rows
+    return _wrapped([*before, *_told(_in_bar(part, width) for part in parts)], width)
+
+
+def _told(parts: Iterable[tuple[Span, ...]]) -> list[Line]:
+    return [line(" ", *part, indent=1) for part in parts]
+
+
+def _wrapped(rows: Iterable[Line], width: int) -> list[Line]:
     return [part for row in rows for part in wrap(cut_row(row, LONGEST_REASON), width - 1)]
 
 
@@ -206,7 +217,7 @@ def sentence_spans(sentence: str) -> list[tuple[Span, ...]]:
 
 
 def _in_bar(part: tuple[Span, ...], width: int) -> tuple[Span, ...]:
-    """A part of a diagnosis in the bar: of PyTorch's message one row, so that there is room for what to try."""
+    """A part of a diagnosis where there is little room: PyTorch's message gets one row."""
     (name, role), *rest = part
     if name.strip() != "PyTorch says" or not rest:
         return part

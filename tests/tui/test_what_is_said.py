@@ -43,9 +43,13 @@ def rows_of_why(reader: Reader) -> list[str]:
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_the_screen_of_an_error_has_all_of_its_message(size: tuple[int, int]) -> None:
-    async with stepper(example("inplace_error.py"), size) as reader:
-        assert MESSAGE in words(" ".join(rows_of_why(reader)))
+async def test_the_screen_of_an_error_has_its_cause_its_message_and_what_to_try(size: tuple[int, int]) -> None:
+    trace = example("inplace_error.py")
+    async with stepper(trace, size) as reader:
+        shown = words(" ".join(rows_of_why(reader)))
+        cause, _, *fixes = map(words, why_here(trace, len(trace) - 1).split("\n"))
+        assert [part for part in (cause, *fixes) if part not in shown] == []
+        assert (MESSAGE[:40] if size == (80, 24) else MESSAGE) in shown  # there a row of it has to do
         assert reader.sees("▶ ", "z.sum().backward()", "q quit")
 
 

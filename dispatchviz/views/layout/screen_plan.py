@@ -76,7 +76,8 @@ class Scene:
         if self.choice.presenting:
             return self._presenting(width, height)
         cursor, header = self.cursor, header_rows(self.cursor, width)
-        needed = needed_rows(cursor, self._notes(), width, self._goes_without_saying)
+        most = why_height(height, height)
+        needed = needed_rows(cursor, self._notes(), width, self._goes_without_saying, most)
         frame = Frame(header=len(header), why=why_height(height, len(needed)))
         shown = self._chosen(width, height, frame)
         panes = arrange(width, height, shown.panes, frame, self.choice.zoomed, shown.shrunk)

@@ -93,12 +93,7 @@ class Console:
 
 def terminal() -> Console:
     """Standard output as it is: the terminal's width, and whether there are colours."""
-    return Console(width(), shows_colours())
-
-
-def width() -> int:
-    """The columns that a text has, on the terminal or elsewhere."""
-    return max(40, min(shutil.get_terminal_size((100, 24)).columns, WIDEST))
+    return Console(max(40, min(shutil.get_terminal_size((100, 24)).columns, WIDEST)), shows_colours())
 
 
 def shows_colours() -> bool:

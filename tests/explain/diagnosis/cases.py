@@ -35,7 +35,22 @@ class Case(NamedTuple):
 def traced(source: str, engine: str = "model") -> Trace:
     """The trace of a program given as text."""
     text = textwrap.dedent(source).strip() + "\n"
-    return run(Code(text), output=io.StringIO(), engine=engine_named("torch" if engine == "torch" else "model")).trace
+    try:
+        return run(
+            Code(text), output=io.StringIO(), engine=engine_named("torch" if engine == "torch" else "model")
+        ).trace
+    finally:
+        if engine == "torch":
+            _as_before()
+
+
+def _as_before() -> None:
+    """Switches that a program leaves on in an installed PyTorch are those of the next test, too."""
+    import torch
+
+    torch.autograd.set_detect_anomaly(False)
+    torch.set_grad_enabled(True)
+    torch.set_default_dtype(torch.float32)
 
 
 def check(case: Case, engine: str) -> Diagnosis:
