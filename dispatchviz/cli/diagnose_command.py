@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 MOST_VALUES = 2_000
-"""So many times the numbers of small tensors are recorded: in a long program to record all takes twice the time."""
+"""How many times the numbers of small tensors are recorded: to record all takes twice the time in a long program."""
 
 
 @click.command("why", cls=options.OfProgram)

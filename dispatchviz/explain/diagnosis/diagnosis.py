@@ -22,7 +22,7 @@ OF_PYTHON = "error of Python"
 
 
 LONGEST = 450
-"""Of a longer message the beginning is quoted."""
+"""How many characters of a message are quoted."""
 
 TRIGGERED = re.compile(r" \(Triggered internally at \S+\)$")
 """The place in a build that some warnings end with."""

@@ -13,7 +13,7 @@ from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_
 Words = Callable[[Trace, ev.Event], str]
 
 LOOKED_AT = 50
-"""Of a kind of event so many are asked for their words."""
+"""How many events of a kind are asked for their words."""
 
 
 class Special(NamedTuple):

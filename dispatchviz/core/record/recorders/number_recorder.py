@@ -37,7 +37,7 @@ class NumberRecorder(RecorderBase):
     numbers = 0
     """Tensors of so many elements at most are looked at; to be set before the recording begins."""
     most_numbers = 0
-    """So many times numbers are told, then no more: what was told is over. 0: without an end."""
+    """How many times numbers are told; the last ones do not hold afterwards. 0: no limit."""
     _told: int
     """How many times numbers were told."""
     _said: dict[int, tuple[int, str]]

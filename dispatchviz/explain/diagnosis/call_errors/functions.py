@@ -29,7 +29,7 @@ SHAPE = re.compile(r"Function (\w+) returned an invalid gradient at index (\d+) 
 TYPE = re.compile(r"expected Variable or None \(got (\w+)\)")
 
 NEAREST = 400
-"""So many of the last lines are looked at for those of a ``backward``."""
+"""How many of the last lines are looked at for those of a ``backward``."""
 
 
 class Ran(NamedTuple):
@@ -118,7 +118,7 @@ def _number_fix(failure: Failure, ran: Ran, names: list[str], expected: int, got
 
 
 def _returned_values(text: str) -> str:
-    """What a ``return`` gives, without a comma at its end; empty if the line is only a part of the statement."""
+    """The value of a ``return`` without a comma at its end; empty if the line is a part of the statement."""
     try:
         tree = ast.parse(text.removeprefix("return").strip(), mode="eval").body
     except SyntaxError:

@@ -57,11 +57,11 @@ ATTRIBUTE = re.compile(r"^'(\w+)' object has no attribute '(\w+)'")
 MISSING = re.compile(r"has no attribute '(\w+)'")
 
 MOST = 4
-"""So many arguments are described."""
+"""How many arguments are described."""
 
 
 def plain(failure: Failure) -> Diagnosis:
-    """What can be said of an error that no rule knows."""
+    """Describe an error that no rule knows: the call, the line, the arguments."""
     if NOT_MODELLED in failure.message:
         return _not_modelled(failure)
     general = known(failure.message)
@@ -151,7 +151,7 @@ def _python_fixes(failure: Failure) -> tuple[str, ...]:
 
 
 def _attributes(failure: Failure, name: str) -> list[str]:
-    """What a class of the program assigns to ``self``."""
+    """The attributes that a class of the program assigns to ``self``."""
     nodes = program_nodes(failure.trace)
     classes = [node for node in nodes if isinstance(node, ast.ClassDef) and node.name == name]
     stored = (node for each in classes for node in ast.walk(each) if isinstance(node, ast.Attribute))

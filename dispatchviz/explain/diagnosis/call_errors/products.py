@@ -27,7 +27,7 @@ from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.foundation.english import counted, shaped
 
 FARTHEST = 20
-"""So many calls are looked at on the way back to the layer that made an input."""
+"""How many calls are looked at on the way back to the layer that made an input."""
 
 FACTORS = {"addmm": ("mat1", "mat2"), "addmv": ("mat", "vec"), "baddbmm": ("batch1", "batch2")}
 """Parameters of operators that add something to the product."""
@@ -115,7 +115,7 @@ def _factors(failure: Failure, first: Argument, second: Argument) -> Diagnosis |
 
 
 def _misfit(first: Argument, second: Argument) -> str:
-    """What must be equal and is not; empty if the factors fit."""
+    """Name the two sizes that must be equal and differ; empty if the factors fit."""
     one, other = first.shape, second.shape
     if not one or not other:
         return f"{(first if not one else second).name} has no dimension"

@@ -17,7 +17,7 @@ COMBINATION = re.compile(
 )
 
 LONGEST = 160
-"""So many characters of a signature are shown."""
+"""How many characters of a signature are shown."""
 
 
 def wrong_type(failure: Failure) -> Diagnosis | None:

@@ -17,7 +17,7 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed, shaped
 
 MOST = 3
-"""Of so many dimensions each stride is said in words."""
+"""How many dimensions have their strides in words."""
 
 
 def view(failure: Failure) -> Diagnosis | None:

@@ -30,7 +30,7 @@ def _under(failure: Failure) -> str:
 
 
 def item(failure: Failure) -> Diagnosis:
-    """``.item()`` of a tensor that stands for one value per sample."""
+    """``.item()`` of a tensor that has one value for each sample."""
     call = next(calls_on_line(failure, "item"), None)
     name = ast.unparse(call.func.value) if call is not None and isinstance(call.func, ast.Attribute) else "a tensor"
     text = (
@@ -68,7 +68,7 @@ def in_place(failure: Failure) -> Diagnosis | None:
 
 
 def randomness(failure: Failure) -> Diagnosis:
-    """Random numbers under vmap, without a word how they are to be drawn."""
+    """Random numbers under vmap, whose call does not say how to draw them."""
     text = (
         f"{called(failure)}{_under(failure)} draws random numbers, but the call of vmap does not say whether all "
         f"samples get the same ones."

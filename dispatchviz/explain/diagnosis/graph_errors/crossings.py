@@ -23,7 +23,7 @@ from dispatchviz.explain.trace_index.enclosing_steps import around, source_line
 from dispatchviz.explain.trace_index.trace_index import index
 
 MOST = 100_000
-"""So many Nodes of a pass are looked at."""
+"""How many Nodes of a pass are looked at."""
 
 
 class Crossing(NamedTuple):

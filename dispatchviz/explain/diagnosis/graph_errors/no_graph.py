@@ -22,7 +22,7 @@ from dispatchviz.foundation.english import listed
 MESSAGE = "does not require grad and does not have a grad_fn"
 
 MOST = 10_000
-"""So many tensors are looked at on the way back."""
+"""How many tensors are looked at on the way back."""
 
 NAMED = 4
 """Of more leaves only the first ones are named."""

@@ -14,7 +14,7 @@ from dispatchviz.explain.sentences.statement import Statement
 MESSAGE = "maximum recursion depth exceeded"
 
 MOST = 100
-"""So many nested calls of the operator are looked at."""
+"""How many nested calls of the operator are looked at."""
 
 
 def recursion(failure: Failure) -> Diagnosis | None:

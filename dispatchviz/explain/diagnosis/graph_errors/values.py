@@ -15,10 +15,10 @@ from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_
 from dispatchviz.explain.trace_index.trace_index import index
 
 FARTHEST = 100
-"""So many views of views are followed."""
+"""How many views of views are followed."""
 
 MOST = 10_000
-"""So many Nodes of a graph are looked at."""
+"""How many Nodes of a graph are looked at."""
 
 NAME = re.compile(r"[A-Za-z_][\w.]*(?:\[\w+\])?")
 

@@ -20,7 +20,7 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed, nth
 
 FIRST = 3
-"""So many gradients of a leaf are looked at: where nothing resets it, the second one is added already."""
+"""How many gradients of a leaf are looked at: where nothing resets it, the second one is added already."""
 
 NAMED = 3
 """Of more leaves only the first ones are named."""

@@ -13,7 +13,7 @@ from dispatchviz.explain.trace_index.lookups import between
 from dispatchviz.explain.trace_index.trace_index import index
 
 MOST = 20_000
-"""So many calls are looked at between two steps."""
+"""How many calls are looked at between two steps."""
 
 
 class Call(NamedTuple):

@@ -25,7 +25,7 @@ READS = ("item", "_local_scalar_dense")
 """Operators that give Python the number of a tensor."""
 
 LINES_BACK = 50
-"""So many lines before a ``torch.tensor`` are searched for the number that it gets."""
+"""How many lines before a ``torch.tensor`` are searched for the number that it gets."""
 
 
 class Cut(NamedTuple):

@@ -25,10 +25,10 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import capital
 
 LATEST = 8
-"""So many of the tensors that were saved last before a write are looked at."""
+"""How many of the tensors that were saved last before a write are looked at."""
 
 LONGEST_CHAIN = 8
-"""So many views of views are followed."""
+"""How many views of views are followed."""
 
 NO_OTHER_FORM = ("copy_", "fill_", "zero_", "normal_", "uniform_", "bernoulli_")
 """Operators that programs do not call out of place; assignment to ``y[0]`` calls the first one."""

@@ -11,7 +11,7 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed
 
 MOST = 20_000
-"""So many Nodes are looked at."""
+"""How many Nodes are looked at."""
 
 NAMED = 3
 """Of more leaves only the first ones are named."""

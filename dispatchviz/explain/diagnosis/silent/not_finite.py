@@ -21,13 +21,13 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import capital, listed
 
 DEEPEST = 200
-"""So many calls are followed back in the forward pass."""
+"""How many calls are followed back in the forward pass."""
 
 CHECKS = "aten::_amp_foreach_non_finite_check_and_unscale_"
 """What a gradient scaler calls: it expects infinities, and leaves out the step."""
 
 SAME_PASS = 100
-"""So many gradients behind the last numbers that were recorded are looked at: those of its backward pass."""
+"""How many gradients behind the last numbers that were recorded are looked at: those of its backward pass."""
 
 SAFE = {
     "sqrt": "{argument} + 1e-8, so that its derivative stays finite",

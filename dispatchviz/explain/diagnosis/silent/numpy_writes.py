@@ -20,7 +20,7 @@ from dispatchviz.explain.trace_index.lookups import events_between
 from dispatchviz.explain.trace_index.trace_index import index
 
 LINES = 2_000
-"""So many lines of the program are read after an array got the memory of a tensor."""
+"""How many lines of the program are read after an array got the memory of a tensor."""
 
 TO_NUMPY = re.compile(r"^\s*([A-Za-z_]\w*)\s*=[^=].*\.numpy\(\)\s*$")
 """``a = y.detach().numpy()``"""
