@@ -170,7 +170,8 @@ def _tell_why(trace: Trace, has_log: bool) -> None:
         from dispatchviz.views.cards.diagnosis_text import parts
 
         for name, text in (part for each in found for part in parts(each)):
-            complain(f"{name}: {text}")
+            if name != "PyTorch says":  # the traceback or the warning has said it
+                complain(f"{name}: {text}")
 
 
 def _error(trace: Trace) -> list[Diagnosis]:
