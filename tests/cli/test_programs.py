@@ -110,9 +110,7 @@ def test_a_program_that_raises_keeps_its_trace(command: list[str], tmp_path: Pat
     assert traceback.splitlines()[-2:] == ["    x.add_(1)", f"RuntimeError: {LEAF}"]
     assert traceback.count("  File ") == 1
     *why, said = (begin + rest).splitlines(keepends=True)
-    assert all(
-        line.startswith(("dispatchviz: why: ", "dispatchviz: try: ")) for line in why
-    )
+    assert all(line.startswith(("dispatchviz: why: ", "dispatchviz: try: ")) for line in why)
     assert bool(why) == ("--plain" not in command)  # the log has said it
     assert said.startswith(
         f"dispatchviz: program.py, line 4: RuntimeError: {LEAF} (the trace is kept: dispatchviz open "
