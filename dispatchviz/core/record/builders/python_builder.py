@@ -9,7 +9,7 @@ from msgspec import Struct
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.builders.builder_base import BuilderBase, reads_note
 from dispatchviz.core.record.builders.numbers import Labels
-from dispatchviz.core.record.events import BindingEntered, NameBound, SourceLine
+from dispatchviz.core.record.events import BindingEntered, ModuleCalled, NameBound, SourceLine
 
 if TYPE_CHECKING:
     from dispatchviz.core.bindings.binding import Binding, Plan
@@ -75,9 +75,19 @@ class PythonBuilder(BuilderBase):
         if self._written:
             self.all_written()
         parent, seq = self.open, len(self.events)
-        if parent is None or type(self.events[parent]) is SourceLine:
-            parent, self.open = None, seq
+        if parent is not None and type(self.events[parent]) is SourceLine:
+            parent = self.events[parent].parent
+        if parent is None or type(self.events[parent]) is ModuleCalled:
+            self.open = seq
         self.events.append(SourceLine(seq, parent, file, line, function, caller, resumed, begins))
+
+    @reads_note
+    def module_left(self) -> None:
+        """The call of a module is over, and with it the line of its forward."""
+        seq = self.open
+        if seq is not None and type(self.events[seq]) is SourceLine:
+            seq = self.events[seq].parent
+        self.open = None if seq is None else self.events[seq].parent
 
     @reads_note
     def name_bound(self, name: str, tensor: int, turn: int) -> None:
