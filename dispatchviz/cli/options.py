@@ -136,8 +136,8 @@ only = click.option(
     "--only",
     metavar="WHAT",
     multiple=True,
-    help="Keep only what this selects, with what is around it: op=NAME, line=[FILE:]N or N-M, module=NAME (a file or a "
-    "class), step=N or N-M, with commas between.",
+    help="Keep only what this selects, with what is around it: op=NAME, line=[FILE:]N or N-M, module=NAME (a file, a "
+    "class or a module's path), step=N or N-M, with commas between.",
 )
 limit = click.option(
     "--limit",

@@ -37,7 +37,8 @@ class Only(msgspec.Struct, frozen=True):
     line: tuple[tuple[str, int, int], ...] = ()
     """File (empty: any), first and last line."""
     module: tuple[str, ...] = ()
-    """Files of the program (``net``, with ``.py`` or without) or classes whose methods run (``Net``)."""
+    """Files of the program (``net``, with ``.py`` or without), classes whose methods run (``Net``) or whose modules
+    are called (``Linear``), and paths of modules (``net.layers.0``)."""
     step: Ranges = ()
     """First and last step, counted as if all were kept."""
 
@@ -136,6 +137,8 @@ class EventFilter:
             selected |= self._of_line(event)
         elif isinstance(event, ev.Dispatched) and self._only.op and self._is_named(event.operator):
             selected |= _OP
+        elif isinstance(event, ev.ModuleCalled) and not {event.name, event.kind}.isdisjoint(self._only.module):
+            selected |= _MODULE
         if any(first <= event.seq <= last for first, last in self._only.step):
             selected |= _STEP
         return selected

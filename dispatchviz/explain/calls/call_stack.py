@@ -103,7 +103,7 @@ def frames_of(trace: Trace, event: ev.AnyEvent, seq: int) -> Iterator[Frame]:
 def _with_roles(trace: Trace, seq: int) -> tuple[Frame, ...]:
     """The same at all steps within an event."""
     event = trace[seq]
-    return tuple(replace(frame, role=frame.role or role_of(trace, event)) for frame in _frames(event))
+    return tuple(replace(frame, role=frame.role or role_of(trace, event)) for frame in _frames(trace, event))
 
 
 def _program(trace: Trace, line: ev.SourceLine) -> Frame:
@@ -111,7 +111,7 @@ def _program(trace: Trace, line: ev.SourceLine) -> Frame:
     return Frame(f"{line.function}: {text}" if line.function else text, f"{line.file}:{line.line}", line.seq, YOURS)
 
 
-def _frames(event: ev.AnyEvent) -> Iterator[Frame]:
+def _frames(trace: Trace, event: ev.AnyEvent) -> Iterator[Frame]:
     """What an event puts on the stack; guards, lines and facts put nothing there."""
     match event:
         case ev.BindingEntered():
@@ -123,7 +123,7 @@ def _frames(event: ev.AnyEvent) -> Iterator[Frame]:
         case ev.MetaEntered() | ev.ImplEntered():
             yield Frame(event.function, structured_file(event.function), event.seq)
         case ev.ModuleCalled():
-            yield Frame(module_title(event), "torch/nn/modules/module.py", event.seq)
+            yield Frame(module_title(trace, event), "torch/nn/modules/module.py", event.seq)
         case ev.FunctionEntered():
             yield Frame("THPFunction_apply", "torch/csrc/autograd/python_function.cpp", event.seq)
             yield Frame(f"{event.function}.forward", f"{event.file}:{event.line}", event.seq)

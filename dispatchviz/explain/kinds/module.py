@@ -10,21 +10,22 @@ from dispatchviz.explain.kinds.kind import Kind, Known, Rule
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.call_chains import outermost_calls
 from dispatchviz.explain.trace_index.lookups import between, created_nodes
+from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import counted, numbered
 
 
-def module_title(event: ev.ModuleCalled) -> str:
+def module_title(trace: Trace, event: ev.ModuleCalled) -> str:
     """``net.0 (Linear)``; the class alone of a module without a name."""
-    return f"{event.name} ({event.kind})" if event.name else event.kind
+    return f"{index(trace).shown_module(event.name)} ({event.kind})" if event.name else event.kind
 
 
-def module_row(event: ev.ModuleCalled) -> str:
+def module_row(trace: Trace, event: ev.ModuleCalled) -> str:
     """``net.0  Linear``, the same in two columns."""
-    return f"{event.name}  {event.kind}" if event.name else event.kind
+    return f"{index(trace).shown_module(event.name)}  {event.kind}" if event.name else event.kind
 
 
 def _label(trace: Trace, event: ev.ModuleCalled) -> str:
-    return f"{module_row(event)}  ({_taken(trace, event, ', ')})"
+    return f"{module_row(trace, event)}  ({_taken(trace, event, ', ')})"
 
 
 def _taken(trace: Trace, event: ev.ModuleCalled, joined: str) -> str:
@@ -39,7 +40,7 @@ def _why(trace: Trace, event: ev.ModuleCalled) -> Statement:
     """What a call of a module takes, and the modules that it calls in turn."""
     inner = len(between(trace, ev.ModuleCalled, event.seq + 1, trace.ends[event.seq]))
     parts = f" It calls {counted(inner, 'module')} within." if inner else ""
-    text = f"The program calls {module_title(event)}: {_taken(trace, event, ' and ')} until it returns.{parts}"
+    text = f"The program calls {module_title(trace, event)}: {_taken(trace, event, ' and ')} until it returns.{parts}"
     return Statement("module called", text)
 
 

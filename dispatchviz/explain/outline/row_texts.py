@@ -145,7 +145,7 @@ def event_texts(trace: Trace, seq: int) -> Texts:
         return (_call(event), "dispatch"), [*other, *_call_facts(trace, event)]
     if isinstance(event, ev.ModuleCalled):
         end = trace.ends[seq]
-        return (module_row(event), "program"), [*other, *facts(trace, seq, end), *leaves(trace, seq, end)]
+        return (module_row(trace, event), "program"), [*other, *facts(trace, seq, end), *leaves(trace, seq, end)]
     return (label(trace, seq), group(event)), other
 
 

@@ -105,6 +105,10 @@ class Index:
         short = short_path(name, self._common_variable)
         return name if short in self._numbers else short
 
+    def shown_module(self, path: str) -> str:
+        """The path of a module as its parameters' names have it: ``blocks.0`` where they are ``blocks.0.weight``."""
+        return self.shown(f"{path}.weight").rpartition(".")[0]
+
     @cached_property
     def _common_variable(self) -> str:
         return common_variable(self._numbers)
