@@ -60,7 +60,7 @@ def command(
     \b
     Examples:
       dispatchviz why examples/forum.py
-      dispatchviz why --engine torch train.py --epochs 1
+      dispatchviz why --engine torch examples/mlp.py
       dispatchviz why -c "import torch; torch.ones(2).sum().backward()"
       dispatchviz why forum.dvtrace
       dispatchviz why --call add --line 6 examples/forum.py

@@ -1,4 +1,4 @@
-"""Calls of modules: an event around each, with the module's path and class, on the model and on an installed PyTorch."""
+"""Calls of modules: an event around each, with the path and the class, on the model and on an installed PyTorch."""
 
 from __future__ import annotations
 
