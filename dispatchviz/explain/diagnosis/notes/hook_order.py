@@ -1,0 +1,108 @@
+"""The order in which the hooks of a backward pass ran, and the rule for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.diagnosis.notes.note import Note, note
+from dispatchviz.explain.diagnosis.words import on_line
+from dispatchviz.explain.trace_index.display_names import node_title
+from dispatchviz.explain.trace_index.enclosing_steps import around
+from dispatchviz.explain.trace_index.lookups import between
+from dispatchviz.foundation.english import shortened
+
+MOST, NAMED = 200, 5
+"""How many hooks are looked at, and named."""
+
+OF_MODULES = "BackwardHookFunctionBackward"
+"""The Node through which a full backward hook of a module gets its gradients."""
+
+RULES = {
+    "tensor pre hook": "A tensor's hooks run before its Node, in the order in which they were registered.",
+    "pre hook": "Pre hooks run before their Node.",
+    "post hook": "Post hooks run after their Node.",
+    "post-accumulate hook": "A post-accumulate hook runs when .grad of its leaf is written.",
+}
+NODES = "Of the Nodes that are ready, the engine runs the one made last first."
+MODULES = (
+    "A full backward hook of a module runs when the gradient of its input has been computed, or of its output, if no "
+    "input requires grad."
+)
+
+
+class Ran(NamedTuple):
+    """A hook of the program that ran."""
+
+    event: ev.HookRan
+    text: str
+    """What the program calls it: ``h (MulBackward0)``, ``"hook 2 Linear"`` for what it printed."""
+
+
+def hook_order(trace: Trace) -> Iterator[Note]:
+    """Yield a note on the first backward pass in which several hooks of the program ran."""
+    by_pass: dict[int, list[Ran]] = {}
+    for step in trace.steps_of(ev.HookRan)[:MOST]:
+        event = trace[step]
+        started = around(trace, step, ev.BackwardStarted)
+        if isinstance(event, ev.HookRan) and started is not None and (found := _ran(trace, event)) is not None:
+            by_pass.setdefault(started.seq, []).append(found)
+    several = next(((started, hooks) for started, hooks in by_pass.items() if len(hooks) > 1), None)
+    if several is not None:
+        yield _told(trace, *several)
+
+
+def _ran(trace: Trace, event: ev.HookRan) -> Ran | None:
+    """The hook under the program's name; None of a hook that is PyTorch's own."""
+    if event.kind == "retains-grad hook":
+        return None
+    if not _is_of_module(trace, event):
+        return Ran(event, f"{event.function} ({node_title(trace, event.node, event.seq)})")
+    line, printed = _inside(trace, event)
+    if line is None:
+        return None
+    where = on_line(trace, line.seq, text=False)
+    return Ran(event, f'"{printed}"' if printed else f"{line.function} on {where}")
+
+
+def _inside(trace: Trace, event: ev.HookRan) -> tuple[ev.SourceLine | None, str]:
+    """The first line that ran within the hook, and what it printed first."""
+    begin = _begin(trace, event)
+    lines = [trace[step] for step in between(trace, ev.SourceLine, begin, event.seq)]
+    line = next((each for each in lines if isinstance(each, ev.SourceLine) and not each.resumed), None)
+    texts = [trace[step] for step in between(trace, ev.Printed, begin, event.seq)]
+    printed = next((shortened(each.text, 40) for each in texts if isinstance(each, ev.Printed)), "")
+    return line, printed
+
+
+def _begin(trace: Trace, event: ev.HookRan) -> int:
+    """The step of the hook before, or of the Node that runs."""
+    earlier = [step for step in between(trace, ev.HookRan, 0, event.seq) if step < event.seq][-1:]
+    started = around(trace, event.seq, ev.NodeStarted)
+    return max([started.seq if started is not None else 0, *earlier])
+
+
+def _told(trace: Trace, started: int, hooks: list[Ran]) -> Note:
+    names = [each.text for each in hooks[:NAMED]]
+    more = f", and {len(hooks) - NAMED} more" if len(hooks) > NAMED else ""
+    where, order = on_line(trace, started, text=False), f"{', then '.join(names)}{more}"
+    by = ", by what they print" if names[0].startswith('"') else ""
+    text = f"{len(hooks)} hooks ran on {where}, in this order{by}: {order}. {' '.join(_rules(trace, hooks))}"
+    return note(hooks[0].event.seq, "order of hooks", text)
+
+
+def _rules(trace: Trace, hooks: list[Ran]) -> Iterator[str]:
+    """The rule for each kind of hook, and for Nodes if there are several."""
+    of_modules = [_is_of_module(trace, each.event) for each in hooks]
+    if any(of_modules) and not any("full_backward_pre_hook" in each for each in trace.header.sources.values()):
+        yield MODULES
+    pairs = zip(hooks, of_modules, strict=True)
+    yield from dict.fromkeys(RULES[each.event.kind] for each, of_module in pairs if not of_module)
+    if len({each.event.node for each in hooks}) > 1:
+        yield NODES
+
+
+def _is_of_module(trace: Trace, event: ev.HookRan) -> bool:
+    return node_title(trace, event.node, event.seq).startswith(OF_MODULES)
