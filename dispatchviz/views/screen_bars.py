@@ -21,6 +21,7 @@ from dispatchviz.explain.trace_index.recorded_engine import engine_text, is_live
 from dispatchviz.explain.trace_index.thread_state import ThreadState, thread_state
 from dispatchviz.foundation.english import shortened
 from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.cursor.opening import SPECIAL
 from dispatchviz.views.keymap import QUIT, QUITS, Key, Leaving, entries, footer, key_of
 from dispatchviz.views.predictions.spoilers import ASKED_FIRST, hides_sentence
 from dispatchviz.views.replies import FASTER, SLOWER
@@ -155,7 +156,7 @@ def first_notes(trace: Trace, at: int) -> list[Line]:
         return [_left_off(event)]
     keys = (*_caps("move('unfold')", "unfold"), GAP, *_caps("move('into')", "step"), GAP, *_caps("help", "keys"))
     notes = [line((f" {counts(trace)}", "hint"), GAP, *keys)]
-    if (first := first_node(trace)) is not None and first.step > at:
+    if (first := first_node(trace)) is not None and first.step > at and not isinstance(event, SPECIAL):
         key = key_of("target('Node', True)").first
         notes.append(line(f" {first.text} ", (key, "keycap"), " goes there"))
     return notes

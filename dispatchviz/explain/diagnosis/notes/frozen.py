@@ -21,6 +21,8 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed
 
 FREEZES = re.compile(r"requires_grad\s*=\s*False|requires_grad_\(\s*False\s*\)")
+PARAMETER = re.compile(r"(?:^|[._])(?:weight|bias)$")
+"""Names of parameters of PyTorch's modules; its buffers are called otherwise."""
 
 NAMED = 3
 
@@ -41,28 +43,31 @@ def frozen(trace: Trace) -> Iterator[Note]:
     if not lines or not passes or passes[-1] < lines[0]:
         return
     for own in parameters(trace).values():
-        still = [each for each in own if _is_frozen(trace, each, lines[0], passes[-1])]
+        still = [each for each, name in own.items() if _is_frozen(trace, each, name, lines[0], passes[-1])]
         if still and any(gets_gradient(trace, each) for each in own):
-            yield from _told(trace, still, lines[0], passes[-1])
+            yield from _told(trace, still, lines, passes[-1])
 
 
-def _is_frozen(trace: Trace, tensor: int, since: int, until: int) -> bool:
+def _is_frozen(trace: Trace, tensor: int, name: str, since: int, until: int) -> bool:
     """Whether a parameter, older than the line that freezes, requires no grad and never got one."""
     made = index(trace).tensors.get(tensor)
     if made is None or made.seq > since or gets_gradient(trace, tensor):
         return False
     if trace.header.engine == "model":
-        return not index(trace).grad_needed(tensor, until)
-    return not index(trace).steps_about(tensor, ev.AccumulatorMade)  # a recording does not see requires_grad
+        switched = len(index(trace).steps_about(tensor, ev.RequiresGradSet)) > 0
+        return switched and not index(trace).grad_needed(tensor, until)
+    is_parameter = PARAMETER.search(name) is not None  # such a recording sees neither requires_grad nor buffers
+    return is_parameter and not index(trace).steps_about(tensor, ev.AccumulatorMade)
 
 
-def _told(trace: Trace, still: list[int], line: int, until: int) -> Iterator[Note]:
-    uses = list(_uses(trace, still, line, until))
+def _told(trace: Trace, still: list[int], lines: list[int], until: int) -> Iterator[Note]:
+    uses = list(_uses(trace, still, lines[0], until))
     unrecorded, passing = ([use for use in uses if (use.node is None) == none] for none in (True, False))
     if not uses:
         return
-    where = on_line(trace, line, text=False)
-    text = f"{named(trace, still, until)} {'are' if len(still) > 1 else 'is'} frozen ({where})."
+    places = {on_line(trace, each, text=False) for each in lines}
+    where = f" ({places.pop()})" if len(places) == 1 else ""
+    text = f"{named(trace, still, until)} {'are' if len(still) > 1 else 'is'} frozen{where}."
     if unrecorded:
         where = on_line(trace, unrecorded[0].call.seq, text=False)
         text += (

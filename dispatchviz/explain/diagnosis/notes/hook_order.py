@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.events.hook_events import BEFORE_NODE
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.notes.note import Note, note
 from dispatchviz.explain.diagnosis.words import on_line
@@ -14,19 +15,22 @@ from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.lookups import between
 from dispatchviz.foundation.english import shortened
 
-MOST, NAMED = 200, 5
+MOST, NAMED = 200, 8
 """How many hooks are looked at, and named."""
+
+OWN = frozenset(("hook", "inner_hook", "warn_autograd_not_implemented_hook"))
+"""Functions of PyTorch that are hooks: they may call one of the program."""
 
 OF_MODULES = "BackwardHookFunctionBackward"
 """The Node through which a full backward hook of a module gets its gradients."""
 
 RULES = {
     "tensor pre hook": "A tensor's hooks run before its Node, in the order in which they were registered.",
-    "pre hook": "Pre hooks run before their Node.",
-    "post hook": "Post hooks run after their Node.",
+    "pre hook": "Pre hooks of a Node run before it, after those of its tensors.",
+    "post hook": "Post hooks of a Node run after it.",
     "post-accumulate hook": "A post-accumulate hook runs when .grad of its leaf is written.",
 }
-NODES = "Of the Nodes that are ready, the engine runs the one made last first."
+NODES = "Of the Nodes that are ready, the engine runs the one with the highest sequence number first."
 MODULES = (
     "A full backward hook of a module runs when the gradient of its input has been computed, or of its output, if no "
     "input requires grad."
@@ -38,7 +42,7 @@ class Ran(NamedTuple):
 
     event: ev.HookRan
     text: str
-    """What the program calls it: ``h (MulBackward0)``, ``"hook 2 Linear"`` for what it printed."""
+    """``h of line 4 (before MulBackward0)``, ``"hook 2 Linear"`` for what it printed."""
 
 
 def hook_order(trace: Trace) -> Iterator[Note]:
@@ -56,15 +60,22 @@ def hook_order(trace: Trace) -> Iterator[Note]:
 
 def _ran(trace: Trace, event: ev.HookRan) -> Ran | None:
     """The hook under the program's name; None of a hook that is PyTorch's own."""
-    if event.kind == "retains-grad hook":
-        return None
-    if not _is_of_module(trace, event):
-        return Ran(event, f"{event.function} ({node_title(trace, event.node, event.seq)})")
     line, printed = _inside(trace, event)
-    if line is None:
+    if event.kind == "retains-grad hook" or (line is None and _has_lines(trace, event.function)):
         return None
-    where = on_line(trace, line.seq, text=False)
-    return Ran(event, f'"{printed}"' if printed else f"{line.function} on {where}")
+    if printed:
+        return Ran(event, f'"{printed}"')
+    name = line.function if line is not None and event.function in OWN else event.function
+    where = f" of {on_line(trace, line.seq, text=False)}" if line is not None else ""
+    when = "before" if event.kind in BEFORE_NODE else "after"
+    node = "" if _is_of_module(trace, event) else f" ({when} {node_title(trace, event.node, event.seq)})"
+    return Ran(event, f"{name}{where}{node}")
+
+
+def _has_lines(trace: Trace, function: str) -> bool:
+    """Whether a hook is PyTorch's own, or of the program: then one of its lines would have run."""
+    own = any(f"def {function}(" in source for source in trace.header.sources.values())
+    return own or function == "<lambda>" or function in OWN
 
 
 def _inside(trace: Trace, event: ev.HookRan) -> tuple[ev.SourceLine | None, str]:
@@ -88,7 +99,7 @@ def _told(trace: Trace, started: int, hooks: list[Ran]) -> Note:
     names = [each.text for each in hooks[:NAMED]]
     more = f", and {len(hooks) - NAMED} more" if len(hooks) > NAMED else ""
     where, order = on_line(trace, started, text=False), f"{', then '.join(names)}{more}"
-    by = ", by what they print" if names[0].startswith('"') else ""
+    by = ", by what they print" if all(each.startswith('"') for each in names) else ""
     text = f"{len(hooks)} hooks ran on {where}, in this order{by}: {order}. {' '.join(_rules(trace, hooks))}"
     return note(hooks[0].event.seq, "order of hooks", text)
 

@@ -54,10 +54,10 @@ def _told(trace: Trace, name: str, node: int, at: int) -> Iterator[Note]:
     for number, (edge, tensor) in enumerate(zip(collected.edges, inputs, strict=True)):
         what = last_name(trace, tensor, made.seq)
         if edge is None:
-            entries.append(f"[{number}] is None, as {what} requires no grad")
+            entries.append(f"[{number}] is None, as its input {what} requires no grad")
         else:
             is_leaf = edge[0] in index(trace).accumulators
-            of = "" if is_leaf else f", the grad_fn of {what}"
+            of = "" if is_leaf else f", for its input {what}"
             entries.append(f"[{number}] is {node_title(trace, edge[0], at)}{of}")
     where = on_line(trace, at, text=False)
     text = (
