@@ -13,7 +13,7 @@ from dispatchviz.explain.diagnosis.words import arguments_of, base_name, last_na
 from dispatchviz.explain.trace_index.call_chains import inner_calls
 from dispatchviz.explain.trace_index.enclosing_steps import within
 from dispatchviz.explain.trace_index.trace_index import index
-from dispatchviz.foundation.english import listed, plain_dtype
+from dispatchviz.foundation.english import counted, listed, plain_dtype
 
 LOOKED_AT, NAMED = 50, 4
 """How many calls are looked at, and named."""
@@ -38,7 +38,7 @@ def autocast_casts(trace: Trace) -> Iterator[Note]:
     if first is None:
         return
     texts = list(dict.fromkeys(_said(trace, each) for each in found if each.cast or each.cached or each.gives))
-    more = f"; {len(texts) - NAMED} more calls cast too" if len(texts) > NAMED else ""
+    more = f"; and {counted(len(texts) - NAMED, 'more call')}" if len(texts) > NAMED else ""
     cached = any(each.cached for each in found)
     rule = (
         " The cache keeps the casts of float32 leaves that require grad until the outermost autocast ends."

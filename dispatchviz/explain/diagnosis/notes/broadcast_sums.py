@@ -10,12 +10,12 @@ from dispatchviz.explain.diagnosis.notes.note import Note, first_run, note, resu
 from dispatchviz.explain.diagnosis.silent.calls import Call, outermost_calls
 from dispatchviz.explain.diagnosis.words import last_name, on_line
 from dispatchviz.explain.trace_index.display_names import node_title
-from dispatchviz.explain.trace_index.enclosing_steps import source_line
+from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed, shaped
 
-BROADCAST = frozenset(("add", "sub", "rsub", "mul", "div", "pow", "maximum", "minimum", "true_divide"))
-"""Operators that broadcast two arguments; each has one Node."""
+BROADCAST = {"add": "+", "sub": "-", "rsub": "-", "mul": "*", "div": "/", "pow": "**", "maximum": "", "minimum": ""}
+"""Operators that broadcast two arguments and have one Node, and how Python writes them."""
 
 LOOKED_AT = 2_000
 """How many calls are looked at."""
@@ -42,7 +42,9 @@ def broadcast_sums(trace: Trace) -> Iterator[Note]:
 def _note(trace: Trace, call: Call) -> Note | None:
     result = result_of(trace, call.seq)
     shape = None if result is None else index(trace).shape(result, trace.ends[call.seq])
-    node = None if result is None else index(trace).history(result, trace.ends[call.seq])
+    node = (
+        None if result is None or not _is_written(trace, call) else index(trace).history(result, trace.ends[call.seq])
+    )
     if shape is None or node is None or len(call.tensors) != 2:
         return None
     found = [each for tensor in call.tensors if (each := _extended(trace, call.seq, tensor, shape)) is not None]
@@ -84,3 +86,10 @@ def _is_plain(trace: Trace, call: Call, one: Extended) -> bool:
     if line is None or not name or "." in name or index(trace).history(one.tensor, call.seq) is not None:
         return False
     return runs_once(trace, line)
+
+
+def _is_written(trace: Trace, call: Call) -> bool:
+    """Whether the line has the operator itself: else a function of a library calls it."""
+    line, sign = source_line(trace, call.seq), BROADCAST[call.name]
+    text = "" if line is None else source_text(trace, line)
+    return f"{call.name}(" in text or (sign != "" and sign in text)

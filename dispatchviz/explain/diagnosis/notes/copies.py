@@ -7,15 +7,20 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.diagnosis.arguments import argument
 from dispatchviz.explain.diagnosis.notes.note import Note, note, result_of
-from dispatchviz.explain.diagnosis.silent.calls import Call, outermost_calls, storage_of
+from dispatchviz.explain.diagnosis.silent.calls import Call, outermost_calls
 from dispatchviz.explain.diagnosis.words import last_name, on_line
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
+from dispatchviz.explain.trace_index.lookups import between
 from dispatchviz.explain.trace_index.trace_index import index
-from dispatchviz.foundation.english import shaped
+from dispatchviz.foundation.english import counted, shaped
 
 EITHER = frozenset(("reshape", "flatten", "ravel", "reshape_as"))
 """Operators that give a view where the strides allow it, else a copy."""
+
+COPY, VIEW = frozenset(("clone", "_reshape_copy")), frozenset(("view", "_reshape_alias"))
+"""What these call, as strides decide."""
 
 LOOKED_AT, NAMED = 200, 3
 
@@ -37,17 +42,26 @@ def copies(trace: Trace) -> Iterator[Note]:
     first = next((each for each in found if each.copies), None)
     if first is not None:
         texts = list(dict.fromkeys(_said(trace, each) for each in found))
-        more = f"; {len(texts) - NAMED} more calls of this kind follow" if len(texts) > NAMED else ""
+        more = f"; and {counted(len(texts) - NAMED, 'more call')}" if len(texts) > NAMED else ""
         text = f"{'; '.join(texts[:NAMED])}{more}."
         yield note(first.call.seq, "copy or view", text)
 
 
 def _made(trace: Trace, call: Call) -> Made | None:
+    """A call that the line has itself; None if it is not seen whether it copied."""
     line, result = source_line(trace, call.seq), result_of(trace, call.seq)
     if line is None or result is None or not call.tensors or f"{call.name}(" not in source_text(trace, line):
         return None
-    one, other = storage_of(trace, call.tensors[0]), storage_of(trace, result)
-    return Made(call, result, one != other) if one >= 0 and other >= 0 else None
+    inner = set(_inner(trace, call))
+    copied, viewed = bool(inner & COPY), bool(inner & VIEW) or result == call.tensors[0]
+    return Made(call, result, copied) if copied or viewed else None
+
+
+def _inner(trace: Trace, call: Call) -> Iterator[str]:
+    """The operators that it calls."""
+    columns = trace.columns
+    for step in between(trace, ev.Dispatched, call.seq + 1, trace.ends[call.seq]):
+        yield columns.operator_names[columns.operators[step]].partition("::")[2].partition(".")[0]
 
 
 def _said(trace: Trace, one: Made) -> str:
@@ -57,9 +71,10 @@ def _said(trace: Trace, one: Made) -> str:
     if not one.copies:
         same = one.result == tensor
         return f"{one.call.name} on {where} gives {'' if same else 'a view of '}{name}{' itself' if same else ''}"
-    made, shape = index(trace).tensors[tensor], index(trace).shape(tensor, at) or ()
-    target = index(trace).shape(one.result, trace.ends[at]) or ()
+    found, target = argument(trace, tensor, at), index(trace).shape(one.result, trace.ends[at])
+    if found is None or target is None:
+        return f"{one.call.name} on {where} copies {name}"
     return (
-        f"{one.call.name} on {where} copies {name}: with sizes {shaped(shape)} and strides {shaped(made.stride)} its "
-        f"memory has no view of sizes {shaped(target)}"
+        f"{one.call.name} on {where} copies {name}: with sizes {shaped(found.shape)} and strides "
+        f"{shaped(found.stride)} its memory has no view of sizes {shaped(target)}"
     )

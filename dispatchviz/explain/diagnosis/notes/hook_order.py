@@ -12,11 +12,15 @@ from dispatchviz.explain.diagnosis.notes.note import Note, note
 from dispatchviz.explain.diagnosis.words import on_line
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import around
-from dispatchviz.explain.trace_index.lookups import between
+from dispatchviz.explain.trace_index.lookups import between, neighbour
+from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import shortened
 
 MOST, NAMED = 200, 8
 """How many hooks are looked at, and named."""
+
+LONGEST = 40
+"""Characters of what a hook printed."""
 
 OWN = frozenset(("hook", "inner_hook", "warn_autograd_not_implemented_hook"))
 """Functions of PyTorch that are hooks: they may call one of the program."""
@@ -24,11 +28,11 @@ OWN = frozenset(("hook", "inner_hook", "warn_autograd_not_implemented_hook"))
 OF_MODULES = "BackwardHookFunctionBackward"
 """The Node through which a full backward hook of a module gets its gradients."""
 
-RULES = {
-    "tensor pre hook": "A tensor's hooks run before its Node, in the order in which they were registered.",
-    "pre hook": "Pre hooks of a Node run before it, after those of its tensors.",
-    "post hook": "Post hooks of a Node run after it.",
-    "post-accumulate hook": "A post-accumulate hook runs when .grad of its leaf is written.",
+RULES: dict[str, str] = {
+    "tensor pre hook": "A tensor's hooks run before its Node, in the order of registration.",
+    "pre hook": "A Node's pre hooks run before it, after the hooks of its tensors.",
+    "post hook": "A Node's post hooks run after it.",
+    "post-accumulate hook": "A post-accumulate hook runs once .grad is written.",
 }
 NODES = "Of the Nodes that are ready, the engine runs the one with the highest sequence number first."
 MODULES = (
@@ -61,38 +65,47 @@ def hook_order(trace: Trace) -> Iterator[Note]:
 def _ran(trace: Trace, event: ev.HookRan) -> Ran | None:
     """The hook under the program's name; None of a hook that is PyTorch's own."""
     line, printed = _inside(trace, event)
-    if event.kind == "retains-grad hook" or (line is None and _has_lines(trace, event.function)):
+    if event.kind == "retains-grad hook" or (line is None and event.function in OWN):
         return None
     if printed:
         return Ran(event, f'"{printed}"')
     name = line.function if line is not None and event.function in OWN else event.function
-    where = f" of {on_line(trace, line.seq, text=False)}" if line is not None else ""
+    at = line.seq if line is not None else _registered(trace, event)
+    where = f" of {on_line(trace, at, text=False)}" if at is not None else ""
     when = "before" if event.kind in BEFORE_NODE else "after"
     node = "" if _is_of_module(trace, event) else f" ({when} {node_title(trace, event.node, event.seq)})"
     return Ran(event, f"{name}{where}{node}")
 
 
-def _has_lines(trace: Trace, function: str) -> bool:
-    """Whether a hook is PyTorch's own, or of the program: then one of its lines would have run."""
-    own = any(f"def {function}(" in source for source in trace.header.sources.values())
-    return own or function == "<lambda>" or function in OWN
+def _registered(trace: Trace, event: ev.HookRan) -> int | None:
+    """The step at which the hook was registered, if only one can be meant."""
+    made = index(trace).accumulators.get(event.node)
+    found = [
+        step
+        for step in trace.steps_of(ev.HookRegistered)[:MOST]
+        if isinstance(each := trace[step], ev.HookRegistered)
+        and (each.kind, each.function) == (event.kind, event.function)
+        and (each.node == event.node or (made is not None and each.tensor == made.tensor))
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _inside(trace: Trace, event: ev.HookRan) -> tuple[ev.SourceLine | None, str]:
     """The first line that ran within the hook, and what it printed first."""
     begin = _begin(trace, event)
-    lines = [trace[step] for step in between(trace, ev.SourceLine, begin, event.seq)]
-    line = next((each for each in lines if isinstance(each, ev.SourceLine) and not each.resumed), None)
-    texts = [trace[step] for step in between(trace, ev.Printed, begin, event.seq)]
-    printed = next((shortened(each.text, 40) for each in texts if isinstance(each, ev.Printed)), "")
-    return line, printed
+    lines = (trace[step] for step in between(trace, ev.SourceLine, begin, event.seq))
+    own = (each for each in lines if isinstance(each, ev.SourceLine) and not each.resumed)
+    line = next((each for each in own if event.function in (*OWN, each.function.rpartition(".")[2])), None)
+    texts = [trace[step] for step in between(trace, ev.Printed, event.seq if line is None else line.seq, event.seq)]
+    return line, next((shortened(each.text, LONGEST) for each in texts if isinstance(each, ev.Printed)), "")
 
 
 def _begin(trace: Trace, event: ev.HookRan) -> int:
-    """The step of the hook before, or of the Node that runs."""
-    earlier = [step for step in between(trace, ev.HookRan, 0, event.seq) if step < event.seq][-1:]
-    started = around(trace, event.seq, ev.NodeStarted)
-    return max([started.seq if started is not None else 0, *earlier])
+    """The step from which on what runs may be the hook's: of the hook before, of the last Node, of the pass."""
+    started = around(trace, event.seq, ev.BackwardStarted)
+    kinds = (ev.HookRan, ev.NodeStarted)
+    before = [step for kind in kinds if (step := neighbour(trace.steps_of(kind), event.seq, forward=False)) is not None]
+    return max([0 if started is None else started.seq, *before])
 
 
 def _told(trace: Trace, started: int, hooks: list[Ran]) -> Note:

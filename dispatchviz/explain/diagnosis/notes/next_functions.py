@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import re
 from collections.abc import Iterator
 
 from dispatchviz.core.record import events as ev
@@ -15,6 +15,11 @@ from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import source_text, within
 from dispatchviz.explain.trace_index.trace_index import index
 
+READ = re.compile(r"([A-Za-z_][\w.]*)\.grad_fn\.next_functions")
+
+LOOKED_AT = 20
+"""How many such lines are looked at."""
+
 MOST = 6
 """Of more inputs nothing is said."""
 
@@ -22,24 +27,14 @@ MOST = 6
 def next_functions(trace: Trace) -> Iterator[Note]:
     """Yield a note on each Node whose ``next_functions`` a line reads off a variable: ``y.grad_fn.next_functions``."""
     seen = set[int]()
-    for step in lines_with(trace, lambda text: ".next_functions" in text)[:20]:
+    for step in lines_with(trace, READ.search)[:LOOKED_AT]:
         line = trace[step]
-        for name in _read(source_text(trace, line)) if isinstance(line, ev.SourceLine) else ():
+        for name in READ.findall(source_text(trace, line)) if isinstance(line, ev.SourceLine) else ():
             tensor = index(trace).holder(name, step)
             node = None if tensor is None else index(trace).history(tensor, step)
             if node is not None and node not in seen:
                 seen.add(node)
                 yield from _told(trace, name, node, step)
-
-
-def _read(text: str) -> list[str]:
-    """``y`` of ``y.grad_fn.next_functions``"""
-    try:
-        tree = ast.parse(text.strip().removesuffix(":") if text.startswith("with ") else text.strip())
-    except SyntaxError:
-        return []
-    read = [node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "next_functions"]
-    return [ast.unparse(each.value) for each in read if isinstance(each, ast.Attribute) and each.attr == "grad_fn"]
 
 
 def _told(trace: Trace, name: str, node: int, at: int) -> Iterator[Note]:
