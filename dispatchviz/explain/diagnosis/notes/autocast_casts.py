@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.notes.note import Note, note, result_of
+from dispatchviz.explain.diagnosis.notes.note import Note, result_of
 from dispatchviz.explain.diagnosis.words import arguments_of, base_name, last_name, on_line
+from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.call_chains import inner_calls
 from dispatchviz.explain.trace_index.enclosing_steps import within
 from dispatchviz.explain.trace_index.trace_index import index
@@ -46,7 +47,7 @@ def autocast_casts(trace: Trace) -> Iterator[Note]:
         else ""
     )
     text = f"Autocast casts arguments, not the model: {'; '.join(texts[:NAMED])}{more}.{rule}"
-    yield note(first.call.seq, "casts of autocast", text)
+    yield Note(first.call.seq, Statement("casts of autocast", text))
 
 
 def _castings(trace: Trace) -> Iterator[Casting]:

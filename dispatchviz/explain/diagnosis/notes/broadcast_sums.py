@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.notes.note import Note, first_run, note, result_of, runs_once
+from dispatchviz.explain.diagnosis.notes.note import Note, first_run, result_of, runs_once
 from dispatchviz.explain.diagnosis.silent.calls import Call, outermost_calls
 from dispatchviz.explain.diagnosis.words import last_name, on_line
+from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 from dispatchviz.explain.trace_index.trace_index import index
@@ -63,7 +64,7 @@ def _told(trace: Trace, call: Call, shape: tuple[int, ...], node: int, run: int,
         f"{call.name} on {on_line(trace, call.seq)} broadcasts {what} to {shaped(shape)}. So the engine sums the "
         f"gradient{'s' * (len(found) > 1)} that {node_title(trace, node, run)} returns: {sums}."
     )
-    return note(run, "gradient summed after broadcasting", text)
+    return Note(run, Statement("gradient summed after broadcasting", text))
 
 
 def _dimensions(over: tuple[int, ...]) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.notes.note import Note, note
+from dispatchviz.explain.diagnosis.notes.note import Note
 from dispatchviz.explain.diagnosis.silent.calls import lines_with
 from dispatchviz.explain.diagnosis.words import on_line
+from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.lookups import events_between
@@ -44,4 +45,4 @@ def _told(trace: Trace, call: int, line: ev.SourceLine, node: ev.NodeStarted) ->
         f"checkpoint on {on_line(trace, call, text=False)} lets {line.function} run a second time, from "
         f"{on_line(trace, line.seq)} on, in the backward pass: {why}."
     )
-    return note(line.seq, "forward that runs again", text)
+    return Note(line.seq, Statement("forward that runs again", text))

@@ -8,9 +8,10 @@ from typing import NamedTuple
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.arguments import argument
-from dispatchviz.explain.diagnosis.notes.note import Note, note, result_of
+from dispatchviz.explain.diagnosis.notes.note import Note, result_of
 from dispatchviz.explain.diagnosis.silent.calls import Call, outermost_calls
 from dispatchviz.explain.diagnosis.words import last_name, on_line
+from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 from dispatchviz.explain.trace_index.lookups import between
 from dispatchviz.explain.trace_index.trace_index import index
@@ -44,7 +45,7 @@ def copies(trace: Trace) -> Iterator[Note]:
         texts = list(dict.fromkeys(_said(trace, each) for each in found))
         more = f"; and {counted(len(texts) - NAMED, 'more call')}" if len(texts) > NAMED else ""
         text = f"{'; '.join(texts[:NAMED])}{more}."
-        yield note(first.call.seq, "copy or view", text)
+        yield Note(first.call.seq, Statement("copy or view", text))
 
 
 def _made(trace: Trace, call: Call) -> Made | None:

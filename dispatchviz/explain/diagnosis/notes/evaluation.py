@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.notes.note import Note, note, result_of
+from dispatchviz.explain.diagnosis.notes.note import Note, result_of
 from dispatchviz.explain.diagnosis.silent.calls import calls_between, lines_with
 from dispatchviz.explain.diagnosis.words import on_line
+from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 from dispatchviz.explain.trace_index.lookups import between
 from dispatchviz.foundation.english import counted, listed
@@ -48,7 +49,7 @@ def _told(trace: Trace, module: str, begin: int, end: int, nodes: list[int]) -> 
     switch = None if off is None else SWITCHES_OFF.search(_text(trace, off))
     if off is not None and switch is not None:
         text += f" {switch[0]} on {on_line(trace, off, text=False)} changes only that: it lets no Node be recorded."
-    return note(nodes[0], "eval without no_grad", text)
+    return Note(nodes[0], Statement("eval without no_grad", text))
 
 
 def _text(trace: Trace, step: int) -> str:

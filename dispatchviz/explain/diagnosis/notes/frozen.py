@@ -9,11 +9,12 @@ from typing import NamedTuple
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.modules import shown_module
-from dispatchviz.explain.diagnosis.notes.note import Note, note
+from dispatchviz.explain.diagnosis.notes.note import Note
 from dispatchviz.explain.diagnosis.silent.calls import Call, calls_between, lines_with
 from dispatchviz.explain.diagnosis.silent.leaves import gets_gradient, named
 from dispatchviz.explain.diagnosis.silent.missing_gradients import PREPARES, parameters
 from dispatchviz.explain.diagnosis.words import on_line
+from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.call_chains import COMPOSITE
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import within
@@ -79,7 +80,7 @@ def _told(trace: Trace, still: list[int], lines: list[int], until: int) -> Itera
             f" {node_title(trace, use.node or 0, until)} of {use.module} computes the gradient of its input, and none "
             "of the frozen parameters."
         )
-    yield note(uses[0].call.seq, "frozen parameters", text)
+    yield Note(uses[0].call.seq, Statement("frozen parameters", text))
 
 
 def _modules(uses: list[Use]) -> str:

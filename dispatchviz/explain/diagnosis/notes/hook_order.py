@@ -8,8 +8,9 @@ from typing import NamedTuple
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events.hook_events import BEFORE_NODE
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.notes.note import Note, note
+from dispatchviz.explain.diagnosis.notes.note import Note
 from dispatchviz.explain.diagnosis.words import on_line
+from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.lookups import between, neighbour
@@ -114,7 +115,7 @@ def _told(trace: Trace, started: int, hooks: list[Ran]) -> Note:
     where, order = on_line(trace, started, text=False), f"{', then '.join(names)}{more}"
     by = ", by what they print" if all(each.startswith('"') for each in names) else ""
     text = f"{len(hooks)} hooks ran on {where}, in this order{by}: {order}. {' '.join(_rules(trace, hooks))}"
-    return note(hooks[0].event.seq, "order of hooks", text)
+    return Note(hooks[0].event.seq, Statement("order of hooks", text))
 
 
 def _rules(trace: Trace, hooks: list[Ran]) -> Iterator[str]:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.notes.note import Note, note
+from dispatchviz.explain.diagnosis.notes.note import Note
 from dispatchviz.explain.diagnosis.silent.calls import lines_with
 from dispatchviz.explain.diagnosis.words import last_name, on_line
+from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.things.calls_around import calls_around
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import source_text, within
@@ -59,7 +60,7 @@ def _told(trace: Trace, name: str, node: int, at: int) -> Iterator[Note]:
         f"{name}.grad_fn on {where} is {node_title(trace, node, at)}. Each entry of its next_functions is where the "
         f"gradient of one input goes: {'; '.join(entries)}."
     )
-    yield note(made.seq, "what next_functions holds", text)
+    yield Note(made.seq, Statement("what next_functions holds", text))
 
 
 def _inputs(trace: Trace, seq: int, collected: ev.EdgesCollected) -> list[int] | None:

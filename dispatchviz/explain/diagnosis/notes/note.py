@@ -23,11 +23,6 @@ class Note(NamedTuple):
     said: Statement
 
 
-def note(at: int, kind: str, text: str) -> Note:
-    """A note of one kind; a test lists the kinds."""
-    return Note(at, Statement(kind, text))
-
-
 def first_run(trace: Trace, node: int, begin: int = 0) -> int | None:
     """The step from which on the engine runs a Node for the first time; None if it never does."""
     steps = StepsByKind(trace.columns, trace.columns.of_node).steps(node, ev.NodeStarted)

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.notes.note import Note, note
+from dispatchviz.explain.diagnosis.notes.note import Note
 from dispatchviz.explain.diagnosis.silent.calls import Call, outermost_calls
 from dispatchviz.explain.diagnosis.words import last_name, on_line
+from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import plain_node
 from dispatchviz.explain.trace_index.lookups import StepsByKind
 from dispatchviz.explain.trace_index.tensor_numbers import numbers_of
@@ -109,7 +110,7 @@ def _told(trace: Trace, tensor: int, found: list[Reduction], times: int) -> Note
         texts.append(f"{_calls(trace, one)} give{'s' * (len(one) == 1)} it to the one index that it returned")
     if not even:
         texts = [texts[0].replace(" it ", " the gradient ", 1)]
-    return note(first.run, "ties of a reduction", f"{begin}{'; '.join(texts)}.")
+    return Note(first.run, Statement("ties of a reduction", f"{begin}{'; '.join(texts)}."))
 
 
 def _calls(trace: Trace, found: list[Reduction]) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.notes.note import Note, first_run, note
+from dispatchviz.explain.diagnosis.notes.note import Note, first_run
 from dispatchviz.explain.diagnosis.words import base_name, last_name, on_line
+from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.things.calls_around import calls_around
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import around, source_line, source_text
@@ -52,4 +53,4 @@ def _told(trace: Trace, rebased: ev.HistoryRebased, run: int, calls: list[ev.Dis
     plain = line is not None and not AUGMENTED.search(source_text(trace, line))
     if base_name(calls[0]) in OVERWRITES and plain and edge is not None:
         text += f" What {base} held there has no influence any more: in the backward pass it gets a gradient of 0."
-    return note(rebased.seq, "write to a part of a tensor", text[:1].upper() + text[1:])
+    return Note(rebased.seq, Statement("write to a part of a tensor", text[:1].upper() + text[1:]))

@@ -6,7 +6,6 @@ const termOf = (word) => D.glossary.find(([, words]) => new RegExp(`^(?:${words}
 /** A word with its meaning, which the pointer, the Tab key and a screen reader find. */
 function drawnTerm(word, className) {
   const found = made("span", className, word), [name, , meaning] = termOf(word) ?? [word, "", ""];
-  found.tabIndex = 0;
   found.dataset.term = name;
   found.setAttribute("aria-description", meaning);
   return found;
@@ -16,7 +15,9 @@ function drawnTerm(word, className) {
 function markTerms() {
   const seen = new Set();
   for (const each of document.querySelectorAll("#why [data-term]")) {
-    each.classList.toggle("first", !seen.has(each.dataset.term));
+    const isFirst = !seen.has(each.dataset.term);
+    each.classList.toggle("first", isFirst);
+    each.tabIndex = isFirst ? 0 : -1;
     seen.add(each.dataset.term);
   }
 }
