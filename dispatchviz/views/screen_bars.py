@@ -247,7 +247,8 @@ def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int) -> lis
     behind = rule(event)
     parts = (how_known_in_short(cursor.trace, event), behind.function, behind.file, behind.text)
     source = line(" ", (" · ".join(part for part in parts if part), "dim"), indent=1)
-    room, seen = height - len(needed), {use.term.name for use in uses(" ".join(row.plain for row in needed))}
+    room, before = height - len(needed), _plain(" ".join(row.plain for row in needed))
+    seen = {use.term.name for use in uses(before)}
     marked = with_first_terms(cursor.trace, [source], seen)
     return [*needed, *paragraphs(marked, width - 1, room)] if room else needed
 

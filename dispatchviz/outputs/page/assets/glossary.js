@@ -36,6 +36,10 @@ function listenToTerms() {
   document.addEventListener("pointerover", show);
   document.addEventListener("focusin", show);
   document.addEventListener("focusout", hide);
-  document.addEventListener("keydown", ({ key }) => key === "Escape" && hide(), true);
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || meaning.hidden) return;
+    event.stopPropagation();
+    hide();
+  }, true);
   element("why").addEventListener("scroll", hide);
 }
