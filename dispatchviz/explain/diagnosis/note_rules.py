@@ -35,8 +35,19 @@ NOTE_RULES: tuple[Callable[[Trace], Iterator[Note]], ...] = (
 MOST, OF_EACH = 4, 2
 """How many notes there are at most, and of each rule."""
 
+LOOKED_AT = 50
+"""How many notes of a rule are compared."""
+
 
 def notes(trace: Trace) -> tuple[Note, ...]:
-    """The notes on a sound program, in the order of the rules."""
-    found = (each for rule in NOTE_RULES for each in islice(rule(trace), OF_EACH))
+    """The notes on a sound program, in the order of the rules; what a loop repeats is said once."""
+    found = (each for rule in NOTE_RULES for each in islice(_different(rule(trace)), OF_EACH))
     return tuple(islice(found, MOST))
+
+
+def _different(found: Iterator[Note]) -> Iterator[Note]:
+    seen = set[str]()
+    for each in islice(found, LOOKED_AT):
+        if each.said.text not in seen:
+            seen.add(each.said.text)
+            yield each

@@ -635,3 +635,8 @@ def test_at_most_four() -> None:
         for n in range(6)
     )
     assert len(noted(source, "model")[1]) <= MOST
+
+
+def test_a_loop_is_told_once() -> None:
+    source = "import torch\nfor i in range(5):\n    x = torch.ones(2, requires_grad=True)\n    x.max().backward()\n"
+    assert [each.said.kind for each in noted(source, "model")[1]] == [TIES]
