@@ -1,4 +1,4 @@
-"""Where a stepper and a page open: at what matters most, and else at the call that records the first Node.
+"""Where a stepper and a page open: at what matters most, and else at the call in which the first Node is made.
 
 It is asked before the first paint, so that it reads a few events only. A mistake counts once it has been looked for.
 """
@@ -13,7 +13,6 @@ from dispatchviz.explain.diagnosis.mistakes import first_mistake
 from dispatchviz.explain.diagnosis.special import first_special
 from dispatchviz.explain.outline.facts import made_nodes
 from dispatchviz.explain.outline.outline import Outline
-from dispatchviz.explain.trace_index.enclosing_steps import around
 
 SPECIAL: tuple[type[ev.Event], ...] = (
     ev.AutocastChanged,
@@ -58,10 +57,10 @@ def _special(trace: Trace) -> int | None:
 
 
 def _first_node(trace: Trace) -> int | None:
-    """The call whose autograd kernel records it: there its key set is on the screen. A Function's has none."""
+    """The program's call in which it is made: there its key set is on the screen. A Function's Node has none."""
     node = next(made_nodes(trace, 0, len(trace) - 1), None)
-    call = None if node is None else around(trace, node, ev.Dispatched)
-    return node if call is None else call.seq
+    calls = [] if node is None else [each for each in trace.ancestors(node) if isinstance(each, ev.Dispatched)]
+    return calls[-1].seq if calls else node
 
 
 def _without_nodes(trace: Trace) -> int | None:

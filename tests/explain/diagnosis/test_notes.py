@@ -63,7 +63,7 @@ CASES = [
         """,
         (
             "2 elements of x are the largest. max on line 3 (MaxBackward1) divides the gradient evenly among them",
-            "max(dim) on line 6 (MaxBackward0) gives it to the one index that it returned",
+            "max(dim) on line 6 (MaxBackward0) gives it to the one element whose index it returned",
         ),
         ("max on line 3 (MaxBackward1) divides the gradient evenly among all elements of x that are the largest",),
     ),
@@ -83,7 +83,7 @@ CASES = [
         assert m.grad.sum() == 2 and m.grad.count_nonzero() == 2
         """,
         ("4 elements of m are the smallest. min on line 3 (MinBackward1) and amin on line 6 (AminBackward0) divide",),
-        ("that are the smallest; min(dim) on line 9 (MinBackward0) gives it to the one index",),
+        ("that are the smallest; min(dim) on line 9 (MinBackward0) gives it to the one element",),
     ),
     Noted(
         "amax and an index",
@@ -299,7 +299,7 @@ assert net[0].weight.grad is None and net[2].weight.grad is not None
         (
             (
                 "net.0.weight and net.0.bias are frozen (line 4). No input of net.0 (Linear) on line 5 requires grad, "
-                "so no Node is recorded there, and the backward pass has nothing to run."
+                "so it records no Node, and the backward pass does not come to it."
             ),
         ),
     ),

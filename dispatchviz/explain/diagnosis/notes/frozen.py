@@ -71,9 +71,10 @@ def _told(trace: Trace, still: list[int], lines: list[int], until: int) -> Itera
     text = f"{named(trace, still, until)} {'are' if len(still) > 1 else 'is'} frozen{where}."
     if unrecorded:
         where = on_line(trace, unrecorded[0].call.seq, text=False)
+        it, records = ("it", "it records") if len({use.module for use in unrecorded}) == 1 else ("them", "they record")
         text += (
-            f" No input of {_modules(unrecorded)} on {where} requires grad, so no Node is recorded there, and the "
-            "backward pass has nothing to run."
+            f" No input of {_modules(unrecorded)} on {where} requires grad, so {records} no Node, and the backward "
+            f"pass does not come to {it}."
         )
     for use in passing[:1]:
         text += (

@@ -107,7 +107,7 @@ def _told(trace: Trace, tensor: int, found: list[Reduction], times: int) -> Note
     if even:
         texts.append(f"{_calls(trace, even)} divide{'s' * (len(even) == 1)} the gradient evenly among {what}")
     if one:
-        texts.append(f"{_calls(trace, one)} give{'s' * (len(one) == 1)} it to the one index that it returned")
+        texts.append(f"{_calls(trace, one)} give{'s' * (len(one) == 1)} it to the one element whose index it returned")
     if not even:
         texts = [texts[0].replace(" it ", " the gradient ", 1)]
     return Note(first.run, Statement("ties of a reduction", f"{begin}{'; '.join(texts)}."))
