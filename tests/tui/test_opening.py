@@ -9,6 +9,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.mistakes import mistakes
 from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.explain.trace_index.enclosing_steps import source_line
+from dispatchviz.outputs.page.player_data import player_data
 from dispatchviz.views.session import Session
 from tests.explain.diagnosis.cases import traced
 from tests.tui.programs import forum
@@ -68,6 +69,12 @@ def test_it_opens_at_what_matters_most(name: str) -> None:
     line = source_line(trace, at)
     assert isinstance(trace[at], kind)
     assert line is None or line.line == number
+
+
+@pytest.mark.parametrize("name", OPENS)
+def test_a_page_opens_there_too(name: str) -> None:
+    trace = traced(OPENS[name][0])
+    assert player_data(trace)["first"] == opened(trace)
 
 
 def test_a_chosen_step_stays() -> None:
