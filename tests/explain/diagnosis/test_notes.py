@@ -459,7 +459,7 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
             "Line 4 (y[0] = 5.0) writes to a view of y in place",
             (
                 "so y.grad_fn becomes CopySlices, whose next Node is MulBackward0. In the backward "
-                "pass that passes on a gradient of 0 for what y held there."
+                "pass CopySlices gives a gradient of 0 to what y held there."
             ),
         ),
     ),
