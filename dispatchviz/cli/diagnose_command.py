@@ -54,8 +54,9 @@ def command(
     """Run SCRIPT and say why it fails, or what silently goes wrong in it; - reads it from standard input. A TRACE is
     read.
 
-    Lines begin with why, "PyTorch says" and try; the line see has the command that opens the stepper at the proof. The
-    exit status is 1 if the program raised, 0 otherwise. What the program prints goes to stderr.
+    Lines begin with why, "PyTorch says" and try; the line see has the command that opens the stepper at the proof. Of a
+    sound program one line says so, and a note what it shows: the order of hooks, what autocast casts, what is frozen.
+    The exit status is 1 if the program raised, 0 otherwise. What the program prints goes to stderr.
 
     \b
     Examples:

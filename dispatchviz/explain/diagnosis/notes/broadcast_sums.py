@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.notes.note import Note, first_run, result_of, runs_once
 from dispatchviz.explain.diagnosis.silent.calls import Call, outermost_calls
 from dispatchviz.explain.diagnosis.words import last_name, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
-from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
+from dispatchviz.explain.trace_index.enclosing_steps import around, source_line, source_text
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed, shaped
 
@@ -53,7 +54,10 @@ def _note(trace: Trace, call: Call) -> Note | None:
         return None
     found = [each for each in found if index(trace).grad_needed(each.tensor, call.seq)]
     run = first_run(trace, node, call.seq)
-    return _told(trace, call, shape, node, run, found) if found and run is not None else None
+    started = None if run is None else around(trace, run, ev.BackwardStarted)
+    if not found or run is None or started is None or started.inputs:  # else some gradients are not computed
+        return None
+    return _told(trace, call, shape, node, run, found)
 
 
 def _told(trace: Trace, call: Call, shape: tuple[int, ...], node: int, run: int, found: list[Extended]) -> Note:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from dispatchviz.core.record import events as ev
@@ -17,14 +18,17 @@ from dispatchviz.explain.trace_index.lookups import events_between
 LOOKED_AT = 5_000
 """How many lines are looked at behind the call."""
 
+CALL = re.compile(r"^(?!def |from |import ).*(?<!\w)checkpoint\(")
+
 OF_REENTRANT = "CheckpointFunctionBackward"
 """The Node that runs the function again itself; else it is a Node that wants what it saved."""
 
 
 def checkpoints(trace: Trace) -> Iterator[Note]:
     """Yield a note on the first line of the program that runs again within a Node, after a call of ``checkpoint``."""
-    calls = lines_with(trace, lambda text: "checkpoint(" in text and "import" not in text and "def " not in text)
-    if not calls:
+    calls = lines_with(trace, CALL.search)
+    sources = trace.header.sources.values()
+    if not calls or not any("torch.utils" in each for each in sources) or any("context_fn" in each for each in sources):
         return
     forward = set[tuple[str, int]]()
     lines = events_between(trace, ev.SourceLine, calls[0], len(trace) - 1)

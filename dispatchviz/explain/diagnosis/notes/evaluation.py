@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.notes.note import Note, result_of
 from dispatchviz.explain.diagnosis.silent.calls import calls_between, lines_with
+from dispatchviz.explain.diagnosis.silent.leaves import leaves_behind
+from dispatchviz.explain.diagnosis.silent.missing_gradients import parameters
 from dispatchviz.explain.diagnosis.words import on_line
+from dispatchviz.explain.outline.facts import made_nodes
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
-from dispatchviz.explain.trace_index.lookups import between
 from dispatchviz.foundation.english import counted, listed
 
 EVAL = re.compile(r"([A-Za-z_][\w.]*)\.eval\(\)")
-TRAIN = re.compile(r"\.train\(\)")
+TRAIN = re.compile(r"\.train\(")
+LOOKED_AT = 50
+"""How many Nodes are looked at."""
+
 SWITCHES_OFF = re.compile(r"(torch\.no_grad|torch\.inference_mode)\(\)")
 
 
@@ -27,12 +32,19 @@ def evaluation(trace: Trace) -> Iterator[Note]:
     if not begins or (passes and passes[-1] > begins[0]):
         return
     end = next((step for step in lines_with(trace, TRAIN.search) if step > begins[0]), len(trace) - 1)
-    names = trace.columns.names
-    texts = trace.columns.name_texts
-    nodes = [step for step in between(trace, ev.NodeCreated, begins[0], end) if "::" not in texts[names[step]]]
     match = EVAL.search(_text(trace, begins[0]))
-    if nodes and match is not None:
-        yield _told(trace, match[1], begins[0], end, nodes)
+    nodes = list(made_nodes(trace, begins[0], end)) if match is not None else []
+    if match is not None and (first := _of_module(trace, match[1], nodes)) is not None:
+        yield _told(trace, match[1], begins[0], end, nodes[first:])
+
+
+def _of_module(trace: Trace, module: str, nodes: Sequence[int]) -> int | None:
+    """The place of the first Node whose graph leads to a parameter of a module."""
+    own = {tensor for tensor, name in parameters(trace).get(module, {}).items() if name.startswith(f"{module}.")}
+    for place, step in enumerate(nodes[:LOOKED_AT] if own else ()):
+        if own & set(leaves_behind(trace, [trace.columns.nodes[step]])):
+            return place
+    return None
 
 
 def _told(trace: Trace, module: str, begin: int, end: int, nodes: list[int]) -> Note:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.diagnosis.graph_errors.no_graph import reason
 from dispatchviz.explain.diagnosis.modules import shown_module
 from dispatchviz.explain.diagnosis.notes.note import Note
 from dispatchviz.explain.diagnosis.silent.calls import Call, calls_between, lines_with
@@ -71,6 +72,7 @@ def _told(trace: Trace, still: list[int], lines: list[int], until: int) -> Itera
     text = f"{named(trace, still, until)} {'are' if len(still) > 1 else 'is'} frozen{where}."
     if unrecorded:
         where = on_line(trace, unrecorded[0].call.seq, text=False)
+        unrecorded = [use for use in unrecorded if on_line(trace, use.call.seq, text=False) == where]
         it, records = ("it", "it records") if len({use.module for use in unrecorded}) == 1 else ("them", "they record")
         text += (
             f" No input of {_modules(unrecorded)} on {where} requires grad, so {records} no Node, and the backward "
@@ -78,8 +80,8 @@ def _told(trace: Trace, still: list[int], lines: list[int], until: int) -> Itera
         )
     for use in passing[:1]:
         text += (
-            f" {node_title(trace, use.node or 0, until)} of {use.module} computes the gradient of its input, and none "
-            "of the frozen parameters."
+            f" {node_title(trace, use.node or 0, until)} of {use.module} computes no gradient of "
+            f"{'them' if len(still) > 1 else 'it'}, only of its inputs that require grad."
         )
     yield Note(uses[0].call.seq, Statement("frozen parameters", text))
 
@@ -101,9 +103,10 @@ def _uses(trace: Trace, still: list[int], since: int, until: int) -> Iterator[Us
         if call.name in PREPARES:
             owners |= {result: taken} if result is not None else {}
         elif call.event.key.startswith("Autograd") and not _is_composite(trace, call):
-            seen.add(taken)
             node = None if result is None else index(trace).history(result, trace.ends[call.seq])
-            yield Use(call, taken, node)
+            if node is not None or reason(trace, call.event) != "grad mode is off":
+                seen.add(taken)
+                yield Use(call, taken, node)
 
 
 def _is_composite(trace: Trace, call: Call) -> bool:

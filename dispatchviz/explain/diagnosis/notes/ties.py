@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.notes.note import Note
+from dispatchviz.explain.diagnosis.notes.note import Note, first_run
 from dispatchviz.explain.diagnosis.silent.calls import Call, outermost_calls
 from dispatchviz.explain.diagnosis.words import last_name, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import plain_node
-from dispatchviz.explain.trace_index.lookups import StepsByKind
 from dispatchviz.explain.trace_index.tensor_numbers import numbers_of
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed
@@ -62,23 +62,25 @@ def ties(trace: Trace) -> Iterator[Note]:
 
 
 def _reduction(trace: Trace, call: Call) -> Reduction | None:
-    """A call whose Node ran: the Node is the grad_fn of its first result."""
+    """A call that reduces a whole tensor, and whose Node ran: the grad_fn of its first result."""
     last = trace[trace.ends[call.seq]]
     result = last.tensors[0] if isinstance(last, ev.KernelReturned) and last.tensors else None
-    node = None if result is None else index(trace).history(result, trace.ends[call.seq])
+    shape = None if result is None else index(trace).shape(result, last.seq)
+    if result is None or shape is None or not call.tensors or math.prod(shape) != 1:
+        return None
+    node = index(trace).history(result, last.seq)
     made = None if node is None else index(trace).nodes.get(node)
-    if node is None or made is None or not call.tensors:
+    run = None if node is None else first_run(trace, node)
+    if node is None or made is None or run is None:
         return None
     name = plain_node(made.name)
-    runs = StepsByKind(trace.columns, trace.columns.of_node).steps(node, ev.NodeStarted)
-    return Reduction(call, node, name, runs[0]) if runs and name in SHARES | CHOOSES else None
+    return Reduction(call, node, name, run) if name in SHARES | CHOOSES else None
 
 
 def _times(trace: Trace, tensor: int, one: Reduction) -> int:
-    """How many elements of a tensor with one dimension, or of which all are reduced, are the chosen one; -1 if the
-    recording does not tell."""
-    text, shape = numbers_of(trace, tensor, one.call.seq), index(trace).shape(tensor, one.call.seq)
-    if not text or shape is None or (len(shape) > 1 and one.name not in ("MaxBackward1", "MinBackward1")):
+    """How many elements are the chosen one; -1 if the recording does not tell."""
+    text = numbers_of(trace, tensor, one.call.seq)
+    if not text:
         return -1
     try:
         numbers = list(_flat(json.loads(text)))
