@@ -51,6 +51,7 @@ def main() -> int:
             request.cuda,
             request.save,
             engine=request.engine,
+            values=False,
         )
     except DispatchvizError as error:
         complain(str(error))
