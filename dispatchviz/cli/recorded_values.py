@@ -19,7 +19,7 @@ NONE, SMALL, ALL_SMALL = RecordedValues(0, 0), RecordedValues(16, 2_000), Record
 
 
 def recorded_values(wanted: bool | None, model: bool) -> RecordedValues:
-    """What ``--values`` or ``--no-values`` asks for, or neither (None): a recording of an installed PyTorch has none."""
+    """What ``--values`` or ``--no-values`` asks for, or neither (None): an installed PyTorch gives none."""
     if wanted is None:
         return SMALL if model else NONE
     return ALL_SMALL if wanted else NONE

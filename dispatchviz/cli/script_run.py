@@ -29,6 +29,7 @@ from dispatchviz.running.program_source import STANDARD_INPUT, Script
 from dispatchviz.running.recording import EngineName, Recording
 from dispatchviz.trace import Trace
 
+
 def run_script(
     script: Script,
     args: Sequence[str],

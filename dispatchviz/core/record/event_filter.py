@@ -2,9 +2,9 @@
 
 An event is kept if it is in what every given condition selects; what is within a selected one is selected too, and what
 runs in a function that a selected line called. The events around a kept one are kept. What later events refer to by
-number (tensors, Nodes, names) is always kept, within the innermost event that is; so is the program's end, and what tells that numbers of a tensor that
-were kept are others now. Kept events
-are numbered anew, so that what is left is a trace like any other.
+number (tensors, Nodes, names) is always kept, within the innermost event that is; so is the program's end, and what
+tells that numbers of a tensor that were kept hold no longer. Kept events are numbered anew, so that what is left is a
+trace like any other.
 
 Not here: how conditions are written on a command line (``read_only``, below, reads one), where events come from.
 """

@@ -141,7 +141,9 @@ def _taken_over(trace: Trace, event: ev.GeometryChanged) -> Statement:
 def _numbers(trace: Trace, event: ev.NumbersRecorded) -> Statement:
     if event.last:
         said = f"The numbers of small tensors were recorded {len(trace.steps_of(ev.NumbersRecorded)) - 1:,} times"
-        return Statement("limit of numbers", f"{said}, which is the limit: from here on none are. --values has no limit.")
+        return Statement(
+            "limit of numbers", f"{said}, which is the limit: from here on none are. --values has no limit."
+        )
     name = tensor_name(trace, event.tensor, event.seq)
     if event.numbers:
         waited = " To read them, the recording waited for the GPU; the program by itself does not." * event.waited

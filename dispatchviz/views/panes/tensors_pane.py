@@ -9,6 +9,7 @@ from dispatchviz.explain.calls.key_set_lanes import names_of
 from dispatchviz.explain.things.thing import TensorThing
 from dispatchviz.explain.trace_index.step_tensors import tensors_of, variables_of
 from dispatchviz.explain.trace_index.tensor_card import TensorCard, tensor_card
+from dispatchviz.explain.trace_index.tensor_numbers import end_of_numbers
 from dispatchviz.foundation.english import plain_dtype, shaped
 from dispatchviz.views.text.line_fitting import shorter
 from dispatchviz.views.text.styled_line import Line, line
@@ -30,7 +31,14 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
     first, rest = (_rows(group, width) for group in cards)
     more = [line((f"… {len(here) - MOST} more at this step", "dim"))] if len(here) > MOST else []
     between = [line(("Variables, the last assigned first:", "dim"))] if rest else []
-    return [*first, *more, *between, *rest]
+    return [*first, *more, *between, *rest, *_end_of_numbers(trace, at)]
+
+
+def _end_of_numbers(trace: Trace, at: int) -> Iterator[Line]:
+    """That the trace has no numbers of tensors here, where the recording had reached its limit."""
+    end = end_of_numbers(trace)
+    if end is not None and at >= end:
+        yield line((f"From step {end:,} on no numbers are recorded: --values lifts the limit.", "dim"), goto=end)
 
 
 def _rows(cards: Sequence[TensorCard], width: int) -> list[Line]:

@@ -144,8 +144,8 @@ class KeySetChanged(Event, frozen=True):
 
 class NumbersRecorded(Event, frozen=True):
     """The numbers of a small tensor, when they may have become others: it is met as an argument or a result of a call,
-    or its memory was written to. Only of a recording that has numbers: of ``run``, ``trace``, ``export`` and ``why``, up
-    to a limit, and of ``record(values=16)``."""
+    or its memory was written to. Only of a recording that has numbers: of a command, up to a limit, and of
+    ``record(values=16)``."""
 
     tensor: TensorNumber
     """Number of the tensor."""

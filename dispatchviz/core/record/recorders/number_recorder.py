@@ -2,8 +2,9 @@
 
 A tensor's numbers are said when it is met as an argument or a result, and again when something is written to its
 memory, by whichever tensor that happens: the recorder knows which of the tensors that it has spoken of are alive, and
-keeps none of them alive. They are compared as bytes, and become text where they are others. Memory that NumPy or the program has in its hands too can change unseen: of tensors on that
-nothing more is said, and that this is so is said once.
+keeps none of them alive. Numbers are compared as bytes, and become text where they are others. Memory that NumPy or the
+program has in its hands too can change unseen: of tensors on that nothing more is said, and that this is so is said
+once.
 
 Numbers on a GPU are copied to the host, for which the recording waits until the GPU has made them; the event says so.
 
@@ -15,7 +16,7 @@ Not here: at which step which numbers hold (``explain/trace_index/tensor_numbers
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
