@@ -12,8 +12,8 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.things.answer import MOST, Answer, Question, nearest
-from dispatchviz.explain.things.calls_around import by
 from dispatchviz.explain.things.keepers import freed_at, is_freed, keepers, losses, unknown_tensors
+from dispatchviz.explain.things.made_by import by
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen

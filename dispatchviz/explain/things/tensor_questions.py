@@ -14,7 +14,8 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.things.answer import MOST, Answer, Question, nearest
-from dispatchviz.explain.things.calls_around import by, maker, plain, without_call
+from dispatchviz.explain.things.calls_around import maker, plain
+from dispatchviz.explain.things.made_by import by, without_call
 from dispatchviz.explain.things.node_questions import node_questions
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.things.uses import Uses, uses

@@ -98,6 +98,17 @@ class NumberRecorder(RecorderBase):
         for tensor in tensors:
             self._say(tensor)
 
+    def memory_allocated(self, storage: int, /) -> None:
+        """A new storage, by its serial number: what is in it is chance until something is written there."""
+        self._unwritten.add(storage - self.first_storage)
+
+    def _number_tensor(self, tensor: Tensor, how: ev.TensorOrigin) -> int:
+        is_fresh = self.numbers and how == "new" and tensor._storage._number < self.first_storage
+        number = super()._number_tensor(tensor, how)
+        if is_fresh:
+            self.memory_allocated(tensor._storage._number)
+        return number
+
     def memory_changed(self, tensor: Tensor, /) -> None:
         """It is another piece of memory now, or reads it in another way: by geometry, by the bits of its key set."""
         if self.numbers and self._said.pop(tensor._number, None) is not None:
