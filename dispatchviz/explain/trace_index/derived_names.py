@@ -70,18 +70,27 @@ def _find(trace: Trace, tensor: int) -> Derived | None:
 
 
 def _transposed(trace: Trace, made: ev.TensorCreated) -> Derived | None:
-    """The matrix whose transpose a tensor is: a view with both dimensions exchanged, of what stayed as it was."""
-    known = index(trace)
-    view = known.views.get(made.tensor)
-    base = None if view is None else known.tensors.get(view.base)
-    if base is None or len(made.shape) != 2:
+    """The matrix whose transpose a tensor is: both dimensions exchanged, on its memory, and neither changed since."""
+    known, call = index(trace), maker(trace, made.seq, made.tensor) if len(made.shape) == 2 else None
+    if call is None or plain(call) not in TRANSPOSES:
         return None
-    if (made.shape, made.stride) != (base.shape[::-1], base.stride[::-1]):
+    number = _receiver(trace, call)
+    matrix = None if number is None else known.tensors.get(number)
+    if matrix is None or matrix.storage != made.storage or made.storage < 0:
         return None
-    if any(known.steps_about(each.tensor, ev.GeometryChanged) for each in (made, base)):
+    if (made.shape, made.stride) != (matrix.shape[::-1], matrix.stride[::-1]):
         return None
-    call = maker(trace, made.seq, made.tensor)
-    return Derived(base.tensor, TRANSPOSED) if call is not None and plain(call) in TRANSPOSES else None
+    if any(known.steps_about(each.tensor, ev.GeometryChanged) for each in (made, matrix)):
+        return None
+    return Derived(matrix.tensor, TRANSPOSED)
+
+
+def _receiver(trace: Trace, call: ev.Dispatched) -> int | None:
+    """The tensor that is ``self`` of a call; None if it has none."""
+    computed = within(trace, call.seq, ev.KeySetComputed)
+    if computed is None or not computed.arguments or computed.arguments[0][0] != "self":
+        return None
+    return computed.arguments[0][1]
 
 
 # -- what a method was called on ---------------------------------------------------------------------------------------
@@ -138,10 +147,10 @@ def _receivers(trace: Trace, tensor: int, chain: _Chain) -> Iterator[tuple[_Meth
             if method.name.endswith("_"):  # it gives the tensor that it was called on
                 continue
             return
-        computed = within(trace, call.seq, ev.KeySetComputed)
-        if computed is None or not computed.arguments or computed.arguments[0][0] != "self":
+        called_on = _receiver(trace, call)
+        if called_on is None:
             return
-        tensor = computed.arguments[0][1]
+        tensor = called_on
         yield method, tensor
 
 

@@ -49,6 +49,11 @@ def attribute(name: str, of: str) -> str:
     return f"({name}).{of}" if BEFORE in name else f"{name}.{of}"
 
 
+def grad_name(trace: Trace, tensor: int, at: int) -> str:
+    """A tensor's ``.grad``: ``x.grad``."""
+    return attribute(tensor_name(trace, tensor, at), "grad")
+
+
 def numbered(trace: Trace, tensor: int, at: int) -> str:
     """The name, with the number where that is not said yet and the tensor has no variable: ``x.T (t5)``."""
     name, number = tensor_name(trace, tensor, at), f"t{tensor}"

@@ -17,7 +17,7 @@ from dispatchviz.views.text.styled_line import Line, line
 MOST = 8
 """So many tensors are shown of each kind: nobody reads more at a step."""
 
-LONGEST_NAME = 20
+LONGEST_NAME = 22
 
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
