@@ -51,7 +51,6 @@ def main() -> int:
             request.cuda,
             request.save,
             engine=request.engine,
-            values=False,
         )
     except DispatchvizError as error:
         complain(str(error))

@@ -88,9 +88,7 @@ def _run(
     changed: Changed = lambda tree: tree,
 ) -> Trace:
     """The trace of a script, with hashes of results."""
-    outcome = run_script(
-        source, args, cuda, None, to_stderr=True, hashes=True, values=False, rewritten=rewritten, changed=changed
-    )
+    outcome = run_script(source, args, cuda, None, to_stderr=True, hashes=True, rewritten=rewritten, changed=changed)
     if isinstance(outcome.error, KeyboardInterrupt):
         raise outcome.error
     if outcome.signal:
