@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_set_lanes import names_of
 from dispatchviz.explain.things.thing import TensorThing
-from dispatchviz.explain.trace_index.step_tensors import tensors_of, variables_of
+from dispatchviz.explain.trace_index.step_tensors import parameters_of, tensors_of, variables_of
 from dispatchviz.explain.trace_index.tensor_card import TensorCard, tensor_card
 from dispatchviz.explain.trace_index.tensor_numbers import end_of_numbers
 from dispatchviz.foundation.english import plain_dtype, shaped
@@ -28,7 +28,8 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
     if not any(cards):
         return [line(("This step is about no tensor, and no variable names one.", "dim"))]
     width = max(len(shorter(card.name, LONGEST_NAME)) for group in cards for card in group)
-    first, rest = (_rows(group, width) for group in cards)
+    parameters = parameters_of(trace, at)
+    first, rest = (_rows(group, parameters, width) for group in cards)
     more = [line((f"… {len(here) - MOST} more at this step", "dim"))] if len(here) > MOST else []
     between = [line(("Variables, the last assigned first:", "dim"))] if rest else []
     return [*first, *more, *between, *rest, *_end_of_numbers(trace, at)]
@@ -41,20 +42,26 @@ def _end_of_numbers(trace: Trace, at: int) -> Iterator[Line]:
         yield line((f"From step {end:,} on no numbers are recorded: --values lifts the limit.", "dim"), goto=end)
 
 
-def _rows(cards: Sequence[TensorCard], width: int) -> list[Line]:
+def _rows(cards: Sequence[TensorCard], parameters: Mapping[int, str], width: int) -> list[Line]:
     """A tensor's keys are named where those of the one before it are others."""
     before = [None, *(card.key_set for card in cards)]
-    return [row for card, keys in zip(cards, before, strict=False) for row in _card(card, card.key_set == keys, width)]
+    return [
+        row
+        for card, keys in zip(cards, before, strict=False)
+        for row in _card(card, parameters.get(card.number, ""), card.key_set == keys, width)
+    ]
 
 
-def _card(card: TensorCard, alike: bool, width: int) -> Iterator[Line]:
+def _card(card: TensorCard, parameter: str, alike: bool, width: int) -> Iterator[Line]:
     name = shorter(card.name, LONGEST_NAME)
+    passed = f"  argument {parameter}" if parameter not in ("", card.name) else ""
     version = () if card.version is None else ((f"  version {card.version}", "dim"),)
     yield line(
         (f"{name:<{width}}  ", "tensor"),
         f"{shaped(card.shape)} {plain_dtype(card.dtype)} {card.device}",
         (_history(card), "name"),
         *version,
+        (passed, "dim"),
         ("  same keys" if alike else "", "dim"),
         key=f"tensor {card.number}",
         value="" if card.version is None else str(card.version),
