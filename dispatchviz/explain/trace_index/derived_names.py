@@ -13,14 +13,13 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.things.calls_around import maker, plain
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, within
 from dispatchviz.explain.trace_index.lookups import KEPT
-from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.explain.trace_index.trace_index import Derived, index
 
 TRANSPOSES = frozenset(("t", "transpose.int", "numpy_T", "mT", "permute", "swapaxes", "swapdims"))
 """Operators that give the transpose of a matrix, if they exchange its dimensions."""
@@ -40,26 +39,16 @@ LONGEST = 12
 """The arguments of a method are shown if they are no longer than this."""
 
 
-class Derived(NamedTuple):
-    """The tensor that has a name, and what the text adds to that."""
-
-    tensor: int
-    suffix: str
-    """``.T``; `` before .cuda()``, with which the name is no expression."""
-
-
 def derived(trace: Trace, tensor: int) -> Derived | None:
     """What a tensor is a step away from; None if it is a step away from none, or that is not known."""
-    known = _known.setdefault(trace, {})
-    if tensor not in known:
+    known = index(trace).derived
+    try:
+        return known[tensor]
+    except KeyError:
         if len(known) >= KEPT:
             known.clear()
-        known[tensor] = _find(trace, tensor)
-    return known[tensor]
-
-
-_known: WeakKeyDictionary[Trace, dict[int, Derived | None]] = WeakKeyDictionary()
-"""What was found, by tensor."""
+        found = known[tensor] = _find(trace, tensor)
+        return found
 
 
 def _find(trace: Trace, tensor: int) -> Derived | None:
@@ -71,7 +60,10 @@ def _find(trace: Trace, tensor: int) -> Derived | None:
 
 def _transposed(trace: Trace, made: ev.TensorCreated) -> Derived | None:
     """The matrix whose transpose a tensor is: both dimensions exchanged, on its memory, and neither changed since."""
-    known, call = index(trace), maker(trace, made.seq, made.tensor) if len(made.shape) == 2 else None
+    known = index(trace)
+    if len(made.shape) != 2 or not known.on_memory_known_before(made):
+        return None
+    call = maker(trace, made.seq, made.tensor)
     if call is None or plain(call) not in TRANSPOSES:
         return None
     number = _receiver(trace, call)
