@@ -12,7 +12,7 @@ from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.trace_index.display_names import node_title, numbered, tensor_name
+from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.tensor_numbers import numbers_of
 from dispatchviz.explain.trace_index.trace_index import Index, index
@@ -83,7 +83,7 @@ def tensor_card(trace: Trace, tensor: int, at: int) -> TensorCard | None:
     mates = [other for other in _on_memory(trace, storage, at) if other != tensor][::-1]
     return TensorCard(
         tensor,
-        numbered(trace, tensor, at),
+        tensor_name(trace, tensor, at),
         known.shape(tensor, at) or made.shape,
         made.dtype if taken is None else taken.dtype,
         made.device if taken is None else taken.device,
