@@ -100,8 +100,11 @@ def _derived_name(trace: Trace, tensor: int, at: int) -> str:
         return f"{lost}@{turn}{found.suffix}"
     if found.suffix == TRANSPOSED:
         return ""
+    if lost:
+        return f"earlier {known.shown(lost)}{found.suffix} (t{tensor})"
     coming = known.coming_name(found.tensor, at)
-    return f"{known.shown(coming)}{found.suffix}" if coming else f"earlier {known.shown(lost)}{found.suffix}"
+    number = "" if known.holder(coming, at) is None else f" (t{tensor})"  # what has that name now may have one before
+    return f"{known.shown(coming)}{found.suffix}{number}" if coming else ""
 
 
 def _leaf(known: Index, tensor: int, at: int) -> int | None:
