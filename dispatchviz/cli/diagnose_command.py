@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from dispatchviz.trace import Trace
 
 
-MOST_VALUES = 2_000
-"""How many times the numbers of small tensors are recorded: to record all takes twice the time in a long program."""
-
-
 @click.command("why", cls=options.OfProgram)
 @options.engine
 @options.cuda
@@ -83,7 +79,6 @@ def command(
         check_no_arguments(source, args)
         alone("a saved trace", save=save, engine=engine != "model", **recording)
         return tell(trace, name_of(source))
-    recording |= {"values": engine == "model", "most_values": MOST_VALUES}
     outcome = run_script(source, args, cuda, save, to_stderr=True, engine=engine, **recording)
     with kept(outcome, save):
         raised = tell(outcome.trace, save or kept_trace(outcome.trace))

@@ -50,7 +50,7 @@ def test_a_saved_trace_is_explained(tmp_path: Path) -> None:
     dispatchviz("trace", "--save", "a.dvtrace", script(tmp_path, FAILS), cwd=tmp_path)
     ended = dispatchviz("why", "a.dvtrace", cwd=tmp_path)
     assert (ended.status, ended.err) == (1, "")
-    assert ended.out.endswith("see           dispatchviz open --step 121 a.dvtrace\n")
+    assert ended.out.endswith("see           dispatchviz open --step 126 a.dvtrace\n")
 
 
 def test_the_log_and_the_end_of_an_export_say_why(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import os
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.things.calls_around import maker, plain
-from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.explain.trace_index.display_names import code_name
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text, user_stack, within
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import shortened
@@ -55,13 +55,12 @@ def begun(text: str) -> str:
 
 def last_name(trace: Trace, tensor: int, at: int) -> str:
     """A tensor by its variable as of a step, ``w``; else by what made it, ``the result of mul on line 4``."""
-    name = tensor_name(trace, tensor, at)
+    name = code_name(trace, tensor, at)
     if name != f"t{tensor}":
         return name
     view = index(trace).views.get(tensor)
     if view is not None and (base := last_name(trace, view.base, at)) and not base.startswith("the "):
-        call = made_by(trace, tensor)
-        return f"{base}.T" if call is not None and plain(call) in ("t", "numpy_T") else f"a view of {base}"
+        return f"a view of {base}"
     call = made_by(trace, tensor)
     if call is None:
         return name

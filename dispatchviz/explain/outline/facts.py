@@ -13,7 +13,7 @@ from itertools import islice
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.call_facts import Fact, call_facts
-from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name
+from dispatchviz.explain.trace_index.display_names import attribute, grad_name, plain_node, tensor_name
 from dispatchviz.explain.trace_index.lookups import between, created_nodes, events_between
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import numbered, plain_dtype, shaped
@@ -106,7 +106,7 @@ def _backward(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
 def _gradient(trace: Trace, leaf: int, step: int, end: int) -> Fact:
     event = trace[step]
     size = sized(trace, event.result, end) if isinstance(event, ev.GradientAccumulated) else ""
-    return f"{tensor_name(trace, leaf, end)}.grad: {size}", "tensor"
+    return f"{grad_name(trace, leaf, end)}: {size}", "tensor"
 
 
 def _modes(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
@@ -137,7 +137,8 @@ def _flag(trace: Trace, flag: ev.RequiresGradSet, end: int) -> Fact:
     tensors = trace.columns.tensors
     unchanged = not any(tensors[step] == flag.tensor for step in between(trace, ev.KeySetChanged, 0, end))
     text = "a flag, its keys stay the same" if unchanged else "a flag"
-    return f"{tensor_name(trace, flag.tensor, flag.seq)}.requires_grad = {flag.requires_grad}: {text}", "tensor"
+    name = attribute(tensor_name(trace, flag.tensor, flag.seq), "requires_grad")
+    return f"{name} = {flag.requires_grad}: {text}", "tensor"
 
 
 def _registrations(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
