@@ -575,6 +575,8 @@ for i in range(3):
     "eval for gradients of the input": NET
     + "net.eval()\nx = torch.ones(1, 2, requires_grad=True)\nnet(x).sum().backward()",
     "reshape in a model": NET + "y = net(torch.ones(2, 2)).t().reshape(2)\ny.sum().backward()",
+    "reshape under vmap": "import torch\nx = torch.ones(4, 2, 3)\n"
+    "print(torch.func.vmap(lambda t: t.t().reshape(6))(x).shape)",
     "one hook": "import torch\nx = torch.ones(2, requires_grad=True)\nx.register_hook(print)\nx.sum().backward()",
     "all frozen": NET + "net.requires_grad_(False)\nx = torch.ones(1, 2, requires_grad=True)\nnet(x).sum().backward()",
     "a write outside of the graph": "import torch\ny = torch.zeros(3)\ny[0] = 1\nprint(y.reshape(3))",

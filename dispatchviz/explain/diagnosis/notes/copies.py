@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from dispatchviz.core.keys.key_set import DispatchKeySet
+from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.arguments import argument
@@ -22,6 +24,14 @@ EITHER = frozenset(("reshape", "flatten", "ravel", "reshape_as"))
 
 COPY, VIEW = frozenset(("clone", "_reshape_copy")), frozenset(("view", "_reshape_alias"))
 """What these call, as strides decide."""
+
+WRAPPERS = (
+    DispatchKey.Functionalize,
+    DispatchKey.FuncTorchBatched,
+    DispatchKey.FuncTorchGradWrapper,
+    DispatchKey.Python,
+)
+"""Keys of tensors that wrap others."""
 
 LOOKED_AT, NAMED = 200, 3
 
@@ -51,11 +61,18 @@ def copies(trace: Trace) -> Iterator[Note]:
 def _made(trace: Trace, call: Call) -> Made | None:
     """A call that the line has itself; None if it is not seen whether it copied."""
     line, result = source_line(trace, call.seq), result_of(trace, call.seq)
-    if line is None or result is None or not call.tensors or f"{call.name}(" not in source_text(trace, line):
+    written = line is not None and f"{call.name}(" in source_text(trace, line)
+    if not written or result is None or not call.tensors or _is_wrapped(call):
         return None
     inner = set(_inner(trace, call))
     copied, viewed = bool(inner & COPY), bool(inner & VIEW) or result == call.tensors[0]
     return Made(call, result, copied) if copied or viewed else None
+
+
+def _is_wrapped(call: Call) -> bool:
+    """Whether an argument is a wrapper of another tensor, which has strides of its own."""
+    keys = [DispatchKeySet.from_raw_repr(raw) for _, _, raw in call.computed.arguments]
+    return any(each.has(wrapper) for each in keys for wrapper in WRAPPERS)
 
 
 def _inner(trace: Trace, call: Call) -> Iterator[str]:

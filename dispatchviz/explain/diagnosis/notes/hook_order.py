@@ -111,10 +111,13 @@ def _begin(trace: Trace, event: ev.HookRan) -> int:
 
 def _told(trace: Trace, started: int, hooks: list[Ran]) -> Note:
     names = [each.text for each in hooks[:NAMED]]
-    more = f", and {len(hooks) - NAMED} more" if len(hooks) > NAMED else ""
+    more = ", and more" if len(hooks) > NAMED else ""
     where, order = on_line(trace, started, text=False), f"{', then '.join(names)}{more}"
     by = ", by what they print" if all(each.startswith('"') for each in names) else ""
-    text = f"{len(hooks)} hooks ran on {where}, in this order{by}: {order}. {' '.join(_rules(trace, hooks))}"
+    steps = trace.steps_of(ev.HookRan)
+    is_cut = len(steps) > MOST and steps[MOST] <= trace.ends[started]
+    count = f"More than {len(hooks)}" if is_cut else len(hooks)
+    text = f"{count} hooks ran on {where}, in this order{by}: {order}. {' '.join(_rules(trace, hooks))}"
     return Note(hooks[0].event.seq, Statement("order of hooks", text))
 
 
