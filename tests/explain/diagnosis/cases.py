@@ -1,17 +1,31 @@
-"""A program with its diagnosis, run on the model and on an installed PyTorch; and the program with the fix in it."""
+"""A program with its diagnosis, run on the model and on an installed PyTorch; and the program with the fix in it.
+
+A module of ``programs`` has cases in ``CASES``, which run on both. ``ON_THE_MODEL`` has those that a recording of an
+installed PyTorch does not see: they have no diagnosis there. ``ON_PYTORCH`` has those that the model lacks,
+``ON_A_GPU`` and ``WITHOUT_A_GPU`` those that ask for a PyTorch with CUDA, or without. ``SOUND`` has programs close to a
+mistake, without it.
+"""
 
 from __future__ import annotations
 
 import io
 import textwrap
+import warnings
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
 from typing import NamedTuple
 
+from dispatchviz.cli.diagnose_command import MOST_VALUES
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnose import diagnoses
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.running.engines import engine_named
 from dispatchviz.running.program import run
 from dispatchviz.running.program_source import Code
+from dispatchviz.running.recording import EngineName
+from tests.explain.diagnosis import programs
 
 
 class Case(NamedTuple):
@@ -32,13 +46,42 @@ class Case(NamedTuple):
     """Parts of the cause there; the same if None."""
 
 
-def traced(source: str, engine: str = "model") -> Trace:
-    """The trace of a program given as text."""
+LISTS = ("CASES", "ON_THE_MODEL", "ON_PYTORCH", "ON_A_GPU", "WITHOUT_A_GPU")
+"""All lists of cases."""
+
+
+def cases(*lists: str) -> dict[str, Case]:
+    """The cases of all programs that are in some lists, under names such as ``no_graph: two leaves``."""
+    return {
+        f"{place}: {case.name}": case
+        for place, module in _modules()
+        for each in lists
+        for case in getattr(module, each, ())
+    }
+
+
+def sound() -> dict[str, str]:
+    """The sound programs, named likewise."""
+    return {
+        f"{place}: {name}": source
+        for place, module in _modules()
+        for name, source in getattr(module, "SOUND", {}).items()
+    }
+
+
+def _modules() -> Iterator[tuple[str, ModuleType]]:
+    for each in iter_modules(programs.__path__):
+        yield each.name, import_module(f"{programs.__name__}.{each.name}")
+
+
+def traced(source: str, engine: EngineName = "model", most: int = MOST_VALUES) -> Trace:
+    """The trace of a program given as text, as ``dispatchviz why`` records it. It may warn."""
     text = textwrap.dedent(source).strip() + "\n"
+    values = {"values": 16, "most_values": most} if engine == "model" else {}
     try:
-        return run(
-            Code(text), output=io.StringIO(), engine=engine_named("torch" if engine == "torch" else "model")
-        ).trace
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("default")
+            return run(Code(text), output=io.StringIO(), engine=engine_named(engine), **values).trace
     finally:
         if engine == "torch":
             _as_before()
@@ -53,7 +96,7 @@ def _as_before() -> None:
     torch.set_default_dtype(torch.float32)
 
 
-def check(case: Case, engine: str) -> Diagnosis:
+def check(case: Case, engine: EngineName) -> Diagnosis:
     """Assert that a program has the diagnosis, and none with the fix."""
     first = diagnoses(traced(case.source, engine))[0]
     on_torch = engine == "torch"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from dispatchviz.explain.diagnosis.diagnose import diagnoses
-from tests.explain.diagnosis.cases import Case, check, traced
+from tests.explain.diagnosis.cases import Case
 
 BEGIN = "import torch\nimport numpy as np\nx = torch.ones(3, requires_grad=True)\n"
 DATA, REPLACED, NUMPY = (
@@ -114,25 +111,3 @@ SOUND = {
     "a new array": BEGIN + "y = x.exp()\na = y.detach().numpy()\na = a * 2\na[0] = 3\ny.sum().backward()",
     "an array that is only read": BEGIN + "y = x.exp()\na = y.detach().numpy()\nprint(a.sum())\ny.sum().backward()",
 }
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_the_model(case: Case) -> None:
-    check(case, "model")
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_an_installed_pytorch(case: Case) -> None:
-    check(case, "torch")
-
-
-@pytest.mark.parametrize("source", SOUND.values(), ids=SOUND)
-def test_no_alarm_on_the_model(source: str) -> None:
-    assert diagnoses(traced(source)) == ()
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("source", SOUND.values(), ids=SOUND)
-def test_no_alarm_on_an_installed_pytorch(source: str) -> None:
-    assert diagnoses(traced(source, "torch")) == ()

@@ -1,10 +1,8 @@
-"""Arguments on different devices. This machine's PyTorch has no CUDA: it runs the programs with ``meta`` alone."""
+"""Arguments on different devices."""
 
 from __future__ import annotations
 
-import pytest
-
-from tests.explain.diagnosis.cases import Case, check
+from tests.explain.diagnosis.cases import Case
 
 BEGIN = "import torch\nfrom torch import nn\n"
 
@@ -25,7 +23,7 @@ net = Net().cuda()
 y = net(torch.ones(2, 3).cuda())
 """
 
-CUDA = [
+ON_A_GPU = [
     Case(
         "a module on cuda",
         BEGIN + 'model = nn.Linear(3, 1).to("cuda")\nx = torch.ones(2, 3)\nprint(model(x))',
@@ -80,7 +78,7 @@ CUDA = [
     ),
 ]
 
-META = [
+CASES = [
     Case(
         "a module on meta",
         BEGIN + "fc = nn.Linear(3, 2, device='meta')\nx = torch.ones(1, 3)\ny = fc(x)",
@@ -131,7 +129,7 @@ META = [
 ]
 
 
-ABSENT = [
+WITHOUT_A_GPU = [
     Case(
         "a module",
         BEGIN + 'model = nn.Linear(3, 1).to("cuda")\nx = torch.ones(2, 3)',
@@ -155,24 +153,3 @@ ABSENT = [
     ),
 ]
 """The model has CUDA."""
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("case", ABSENT, ids=lambda case: case.name)
-def test_no_cuda(case: Case) -> None:
-    import torch
-
-    if torch.cuda.is_available():
-        pytest.skip("this machine has CUDA")
-    check(case, "torch")
-
-
-@pytest.mark.parametrize("case", CUDA + META, ids=lambda case: case.name)
-def test_on_the_model(case: Case) -> None:
-    check(case, "model")
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("case", META, ids=lambda case: case.name)
-def test_on_an_installed_pytorch(case: Case) -> None:
-    check(case, "torch")

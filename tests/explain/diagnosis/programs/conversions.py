@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.explain.diagnosis.cases import Case, check, traced
+from tests.explain.diagnosis.cases import Case
 
 LEAF = "import torch\nw = torch.ones(3, requires_grad=True)\n"
 NUMPY = "import torch\nimport numpy as np\nfrom torch import nn\nnet = nn.Linear(2, 1)\nout = net(torch.ones(3, 2))\n"
@@ -117,7 +115,7 @@ best = copy.deepcopy(net)
 
 COPIES = [
     Case(
-        "a result",
+        "a copy of a result",
         COPY + "y = w * 2\nz = copy.deepcopy(y)",
         "deepcopy of a non-leaf",
         ("y requires grad, because it was computed from the leaf w (line 3)", "Line 5 (z = copy.deepcopy(y))"),
@@ -144,30 +142,18 @@ COPIES = [
 
 CASES = [*ARRAYS, *COPIES]
 
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_the_model(case: Case) -> None:
-    check(case, "model")
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_an_installed_pytorch(case: Case) -> None:
-    check(case, "torch")
-
-
 PICKLER = "import torch.multiprocessing\nfrom multiprocessing.reduction import ForkingPickler\n"
 
-PICKLED = [
+ON_PYTORCH = [
     Case(
-        "a result",
+        "a result for a process",
         LEAF + PICKLER + "y = w * 2\nForkingPickler.dumps(y)",
         "a non-leaf sent to a process",
         ("y requires grad, because it was computed from the leaf w (line 2)", "Line 6 (ForkingPickler.dumps(y))"),
         "y.detach()",
     ),
     Case(
-        "an expression",
+        "an expression for a process",
         LEAF + PICKLER + "ForkingPickler.dumps(w.exp())",
         "a non-leaf sent to a process",
         ("w.exp() requires grad", "ExpBackward0"),
@@ -183,14 +169,7 @@ PICKLED = [
 ]
 """The model has no torch.multiprocessing. Nor is the fixed program run: it would begin a process that shares memory."""
 
-
-@pytest.mark.torch
-@pytest.mark.parametrize("case", PICKLED, ids=lambda case: case.name)
-def test_what_is_sent_to_a_process(case: Case) -> None:
-    check(case, "torch")
-
-
-def test_pytorch_pickles_a_non_leaf_by_itself() -> None:
-    """Pickling is refused for other processes alone, so that a program that saves a result has no diagnosis."""
-    trace = traced(LEAF + "import io\ny = w * 2\ntorch.save(y, io.BytesIO())")
-    assert type(trace[-1]).__name__ != "ProgramRaised"
+SOUND = {
+    "a result that is saved": LEAF + "import io\ny = w * 2\ntorch.save(y, io.BytesIO())",
+}
+"""Pickling is refused for other processes alone."""

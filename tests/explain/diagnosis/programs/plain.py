@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from dispatchviz.explain.diagnosis.diagnose import diagnoses
-from tests.explain.diagnosis.cases import Case, check, traced
+from tests.explain.diagnosis.cases import Case
 
 BEGIN = "import torch\n"
 
@@ -117,24 +114,12 @@ CASES = [
     ),
 ]
 
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_the_model(case: Case) -> None:
-    check(case, "model")
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_an_installed_pytorch(case: Case) -> None:
-    check(case, "torch")
-
-
-def test_an_error_of_python_is_not_what_pytorch_says() -> None:
-    assert diagnoses(traced("import torch\n{}['x']"))[0].says == ""
-
-
-def test_what_the_model_lacks_is_said() -> None:
-    first = diagnoses(traced("import torch\nx = torch.ones(3).to_sparse()"))[0]
-    assert first.kind == "not in the model"
-    assert "torch.Tensor.to_sparse" in first.why
-    assert "--engine torch" in first.fixes[0]
+ON_THE_MODEL = [
+    Case(
+        "what the model lacks",
+        BEGIN + "x = torch.ones(3).to_sparse()",
+        "not in the model",
+        ("torch.Tensor.to_sparse",),
+        "--engine torch",
+    ),
+]

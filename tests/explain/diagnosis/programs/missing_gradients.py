@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from dispatchviz.explain.diagnosis.diagnose import diagnoses
-from tests.explain.diagnosis.cases import Case, check, traced
-
-pytestmark = pytest.mark.filterwarnings("default")
-"""A program may warn; the tests of this project otherwise may not."""
+from tests.explain.diagnosis.cases import Case
 
 NET = """
 import torch
@@ -42,6 +36,16 @@ MISSING, LACKS, NO_KERNEL = (
     "parameter that the optimizer lacks",
     "operator without an autograd kernel",
 )
+
+LIBRARY = """
+import torch
+lib = torch.library.Library("{name}", "DEF")
+lib.define("twice(Tensor x) -> Tensor")
+lib.impl("twice", {kernel}, "CPU")
+w = torch.ones(2, requires_grad=True)
+y = torch.ops.{name}.twice(w)
+(y * w).sum().backward()
+"""
 
 CASES = [
     Case(
@@ -101,19 +105,6 @@ CASES = [
         ("Line 15 (net.scale = nn.Parameter(torch.ones(1))) made net.scale", "opt does not hold it"),
         "Create opt after line 15",
     ),
-]
-
-LIBRARY = """
-import torch
-lib = torch.library.Library("{name}", "DEF")
-lib.define("twice(Tensor x) -> Tensor")
-lib.impl("twice", {kernel}, "CPU")
-w = torch.ones(2, requires_grad=True)
-y = torch.ops.{name}.twice(w)
-(y * w).sum().backward()
-"""
-
-CUSTOM = [
     Case(
         "its kernel calls operators",
         LIBRARY.format(name="first", kernel="lambda x: x * 2"),
@@ -137,7 +128,7 @@ CUSTOM = [
     ),
 ]
 
-OF_THE_MODEL = [
+ON_THE_MODEL = [
     Case(
         "a layer that nothing calls",
         training("return self.head(h)"),
@@ -165,25 +156,3 @@ SOUND = {
     "a model that is copied into": training(made="net.load_state_dict(Net().state_dict())"),
     "some gradients asked for": training() + "w, *_ = net.parameters()\ntorch.autograd.grad(net(torch.ones(1, 2)), w)",
 }
-
-
-@pytest.mark.parametrize("case", [*CASES, *CUSTOM, *OF_THE_MODEL], ids=lambda case: case.name)
-def test_on_the_model(case: Case) -> None:
-    check(case, "model")
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("case", [*CASES, *CUSTOM], ids=lambda case: case.name)
-def test_on_an_installed_pytorch(case: Case) -> None:
-    check(case, "torch")
-
-
-@pytest.mark.parametrize("source", SOUND.values(), ids=SOUND)
-def test_no_alarm_on_the_model(source: str) -> None:
-    assert diagnoses(traced(source)) == ()
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("source", SOUND.values(), ids=SOUND)
-def test_no_alarm_on_an_installed_pytorch(source: str) -> None:
-    assert diagnoses(traced(source, "torch")) == ()

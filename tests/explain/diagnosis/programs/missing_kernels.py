@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.explain.diagnosis.cases import Case, check
+from tests.explain.diagnosis.cases import Case
 
 BEGIN = "import torch\nimport torch.nn.functional as F\n"
 
@@ -89,7 +87,7 @@ CASES = [
     ),
 ]
 
-SPARSE = [
+ON_PYTORCH = [
     Case(
         "sigmoid of a sparse tensor",
         BEGIN + "x = torch.ones(3).to_sparse()\ny = torch.sigmoid(x)",
@@ -100,14 +98,3 @@ SPARSE = [
     ),
 ]
 """The model has no sparse tensors."""
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_the_model(case: Case) -> None:
-    check(case, "model")
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("case", CASES + SPARSE, ids=lambda case: case.name)
-def test_on_an_installed_pytorch(case: Case) -> None:
-    check(case, "torch")
