@@ -49,7 +49,6 @@ from dispatchviz.explain.diagnosis.silent_rules import silent_mistakes
 ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (
     (backward_calls.NOT_REQUIRED, backward_calls.not_required),
     (backward_calls.NOT_SCALAR, backward_calls.not_scalar),
-    (backward_calls.UNUSED, functions.unused),
     (backward_calls.UNUSED, backward_calls.unused),
     (conversions.NUMPY, conversions.numpy),
     (conversions.DEEPCOPY, conversions.deepcopy),

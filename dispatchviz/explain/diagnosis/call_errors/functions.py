@@ -21,6 +21,7 @@ from dispatchviz.explain.diagnosis.modules import program_nodes
 from dispatchviz.explain.diagnosis.words import article, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
+from dispatchviz.explain.trace_index.lookups import events_between
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import counted, listed, nth
 
@@ -201,16 +202,23 @@ def told_at(failure: Failure, cause: Statement, ran: Ran, fix: str) -> Diagnosis
     return found._replace(at=ran.line.seq, proof=(ran.line.seq, failure.raised))
 
 
-def unused(failure: Failure) -> Diagnosis | None:
-    """``grad`` gets no gradient of an input because the last Node was a Function whose ``backward`` returns nothing."""
-    ran = last_line(failure, "backward")
-    if ran is None or last_node(failure, f"{ran.owner}Backward") != last_node(failure):
-        return None
-    if not _returns_nothing(method_of(failure.trace, ran.owner, "backward")):
-        return None
-    text = f"{_returned(failure, ran, ran.owner, '')}: no gradient goes on from it."
-    fix = f"Return the gradient after line {ran.line.line}."
-    return told_at(failure, Statement("Function: backward returns None", text), ran, fix)
+def returned_none(failure: Failure, started: ev.BackwardStarted) -> Diagnosis | None:
+    """``grad`` gets no gradient of an input because ``backward`` of a Function on the way returns nothing."""
+    for owner in ran_in(failure.trace, started):
+        ran = last_line(failure, "backward", owner)
+        if ran is not None and _returns_nothing(method_of(failure.trace, owner, "backward")):
+            text = f"{_returned(failure, ran, owner, 'None')}: no gradient goes on from it."
+            fix = f"Return the gradient {'on' if ran.text.startswith('return') else 'after'} line {ran.line.line}."
+            return told_at(failure, Statement("Function: backward returns None", text), ran, fix)
+    return None
+
+
+def ran_in(trace: Trace, started: ev.BackwardStarted) -> list[str]:
+    """The program's own Functions whose Nodes a backward pass ran, in order: classes of its text."""
+    classes = {node.name for node in program_nodes(trace) if isinstance(node, ast.ClassDef)}
+    nodes = events_between(trace, ev.NodeStarted, started.seq, len(trace) - 1)
+    names = dict.fromkeys(event.name.removesuffix("Backward") for event in nodes)
+    return [name for name in names if name in classes]
 
 
 def _returns_nothing(method: ast.FunctionDef | None) -> bool:
@@ -233,8 +241,8 @@ def returns_nothing(trace: Trace) -> Iterator[Diagnosis]:
 
 def _nothing(name: str, line: int, step: int) -> Diagnosis:
     text = (
-        f"{name}.backward (line {line}) has no return, so it returns None: no gradient goes on from {name}Backward, "
-        f"and the leaves that it leads to get none through it."
+        f"{name}.backward (line {line}) returns no value, which autograd takes for None: no gradient goes on from "
+        f"{name}Backward, and the leaves that it leads to get none through it."
     )
     cause = Statement("Function: backward has no return", text)
     fix = f"Return one gradient for each input of forward at the end of {name}.backward."

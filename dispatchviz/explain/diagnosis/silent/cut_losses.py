@@ -107,8 +107,8 @@ def _made_leaf(trace: Trace, loss: int, at: int) -> int:
 
 def _cut(trace: Trace, loss: int) -> Cut | None:
     found = origins(trace, loss)
-    if found.cuts:
-        return _by_call(trace, *found.cuts[0])
+    for cut in found.cuts[:1]:
+        return None if cut.call is None else _by_call(trace, cut.call, cut.argument)
     return _by_number(trace, found.leaves[0]) if found.leaves else None
 
 

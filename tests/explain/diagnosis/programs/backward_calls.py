@@ -168,4 +168,210 @@ NOT_REQUIRED = [
     ),
 ]
 
-CASES = [*NOT_SCALAR, *UNUSED, *NOT_REQUIRED]
+MORE = [
+    Case(
+        "one of two leaves",
+        "import torch\na = torch.ones(2, requires_grad=True)\nb = torch.ones(2, requires_grad=True)\n"
+        "loss = (a * a).sum()\nga, gb = torch.autograd.grad(loss, (a, b))",
+        "unused input: not used",
+        ("No path leads from loss to b: no operator used b before line 5",),
+        "allow_unused=True",
+        "import torch\na = torch.ones(2, requires_grad=True)\nb = torch.ones(2, requires_grad=True)\n"
+        "loss = (a * b).sum()\nga, gb = torch.autograd.grad(loss, (a, b))",
+    ),
+    Case(
+        "another shape of a leaf",
+        "import torch\nx = torch.ones(2, 3, requires_grad=True)\nout = (x ** 2).mean()\nflat = x.reshape(-1)\n"
+        "g = torch.autograd.grad(out, flat)",
+        "unused input: made too late",
+        ("flat is a tensor that was made on line 4 (flat = x.reshape(-1)) by reshape, after out",),
+        "Ask for the gradient of the tensor from which out was computed",
+        "import torch\nx = torch.ones(2, 3, requires_grad=True)\nflat = x.reshape(-1)\n"
+        "out = (flat ** 2).mean()\ng = torch.autograd.grad(out, flat)",
+    ),
+    Case(
+        "a mean under no_grad",
+        "import torch\nw = torch.ones(3, requires_grad=True)\nh = w * 2\nwith torch.no_grad():\n"
+        "    scale = h.mean()\ny = (w * scale).sum()\ng = torch.autograd.grad(y, h)",
+        "unused input: cut",
+        ("mean on line 5 (scale = h.mean()) used h while grad mode was off",),
+        "Compute y from h itself",
+        "import torch\nw = torch.ones(3, requires_grad=True)\nh = w * 2\nscale = h.mean()\n"
+        "y = (w * scale).sum()\ng = torch.autograd.grad(y, h)",
+    ),
+    Case(
+        "an index",
+        "import torch\nw = torch.ones(3, requires_grad=True)\nh = w * 2\nbest = h.argmax()\n"
+        "y = (w * best).sum()\ng = torch.autograd.grad(y, h)",
+        "unused input: cut",
+        ("argmax on line 4 (best = h.argmax()) used h, and it is not differentiable",),
+        "Compute y from h itself",
+        "import torch\nw = torch.ones(3, requires_grad=True)\nh = w * 2\nbest = h.max()\ny = (w * best).sum()\n"
+        "g = torch.autograd.grad(y, h)",
+    ),
+    Case(
+        "the input of another loss",
+        "import torch\nw = torch.ones(3, requires_grad=True)\nh = w * 2\naux = h.pow(2).sum()\nloss = w.sum()\n"
+        "g = torch.autograd.grad(loss, h)",
+        "unused input: used elsewhere",
+        ("pow on line 4 (aux = h.pow(2).sum()) used h, but loss was not computed from its result",),
+        "allow_unused=True",
+        "import torch\nw = torch.ones(3, requires_grad=True)\nh = w * 2\naux = h.pow(2).sum()\n"
+        "loss = w.sum() + aux\ng = torch.autograd.grad(loss, h)",
+    ),
+    Case(
+        "a second head",
+        """
+import torch
+from torch import nn
+body, head, aux = nn.Linear(2, 2), nn.Linear(2, 1), nn.Linear(2, 1)
+h = body(torch.ones(3, 2))
+out, side = head(h), aux(h)
+g = torch.autograd.grad(out.sum(), aux.weight)
+""",
+        "unused input: used elsewhere",
+        ("linear on line 5 (out, side = head(h), aux(h)) used aux.weight",),
+        "allow_unused=True",
+        """
+import torch
+from torch import nn
+body, head, aux = nn.Linear(2, 2), nn.Linear(2, 1), nn.Linear(2, 1)
+h = body(torch.ones(3, 2))
+out, side = head(h), aux(h)
+g = torch.autograd.grad((out + side).sum(), aux.weight)
+""",
+    ),
+    Case(
+        "a Function that returns None",
+        """
+import torch
+
+class Half(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x / 2
+
+    @staticmethod
+    def backward(ctx, *grads):
+        return None
+
+x = torch.ones(2, requires_grad=True)
+y = Half.apply(x.exp())
+g = torch.autograd.grad(y.sum(), x)
+""",
+        "unused input: no gradient passed",
+        (
+            "A path leads from y.sum() to x, but no gradient came along it: a Node on it returned None",
+            "The Node of the custom Function Half ran in this pass",
+        ),
+        "Let Half.backward return a gradient",
+        """
+import torch
+
+class Half(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x / 2
+
+    @staticmethod
+    def backward(ctx, *grads):
+        return grads[0] / 2
+
+x = torch.ones(2, requires_grad=True)
+y = Half.apply(x.exp())
+g = torch.autograd.grad(y.sum(), x)
+""",
+    ),
+    Case(
+        "a Function that leaves out an input",
+        """
+import torch
+
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, *grads):
+        (b,) = ctx.saved_tensors
+        return grads[0] * b, None
+
+x = torch.ones(2, requires_grad=True)
+s = torch.ones(2, requires_grad=True)
+y = Scale.apply(x, s)
+g = torch.autograd.grad(y.sum(), s)
+""",
+        "unused input: no gradient passed",
+        (
+            "A path leads from y.sum() to s",
+            "custom Function Scale",
+        ),
+        "Let Scale.backward return a gradient",
+        """
+import torch
+
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, *grads):
+        a, b = ctx.saved_tensors
+        return grads[0] * b, grads[0] * a
+
+x = torch.ones(2, requires_grad=True)
+s = torch.ones(2, requires_grad=True)
+y = Scale.apply(x, s)
+g = torch.autograd.grad(y.sum(), s)
+""",
+    ),
+    Case(
+        "a Function that returns None sometimes",
+        """
+import torch
+
+class Round(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.round()
+
+    @staticmethod
+    def backward(ctx, *grads):
+        return None if grads[0].sum() > 0 else grads[0]
+
+x = torch.ones(2, requires_grad=True)
+h = x * 3
+loss = Round.apply(h).sum()
+g = torch.autograd.grad(loss, h)
+""",
+        "unused input: no gradient passed",
+        (
+            "A path leads from loss to h",
+            "custom Function Round",
+        ),
+        "Let Round.backward return a gradient",
+        """
+import torch
+
+class Round(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.round()
+
+    @staticmethod
+    def backward(ctx, *grads):
+        return grads[0]
+
+x = torch.ones(2, requires_grad=True)
+h = x * 3
+loss = Round.apply(h).sum()
+g = torch.autograd.grad(loss, h)
+""",
+    ),
+]
+
+CASES = [*NOT_SCALAR, *UNUSED, *NOT_REQUIRED, *MORE]

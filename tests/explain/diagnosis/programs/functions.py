@@ -206,7 +206,7 @@ CASES = [
         "no return for one input, in a backward pass",
         ONE + "z.backward()",
         "Function: backward has no return",
-        ("Twice.backward (line 9) has no return, so it returns None: no gradient goes on from TwiceBackward",),
+        ("Twice.backward (line 9) returns no value, which autograd takes for None: no gradient goes on",),
         "Return one gradient for each input of forward",
         ONE.replace("        g * 2", "        return g * 2") + "z.backward()",
     ),
@@ -214,8 +214,8 @@ CASES = [
         "called as an object",
         CLIP.replace("Clip.apply(x, 0.0).sum().backward()", "y = Clip()(x, 0.0)"),
         "Function: called as an object",
-        ("Line 16 (y = Clip()(x, 0.0)) makes an object of a Function",),
-        "F.apply(x)",
+        ("Line 16 (y = Clip()(x, 0.0)) calls an object of Clip",),
+        "Clip.apply(x)",
     ),
     Case(
         "a part of the gradient",
@@ -309,7 +309,413 @@ CASES = [
         "import torch\nm = torch.nn.Linear(2, 2)\nm.register_full_backward_hook(lambda mod, gi, go: (gi[0], gi[0]))\n"
         "x = torch.ones(1, 2, requires_grad=True)\nm(x).sum().backward()",
         "hook: gradients of a module",
-        ("A backward hook of a module returns two gradients, but there is one gradient of the inputs",),
-        "Return a tuple of 1",
+        ("A backward hook of a module, registered on line 3, returns two gradients, but grad_input",),
+        "Return a tuple of one gradient",
+    ),
+    Case(
+        "no backward, of a mean",
+        """
+import torch
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+w = torch.ones(3, requires_grad=True)
+loss = Square.apply(w).mean()
+loss.backward()
+""",
+        "Function: no backward",
+        (
+            "The backward pass of line 11 (loss.backward()) reached SquareBackward",
+            "but Square defines no backward",
+        ),
+        "backward(ctx, grad) in Square",
+        """
+import torch
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * x * g
+
+w = torch.ones(3, requires_grad=True)
+loss = Square.apply(w).mean()
+loss.backward()
+""",
+    ),
+    Case(
+        "a backward of another name",
+        """
+import torch
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backwards(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * x * g
+
+w = torch.ones(3, requires_grad=True)
+y = Square.apply(w.exp())
+g = torch.autograd.grad(y.sum(), w)
+""",
+        "Function: no backward",
+        ("The backward pass of line 16 (g = torch.autograd.grad(y.sum(), w)) reached SquareBackward",),
+        "backward(ctx, grad) in Square",
+        """
+import torch
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * x * g
+
+w = torch.ones(3, requires_grad=True)
+y = Square.apply(w.exp())
+g = torch.autograd.grad(y.sum(), w)
+""",
+    ),
+    Case(
+        "an object that is kept",
+        """
+import torch
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * x * g
+
+w = torch.ones(3, requires_grad=True)
+square = Square()
+y = square(w)
+""",
+        "Function: called as an object",
+        ("Line 16 (y = square(w)) calls an object of Square",),
+        "Square.apply(x) instead of Square()(x)",
+        """
+import torch
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * x * g
+
+w = torch.ones(3, requires_grad=True)
+square = Square.apply
+y = square(w)
+""",
+    ),
+    Case(
+        "an object in a module",
+        """
+import torch
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return Double()(x)
+
+y = Net()(torch.ones(2))
+""",
+        "Function: called as an object",
+        ("Line 14 (return Double()(x)) calls an object of Double",),
+        "Double.apply(x)",
+    ),
+    Case(
+        "no return, behind another operator",
+        """
+import torch
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        g * 2
+
+x = torch.ones(3, requires_grad=True)
+y = Twice.apply(x.exp())
+g = torch.autograd.grad(y.sum(), x)
+""",
+        "Function: backward returns None",
+        ("Twice.backward ends after line 10 (g * 2) without a return, so it returns None",),
+        "Return the gradient after line 10",
+        """
+import torch
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+x = torch.ones(3, requires_grad=True)
+y = Twice.apply(x.exp())
+g = torch.autograd.grad(y.sum(), x)
+""",
+    ),
+    Case(
+        "a return without a value",
+        """
+import torch
+
+class Log(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        print(g)
+        return
+
+w = torch.ones(3, requires_grad=True)
+b = torch.ones(3, requires_grad=True)
+g = torch.autograd.grad(Log.apply(w).sum(), w)
+""",
+        "Function: backward returns None",
+        ("Log.backward returns None on line 11 (return): no gradient goes on from it",),
+        "Return the gradient on line 11",
+        """
+import torch
+
+class Log(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        print(g)
+        return g
+
+w = torch.ones(3, requires_grad=True)
+b = torch.ones(3, requires_grad=True)
+g = torch.autograd.grad(Log.apply(w).sum(), w)
+""",
+    ),
+    Case(
+        "a gradient that is kept",
+        """
+import torch
+
+class Gate(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mask = x > 0
+        return x * ctx.mask
+
+    @staticmethod
+    def backward(ctx, g):
+        gradient = g * ctx.mask
+        ctx.gradient = gradient
+
+w = torch.ones(3, requires_grad=True)
+(g,) = torch.autograd.grad(Gate.apply(w).sum(), [w])
+""",
+        "Function: backward returns None",
+        ("Gate.backward ends after line 12 (ctx.gradient = gradient) without a return",),
+        "Return the gradient after line 12",
+        """
+import torch
+
+class Gate(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mask = x > 0
+        return x * ctx.mask
+
+    @staticmethod
+    def backward(ctx, g):
+        gradient = g * ctx.mask
+        return gradient
+
+w = torch.ones(3, requires_grad=True)
+(g,) = torch.autograd.grad(Gate.apply(w).sum(), [w])
+""",
+    ),
+    Case(
+        "a return without a value, in a backward pass",
+        """
+import torch
+
+class Log(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        print(g)
+        return
+
+w = torch.ones(3, requires_grad=True)
+b = torch.ones(3, requires_grad=True)
+loss = (Log.apply(w) * b).sum()
+loss.backward()
+""",
+        "Function: backward has no return",
+        ("Log.backward (line 9) returns no value",),
+        "at the end of Log.backward",
+        """
+import torch
+
+class Log(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        print(g)
+        return g
+
+w = torch.ones(3, requires_grad=True)
+b = torch.ones(3, requires_grad=True)
+loss = (Log.apply(w) * b).sum()
+loss.backward()
+""",
+    ),
+    Case(
+        "a gradient that is computed and lost",
+        """
+import torch
+
+class Gate(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mask = x > 0
+        return x * ctx.mask
+
+    @staticmethod
+    def backward(ctx, g):
+        gradient = g * ctx.mask
+        gradient.sum()
+
+w = torch.ones(3, requires_grad=True)
+Gate.apply(w.exp()).sum().backward()
+""",
+        "Function: backward has no return",
+        (
+            "Gate.backward (line 10) returns no value",
+            "from GateBackward",
+        ),
+        "at the end of Gate.backward",
+        """
+import torch
+
+class Gate(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mask = x > 0
+        return x * ctx.mask
+
+    @staticmethod
+    def backward(ctx, g):
+        gradient = g * ctx.mask
+        return gradient
+
+w = torch.ones(3, requires_grad=True)
+Gate.apply(w.exp()).sum().backward()
+""",
+    ),
+    Case(
+        "a pre-hook of a module",
+        "import torch\nm = torch.nn.Linear(2, 2)\nx = torch.ones(1, 2, requires_grad=True)\n"
+        "m.register_full_backward_pre_hook(lambda mod, go: (go[0], go[0]))\nm(x).sum().backward()",
+        "hook: gradients of a module",
+        ("A backward pre-hook of a module, registered on line 4, returns two gradients",),
+        "Return a tuple of one gradient",
+        "import torch\nm = torch.nn.Linear(2, 2)\nx = torch.ones(1, 2, requires_grad=True)\n"
+        "m.register_full_backward_pre_hook(lambda mod, go: (go[0],))\nm(x).sum().backward()",
+    ),
+    Case(
+        "a hook that returns too many",
+        "import torch\nm = torch.nn.Linear(2, 2)\nx = torch.ones(1, 2, requires_grad=True)\n"
+        "def clip(module, grad_input, grad_output):\n"
+        "    return tuple(g.clamp(-1, 1) for g in grad_input + grad_output)\n"
+        "m.register_full_backward_hook(clip)\nm(x).sum().backward()",
+        "hook: gradients of a module",
+        ("A backward hook of a module, registered on line 6, returns two gradients",),
+        "Return a tuple of one gradient",
+        "import torch\nm = torch.nn.Linear(2, 2)\nx = torch.ones(1, 2, requires_grad=True)\n"
+        "def clip(module, grad_input, grad_output):\n    return tuple(g.clamp(-1, 1) for g in grad_input)\n"
+        "m.register_full_backward_hook(clip)\nm(x).sum().backward()",
+    ),
+    Case(
+        "a hook of a module with two inputs",
+        """
+import torch
+
+class Add(torch.nn.Module):
+    def forward(self, a, b):
+        return a + b
+
+a = torch.ones(2, requires_grad=True)
+b = torch.ones(2, requires_grad=True)
+add = Add()
+add.register_full_backward_hook(lambda module, grad_input, grad_output: (grad_input[0],))
+add(a, b).sum().backward()
+""",
+        "hook: gradients of a module",
+        ("registered on line 10, returns one gradient, but grad_input, which it may replace, has two gradients",),
+        "Return a tuple of two gradients",
+    ),
+    Case(
+        "a hook of a Node with one input",
+        "import torch\nx = torch.ones(3, requires_grad=True)\ny = x.exp()\n"
+        "y.grad_fn.register_hook(lambda gi, go: (gi[0], go[0]))\ny.sum().backward()",
+        "hook: number of gradients",
+        (
+            "A hook of ExpBackward0, registered on line 4",
+            "returns two gradients, but the Node has one gradient",
+        ),
+        "Return a tuple of one gradient",
+        "import torch\nx = torch.ones(3, requires_grad=True)\ny = x.exp()\n"
+        "y.grad_fn.register_hook(lambda gi, go: (gi[0],))\ny.sum().backward()",
     ),
 ]

@@ -27,7 +27,10 @@ CASES = [
         "channels in a Sequential",
         BEGIN + "net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.Conv2d(16, 4, 3))\ny = net(torch.ones(1, 3, 9, 9))",
         "shapes: channels of a convolution",
-        ("net.1 (Conv2d) on line 4", "takes 16 channels, but its input, the result of conv2d on line 4, has 8"),
+        (
+            "net.1 (Conv2d) on line 4",
+            "but its input, the result of the first conv2d on line 4, has 8",
+        ),
         "Let net.1 take 8 channels: nn.Conv2d(8, 4, 3) instead of nn.Conv2d(16, 4, 3) on line 3",
         BEGIN + "net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.Conv2d(8, 4, 3))\ny = net(torch.ones(1, 3, 9, 9))",
     ),
@@ -90,7 +93,10 @@ CASES = [
         "kernel of a second layer",
         BEGIN + "net = nn.Sequential(nn.Conv1d(1, 2, 4), nn.Conv1d(2, 2, 4))\ny = net(torch.ones(1, 1, 6))",
         "shapes: kernel larger than its input",
-        ("net.1 (Conv1d) on line 4", "has a kernel of 4, but its input, the result of conv1d on line 4, has only 3"),
+        (
+            "net.1 (Conv1d) on line 4",
+            "but its input, the result of the first conv1d on line 4, has only 3",
+        ),
         "Give net.1 a smaller kernel",
     ),
     Case(

@@ -85,6 +85,56 @@ CASES = [
         "Convert m: m.float()",
         BEGIN + "m = torch.eye(2)\ny = torch.linalg.inv(m)",
     ),
+    Case(
+        "an autograd kernel",
+        """
+import torch
+lib = torch.library.Library("again", "DEF")
+lib.define("f(Tensor x) -> Tensor")
+lib.impl("f", lambda x: x * 2, "CPU")
+lib.impl("f", lambda x: torch.ops.again.f(x), "Autograd")
+torch.ops.again.f(torch.ones(2))
+""",
+        "kernel calls its operator again",
+        (
+            "The kernel of again::f at AutogradCPU calls again::f again on line 5",
+            "AutogradCPU wins each time",
+        ),
+        "a guard that excludes AutogradCPU",
+    ),
+    Case(
+        "a kernel for the CPU",
+        """
+import torch
+lib = torch.library.Library("third", "DEF")
+lib.define("g(Tensor x) -> Tensor")
+
+def g(x):
+    return torch.ops.third.g(x * 2)
+
+lib.impl("g", g, "CPU")
+torch.ops.third.g(torch.ones(2))
+""",
+        "kernel calls its operator again",
+        ("The kernel of third::g at CPU calls third::g again on line 6",),
+        "with other operators",
+    ),
+    Case(
+        "a kernel for relu",
+        """
+import torch
+lib = torch.library.Library("aten", "IMPL")
+
+def relu(x):
+    return torch.relu(x) * 1
+
+lib.impl("relu", relu, "CPU")
+torch.relu(torch.ones(2))
+""",
+        "kernel calls its operator again",
+        ("The kernel of aten::relu at CPU calls aten::relu again on line 5",),
+        "with other operators",
+    ),
 ]
 
 ON_PYTORCH = [

@@ -130,6 +130,32 @@ ON_THE_MODEL = [
         ("HardtanhBackward0", "hardtanh on line 5"),
         "Let some inputs of hardtanh",
     ),
+    Case(
+        "infinity in a factor",
+        "import torch\nw = torch.ones(3, requires_grad=True)\nscale = torch.tensor([1.0, float('inf'), 1.0])\n"
+        "(w * scale).sum().backward()",
+        "not finite in the data",
+        (
+            "creates scale with inf",
+            "gives w the gradient [1.0, inf, 1.0]",
+        ),
+        "Take inf out of the data of scale",
+        "import torch\nw = torch.ones(3, requires_grad=True)\nscale = torch.tensor([1.0, 2.0, 1.0])\n"
+        "(w * scale).sum().backward()",
+    ),
+    Case(
+        "nan in a target",
+        "import torch\nfrom torch import nn\nnet = nn.Linear(2, 1)\ny = torch.tensor([[0.0], [float('nan')]])\n"
+        "loss = ((net(torch.ones(2, 2)) - y) ** 2).mean()\nloss.backward()",
+        "not finite in the data",
+        (
+            "Line 4",
+            "creates y with nan: [[0.0], [nan]]",
+        ),
+        "Take nan out of the data of y",
+        "import torch\nfrom torch import nn\nnet = nn.Linear(2, 1)\ny = torch.tensor([[0.0], [1.0]])\n"
+        "loss = ((net(torch.ones(2, 2)) - y) ** 2).mean()\nloss.backward()",
+    ),
 ]
 
 SOUND = {
