@@ -21,6 +21,11 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{said} {one if number == 1 else many or one + 's'}"
 
 
+def numbered(number: int, one: str) -> str:
+    """``1 channel``, ``3 channels``: a number beside others in digits."""
+    return f"{number} {one if number == 1 else one + 's'}"
+
+
 def ordinal(position: int) -> str:
     """``first`` for 1; ``11th`` above ten."""
     return _ORDINALS[position - 1] if 0 < position <= len(_ORDINALS) else nth(position)

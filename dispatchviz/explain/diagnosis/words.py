@@ -60,13 +60,20 @@ def last_name(trace: Trace, tensor: int, at: int) -> str:
     """A tensor by its variable as of a step, ``w``; else by what made it, ``the result of mul on line 4``."""
     name = tensor_name(trace, tensor, at)
     if name != f"t{tensor}":
-        return name
+        return _earlier(trace, tensor, name) if name.startswith("earlier ") else name
     view = index(trace).views.get(tensor)
     if view is not None and (base := last_name(trace, view.base, at)) and not base.startswith("the "):
         call = made_by(trace, tensor)
         return f"{base}.T" if call is not None and plain(call) in ("t", "numpy_T") else f"a view of {base}"
     call = made_by(trace, tensor)
     return made_on(trace, tensor) or name if call is None else result_of(trace, call)
+
+
+def _earlier(trace: Trace, tensor: int, name: str) -> str:
+    """``the w of line 2`` for ``earlier w (t0)``."""
+    made = index(trace).tensors.get(tensor)
+    where = on_line(trace, made.seq, text=False) if made is not None else ""
+    return f"the {name.removeprefix('earlier ').partition(' ')[0]} of {where}" if where else name
 
 
 def made_on(trace: Trace, tensor: int) -> str:

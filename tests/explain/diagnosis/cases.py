@@ -9,6 +9,7 @@ mistake, without it.
 from __future__ import annotations
 
 import io
+import re
 import textwrap
 import warnings
 from collections.abc import Iterator
@@ -45,6 +46,14 @@ class Case(NamedTuple):
     torch_why: tuple[str, ...] | None = None
     """Parts of the cause there; the same if None."""
 
+
+NOUNS = "channel|class|column|dimension|element|feature|gradient|index|input|number|row|sample|size|target|value"
+MISWRITTEN = re.compile(
+    rf"  | , |\.\.\.\.|\bt\d+\b|\b1 (?:{NOUNS})e?s\b|\ban (?:str|float|list)\b"
+    r"|\ba (?:int|index|input|integer|element|error|operator|output|optimizer)\b"
+    r"|the (?:input|tensor|indices|targets|predictions|first factor|second factor)\.\w"
+)
+"""Wrong articles and plurals, numbers of tensors, gaps."""
 
 LISTS = ("CASES", "ON_THE_MODEL", "ON_PYTORCH", "ON_A_GPU", "WITHOUT_A_GPU")
 """All lists of cases."""
@@ -104,6 +113,8 @@ def check(case: Case, engine: EngineName) -> Diagnosis:
     for part in case.torch_why if on_torch and case.torch_why is not None else case.why:
         assert part in first.why, first.why
     assert case.tries in (first.fixes[0] if first.fixes else "")
+    for text in (first.why, *first.fixes, first.unseen):
+        assert MISWRITTEN.search(text) is None, text
     if case.fixed:
         assert diagnoses(traced(case.fixed, engine)) == ()
     return first

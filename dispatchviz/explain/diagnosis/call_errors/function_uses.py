@@ -29,8 +29,8 @@ def saved(failure: Failure) -> Diagnosis | None:
     line = f" on line {call.lineno}" if call is not None else ""
     what = f"{name}, {article(said[2])} {said[2]},"
     text = f"{ran.owner}.forward passes {what} to ctx.save_for_backward{line}, which takes only tensors."
-    attribute = name if name.isidentifier() else "value"
-    fix = f"Keep {name} as an attribute of ctx: ctx.{attribute} = {name if name.isidentifier() else '...'}."
+    kept = f": ctx.{name} = {name}." if name.isidentifier() else f", such as ctx.value = {name}."
+    fix = f"Keep {name} as an attribute of ctx{kept}"
     return told_at(failure, Statement("Function: save_for_backward", text), ran, fix)
 
 

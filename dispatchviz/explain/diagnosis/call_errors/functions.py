@@ -23,7 +23,7 @@ from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
 from dispatchviz.explain.trace_index.lookups import events_between
 from dispatchviz.explain.trace_index.trace_index import index
-from dispatchviz.foundation.english import counted, listed, nth
+from dispatchviz.foundation.english import counted, listed, ordinal
 
 NUMBER = re.compile(r"function (\w+)Backward returned an incorrect number of gradients \(expected (\d+), got (\d+)\)")
 SHAPE = re.compile(r"Function (\w+) returned an invalid gradient at index (\d+) - got (\[.*?\]) but .* with (\[.*?\])")
@@ -166,7 +166,7 @@ def shape(failure: Failure) -> Diagnosis | None:
     edges = index(failure.trace).edges.get(node) if node is not None else None
     names = inputs_of(failure, owner, len(edges.edges)) if edges is not None else []
     name = names[at] if at < len(names) else ""
-    gradient = f"a gradient with sizes {said[3]} for {name or f'its {nth(at + 1)} tensor'}"
+    gradient = f"a gradient with sizes {said[3]} for {name or f'its {ordinal(at + 1)} tensor'}"
     text = (
         f"{_returned(failure, ran, owner, gradient)}, but {name or 'that input'} has sizes {said[4]}: a gradient has "
         f"the sizes of its input."
@@ -194,7 +194,7 @@ def _which(failure: Failure, ran: Ran) -> str:
     if not isinstance(value, ast.Tuple):
         return ""
     constants = [at for at, each in enumerate(value.elts) if isinstance(each, ast.Constant) and each.value is not None]
-    return f" as its {nth(constants[0] + 1)} value" if len(constants) == 1 else ""
+    return f" as its {ordinal(constants[0] + 1)} value" if len(constants) == 1 else ""
 
 
 def told_at(failure: Failure, cause: Statement, ran: Ran, fix: str) -> Diagnosis:

@@ -116,7 +116,7 @@ def _by_call(trace: Trace, call: ev.Dispatched, argument: int) -> Cut:
     operator, where, name = base_name(call), on_line(trace, call.seq), last_name(trace, argument, call.seq)
     line, dtype = on_line(trace, call.seq, text=False), _dtype(trace, call)
     if dtype and "float" not in dtype and "complex" not in dtype:
-        said = f"{operator} on {where} returns a tensor of {dtype}, and only floating-point tensors have gradients"
+        said = f"{operator} on {where} returns a tensor of {dtype}, which can have no gradient"
         fix = f"Compute the loss from {name}, before {operator} on {line}"
         return Cut(call, argument, said, f"{fix}, and leave out requires_grad.")
     why = reason(trace, call)

@@ -17,7 +17,7 @@ from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.things.calls_around import calls_around
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.trace_index import index
-from dispatchviz.foundation.english import listed
+from dispatchviz.foundation.english import counted, listed
 
 GATES = ("Relu", "Threshold", "Clamp", "ClampMin", "ClampMax", "Hardtanh", "Hardsigmoid")
 NAMES = tuple(f"{each}Backward{number}" for each in GATES for number in range(2))
@@ -73,7 +73,8 @@ def _told(trace: Trace, passes: list[ev.BackwardStarted], gate: Run, lost: list[
     call = None if made is None else next(calls_around(trace, made.seq), None)
     title, names = node_title(trace, gate.started.node, at), named(trace, lost, at)
     got = listed([short(each) for each in gate.got])
-    often = f"each of the {len(passes)} backward passes on" if len(passes) > 1 else "the backward pass on"
+    several = counted(len(passes), "backward pass", "backward passes")
+    often = f"each of the {several} on" if len(passes) > 1 else "the backward pass on"
     text = (
         f"In {often} {on_line(trace, first.seq)} {names} get{'s' if len(lost) == 1 else ''} a gradient of zeros. "
         f"{title} receives {got} and returns zeros."
@@ -86,9 +87,10 @@ def _told(trace: Trace, passes: list[ev.BackwardStarted], gate: Run, lost: list[
         text += (
             f" {base_name(call)} on {on_line(trace, call.seq)} made it{of}: no element is where its derivative is 1."
         )
+    operator = base_name(call) if call is not None else title
     fix = (
-        f"Let some inputs of {base_name(call) if call is not None else title} be in the range where its derivative is "
-        "not 0: by other start values, a smaller learning rate, or leaky_relu."
+        f"Let some inputs of {operator} be in the range where its derivative is not 0: by other start values, a "
+        f"smaller learning rate, or {'leaky_relu' if 'relu' in operator else 'wider bounds'}."
     )
     cause = Statement("gradient of zeros after a gate", text)
     return Diagnosis("gradient that never arrives", at, (cause,), "", (fix,), (gate.started.seq, at))

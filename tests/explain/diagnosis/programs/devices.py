@@ -108,7 +108,7 @@ CASES = [
         BEGIN + "a = torch.ones(3, device='meta')\ntotal = a.sum()\nprint(total.item())",
         "devices: a tensor without data",
         ("item on line 5", "needs the values of total, but total is on meta"),
-        "Create total without device='meta'",
+        "Compute total on line 4 (total = a.sum()) from tensors that are not on meta",
     ),
     Case(
         "a copy",

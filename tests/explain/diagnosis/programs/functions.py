@@ -144,7 +144,7 @@ CASES = [
         "a number",
         MUL.format(end="return g * b, 1.0"),
         "Function: type of a gradient",
-        ("Mul.backward returns a float as its 2nd value on line 12 (return g * b, 1.0)",),
+        ("Mul.backward returns a float as its second value on line 12 (return g * b, 1.0)",),
         "Return a tensor on line 12",
         GOOD,
     ),
@@ -152,7 +152,7 @@ CASES = [
         "a string",
         MUL.format(end="return 'a', None"),
         "Function: type of a gradient",
-        ("Mul.backward returns a str as its 1st value on line 12",),
+        ("Mul.backward returns a str as its first value on line 12",),
         "Return a tensor on line 12",
     ),
     Case(

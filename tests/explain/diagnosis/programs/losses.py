@@ -75,7 +75,7 @@ CASES = [
         "nll of batches",
         BEGIN + "lp = torch.ones(4, 3)\nt = torch.zeros(1, dtype=torch.long)\nl = F.nll_loss(lp, t)",
         "shapes: samples of a loss",
-        ("nll_loss on line 6", "compares 4 predictions with 1 targets"),
+        ("nll_loss on line 6", "compares 4 predictions with 1 target,"),
         "Give lp and t the same first size",
     ),
     Case(
@@ -148,6 +148,6 @@ CASES = [
         "probs, labels = torch.full((4,), 0.5), torch.zeros(4, 1)\nf(probs, labels)",
         "shapes: sizes of a loss",
         ("Line 5 (return F.binary_cross_entropy(a, b)) compares", "with sizes [4]", "with sizes [4, 1]"),
-        "unsqueeze(-1) has sizes [4, 1]",
+        "unsqueeze(-1) of the input has sizes [4, 1]",
     ),
 ]

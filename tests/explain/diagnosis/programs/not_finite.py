@@ -52,7 +52,7 @@ ON_THE_MODEL = [
         BEGIN + "y = x.sqrt()\ny.sum().backward()",
         NODE,
         ("x gets the gradient [inf, 0.5, 0.25]", "inf first appears in SqrtBackward0: it receives [1.0, 1.0, 1.0]"),
-        "x + 1e-8",
+        "Add 1e-8 to x before sqrt on line 3",
         BEGIN + "y = (x + 1e-8).sqrt()\ny.sum().backward()",
     ),
     Case(
@@ -60,21 +60,21 @@ ON_THE_MODEL = [
         BEGIN + "for i in range(3):\n    loss = (x - i).abs().sqrt().sum()\n    loss.backward()",
         NODE,
         ("inf first appears in SqrtBackward0", "sqrt on line 4"),
-        "Give sqrt on line 4",
+        "Add 1e-8 to its input before sqrt on line 4",
     ),
     Case(
         "a power at 0",
         BEGIN + "(x ** 0.5).sum().backward()",
         NODE,
         ("inf first appears in PowBackward0", "pow on line 3"),
-        "Give pow on line 3",
+        "Keep x before pow on line 3 away",
     ),
     Case(
         "log of 0",
         BEGIN + "y = x.log()\nloss = y.sum()\nloss.backward()",
         FORWARD,
         ("inf first appears in the forward pass: log on line 3 (y = x.log()) returns [-inf", "for x = [0.0, 1.0, 4.0]"),
-        "x.clamp(min=1e-8)",
+        "Clamp x before log on line 3, .clamp(min=1e-8)",
         BEGIN + "y = x.clamp(min=1e-8).log()\nloss = y.sum()\nloss.backward()",
     ),
     Case(
@@ -107,7 +107,7 @@ ON_THE_MODEL = [
         GATE.format(w="-1.0, -2.0", gate="relu(w * 2)"),
         DEAD,
         (
-            "In each of the 3 backward passes on line 5",
+            "In each of the three backward passes on line 5",
             "w gets a gradient of zeros",
             "receives [1.0, 1.0] and returns zeros",
             "[-2.0, -4.0]",

@@ -28,7 +28,7 @@ BROADCASTING = [
         "loss_of(a, b)",
         "shapes: broadcasting",
         ("sub on line 3 (return ((p - t) ** 2).mean()) broadcasts a [4, 3] with b [3, 4]",),
-        "Transpose it: b.T has sizes [4, 3]",
+        "Transpose one: b.T has sizes [4, 3]",
         BEGIN + "def loss_of(p, t):\n    return ((p - t) ** 2).mean()\na = torch.ones(4, 3)\nb = torch.ones(3, 4)\n"
         "loss_of(a, b.T)",
     ),
@@ -265,7 +265,7 @@ OTHERS = [
         "softmax",
         BEGIN + "x = torch.ones(3, 2)\ny = torch.softmax(x, dim=2)",
         "shapes: no such dimension",
-        ("softmax on line 3", "asks for dimension 2, but x [3, 2] has only two dimensions, 0 to 1"),
+        ("softmax on line 3", "asks for dimension 2, but x [3, 2] has only two dimensions, 0 and 1"),
         "Use a dimension from -2 to 1",
         BEGIN + "x = torch.ones(3, 2)\ny = torch.softmax(x, dim=1)",
     ),
