@@ -20,8 +20,9 @@ from typing import NamedTuple
 
 from dispatchviz.cli.diagnose_command import MOST_VALUES
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.diagnose import diagnoses
+from dispatchviz.explain.diagnosis.diagnose import ERROR_RULES, diagnoses
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
+from dispatchviz.explain.diagnosis.failure import failure
 from dispatchviz.running.engines import engine_named
 from dispatchviz.running.program import run
 from dispatchviz.running.program_source import Code
@@ -107,7 +108,9 @@ def _as_before() -> None:
 
 def check(case: Case, engine: EngineName) -> Diagnosis:
     """Assert that a program has the diagnosis, and none with the fix."""
-    first = diagnoses(traced(case.source, engine))[0]
+    trace = traced(case.source, engine)
+    first = diagnoses(trace)[0]
+    assert len(answers(trace)) < 2, "the order of rules must not matter"
     on_torch = engine == "torch"
     assert first.kind == (case.torch_kind if on_torch and case.torch_kind else case.kind), first
     for part in case.torch_why if on_torch and case.torch_why is not None else case.why:
@@ -118,3 +121,11 @@ def check(case: Case, engine: EngineName) -> Diagnosis:
     if case.fixed:
         assert diagnoses(traced(case.fixed, engine)) == ()
     return first
+
+
+def answers(trace: Trace) -> list[Diagnosis]:
+    """What the rules for errors say of the one that ended a program."""
+    failed = failure(trace)
+    parts = [] if failed is None else [rule for part, rule in ERROR_RULES if part in failed.message]
+    found = {rule: None if failed is None else rule(failed) for rule in parts}
+    return [each for each in found.values() if each is not None]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
@@ -15,7 +14,6 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.arguments import told
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
-from dispatchviz.explain.diagnosis.failure import failure as failure_of
 from dispatchviz.explain.diagnosis.line_syntax import line_tree
 from dispatchviz.explain.diagnosis.modules import program_nodes
 from dispatchviz.explain.diagnosis.words import article, on_line
@@ -206,7 +204,7 @@ def returned_none(failure: Failure, started: ev.BackwardStarted) -> Diagnosis | 
     """``grad`` gets no gradient of an input because ``backward`` of a Function on the way returns nothing."""
     for owner in ran_in(failure.trace, started):
         ran = last_line(failure, "backward", owner)
-        if ran is not None and _returns_nothing(method_of(failure.trace, owner, "backward")):
+        if ran is not None and returns_nothing(method_of(failure.trace, owner, "backward")):
             text = f"{_returned(failure, ran, owner, 'None')}: no gradient goes on from it."
             fix = f"Return the gradient {'on' if ran.text.startswith('return') else 'after'} line {ran.line.line}."
             return told_at(failure, Statement("Function: backward returns None", text), ran, fix)
@@ -221,41 +219,11 @@ def ran_in(trace: Trace, started: ev.BackwardStarted) -> list[str]:
     return [name for name in names if name in classes]
 
 
-def _returns_nothing(method: ast.FunctionDef | None) -> bool:
+def returns_nothing(method: ast.FunctionDef | None) -> bool:
     """Whether a method ends without a value, wherever it ends."""
     nodes = list(ast.walk(method)) if method is not None else []
     valued = any(isinstance(node, ast.Return) and node.value is not None for node in nodes)
     return bool(nodes) and not valued and not any(isinstance(node, ast.Raise | ast.Yield) for node in nodes)
-
-
-def returns_nothing(trace: Trace) -> Iterator[Diagnosis]:
-    """Functions whose ``backward`` ran and returns nothing: PyTorch takes that as None, no gradient, and is silent."""
-    if failure_of(trace) is not None:
-        return
-    classes = [node for node in program_nodes(trace) if isinstance(node, ast.ClassDef)]
-    for name, method in ((each.name, method_of(trace, each.name, "backward")) for each in classes):
-        step = _started(trace, f"{name}Backward") if _returns_nothing(method) else None
-        if method is not None and step is not None:
-            yield _nothing(name, method.lineno, step)
-
-
-def _nothing(name: str, line: int, step: int) -> Diagnosis:
-    text = (
-        f"{name}.backward (line {line}) returns no value, which autograd takes for None: no gradient goes on from "
-        f"{name}Backward, and the leaves that it leads to get none through it."
-    )
-    cause = Statement("Function: backward has no return", text)
-    fix = f"Return one gradient for each input of forward at the end of {name}.backward."
-    return Diagnosis("gradient that never arrives", step, (cause,), "", (fix,), (step,))
-
-
-def _started(trace: Trace, name: str) -> int | None:
-    """The step at which the engine began to evaluate the first Node of a name."""
-    for step in trace.steps_of(ev.NodeStarted):
-        event = trace[step]
-        if isinstance(event, ev.NodeStarted) and event.name == name:
-            return step
-    return None
 
 
 RULES = (

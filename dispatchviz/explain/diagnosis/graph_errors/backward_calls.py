@@ -264,3 +264,10 @@ def _cut(trace: Trace, call: ev.Dispatched, name: str) -> str:
     if why == "never differentiable":
         return f"{base_name(call)} on {where} used {name}, and it is not differentiable"
     return ""
+
+
+RULES = (
+    (NOT_REQUIRED, not_required),
+    (NOT_SCALAR, not_scalar),
+    (UNUSED, unused),
+)

@@ -158,3 +158,10 @@ def _diagnosis(failure: Failure, cause: Statement, fixes: tuple[str, ...], tenso
     made = index(failure.trace).nodes.get(node) if node is not None else index(failure.trace).tensors.get(tensor)
     steps = sorted({*(() if made is None else (made.seq,)), failure.raised})
     return Diagnosis("error", failure.raised, (cause,), failure.message, fixes, tuple(steps))
+
+
+RULES = (
+    (NUMPY, numpy),
+    (DEEPCOPY, deepcopy),
+    (PICKLED, pickled),
+)

@@ -262,3 +262,6 @@ def _why_cut(trace: Trace, cut: Cut, name: str, argument: str) -> tuple[Statemen
         return Statement("no grad_fn: not differentiable", text), fix
     text = f"{begin} {operator} on {where} recorded nothing, {although}"
     return Statement("no grad_fn: cut", text), f"Switch grad mode on for {line}: print torch.is_grad_enabled() there."
+
+
+RULES = ((MESSAGE, no_graph),)

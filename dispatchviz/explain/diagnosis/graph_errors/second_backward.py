@@ -224,3 +224,6 @@ def _once_fixes(second: Second, user: int, name: str, made: int | None, kept: bo
         return (anew, detach)
     first = on_line(trace, second.first.seq)
     return (f"Keep the graph in the first pass: retain_graph=True on {first}.", anew, detach)
+
+
+RULES = ((MESSAGE, second_backward),)

@@ -145,3 +145,12 @@ def _makes_several(trace: Trace, tensor: int) -> bool:
     made = made_by(trace, tensor)
     returned = None if made is None else trace[trace.ends[made.seq]]
     return isinstance(returned, ev.KernelReturned) and len(returned.tensors) > 1
+
+
+RULES = (
+    (DETACHED_VIEW, detached_view),
+    (INFERENCE, unrecorded_view),
+    (NO_GRAD, unrecorded_view),
+    (OF_FUNCTION, of_function),
+    (SEVERAL_VIEWS, several_views),
+)

@@ -173,3 +173,6 @@ def _read(trace: Trace, begin: int, end: int) -> Cut | None:
             )
             return Cut(call.event, tensor, said, fix)
     return None
+
+
+RULES = (cut_losses,)

@@ -11,7 +11,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.silent.leaves import leaves_behind, named
-from dispatchviz.explain.diagnosis.silent.recorded_numbers import Run, all_zero, runs, short, told
+from dispatchviz.explain.diagnosis.silent.recorded_numbers import Run, all_zero, runs, short, told, until
 from dispatchviz.explain.diagnosis.words import arguments_of, base_name, last_name, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.things.calls_around import calls_around
@@ -73,8 +73,8 @@ def _told(trace: Trace, passes: list[ev.BackwardStarted], gate: Run, lost: list[
     call = None if made is None else next(calls_around(trace, made.seq), None)
     title, names = node_title(trace, gate.started.node, at), named(trace, lost, at)
     got = listed([short(each) for each in gate.got])
-    several = counted(len(passes), "backward pass", "backward passes")
-    often = f"each of the {several} on" if len(passes) > 1 else "the backward pass on"
+    several, unseen = counted(len(passes), "backward pass", "backward passes"), until(trace)
+    often = f"each of the {'first ' if unseen else ''}{several} on" if len(passes) > 1 else "the backward pass on"
     text = (
         f"In {often} {on_line(trace, first.seq)} {names} get{'s' if len(lost) == 1 else ''} a gradient of zeros. "
         f"{title} receives {got} and returns zeros."
@@ -93,4 +93,7 @@ def _told(trace: Trace, passes: list[ev.BackwardStarted], gate: Run, lost: list[
         f"smaller learning rate, or {'leaky_relu' if 'relu' in operator else 'wider bounds'}."
     )
     cause = Statement("gradient of zeros after a gate", text)
-    return Diagnosis("gradient that never arrives", at, (cause,), "", (fix,), (gate.started.seq, at))
+    return Diagnosis("gradient that never arrives", at, (cause,), "", (fix,), (gate.started.seq, at), unseen)
+
+
+RULES = (dead_units,)

@@ -193,3 +193,6 @@ def _in_data(trace: Trace, birth: Birth, written: ev.GradientAccumulated) -> Dia
     cause = Statement("not finite in the data", capital(text))
     fix = f"Take {what} out of the data of {name}: torch.nan_to_num, or a mask."
     return Diagnosis("silent mistake", at, (cause,), "", (fix,), (at, written.seq))
+
+
+RULES = (infinite_gradients,)

@@ -79,3 +79,6 @@ def _written(trace: Trace, leaf: int, started: int) -> bool:
     """Whether a backward pass wrote to a leaf's ``.grad``."""
     steps = index(trace).steps_about(leaf, ev.GradientAccumulated)
     return any(started < step <= trace.ends[started] for step in steps)
+
+
+RULES = (zero_derivatives,)

@@ -74,6 +74,25 @@ CASES = [
         ".numpy().copy() on line 5",
         BEGIN + "y = x.exp()\na = y.detach().numpy().copy()\na *= 2\ny.sum().backward()",
     ),
+    *(
+        Case(
+            f"an array that {line.partition('(')[0]} writes to",
+            BEGIN + f"y = x.exp()\na = y.detach().numpy()\n{line}\ny.sum().backward()",
+            NUMPY,
+            ("ExpBackward0", f"Line 6 ({line}) then wrote to that memory through the NumPy array a"),
+            ".numpy().copy() on line 5",
+            BEGIN + f"y = x.exp()\na = y.detach().numpy().copy()\n{line}\ny.sum().backward()",
+        )
+        for line in (
+            "np.multiply(a, 2, out=a)",
+            "np.copyto(a, 0)",
+            "a[:] = 0",
+            "a.fill(0)",
+            "np.add.at(a, [0], 1)",
+            "b = np.add(a, 1, out=a)",
+            "np.random.shuffle(a)",
+        )
+    ),
     Case(
         "an array that is a tensor's memory",
         BEGIN + "b = np.ones(3, dtype=np.float32)\ny = torch.from_numpy(b)\nloss = (x * y).sum()\nb[0] = 9\n"
@@ -96,6 +115,8 @@ CASES = [
 LAYER = "import torch\nfrom torch import nn\nnet = nn.{layer}\nout = net(torch.ones(1, 2, 5, 5)).sum()\n"
 
 SOUND = {
+    "an array that a function reads": BEGIN + "y = x.exp()\na = y.detach().numpy()\nb = np.multiply(a, 2)\n"
+    "np.copyto(b, a)\nnp.add(a, 1, out=b)\ny.sum().backward()",
     "saved for an edge that is missing": LAYER.format(layer="Conv2d(2, 2, 3)")
     + "net.weight.data.zero_()\nout.backward()",
     "a view of a leaf keeps the memory": "import torch\nfrom torch import nn\nnet = nn.Linear(2, 1)\n"
