@@ -60,7 +60,7 @@ def last_name(trace: Trace, tensor: int, at: int) -> str:
     """A tensor by its variable as of a step, ``w``; else by what made it, ``the result of mul on line 4``."""
     name = tensor_name(trace, tensor, at)
     if name != f"t{tensor}":
-        return _earlier(trace, tensor, name) if name.startswith("earlier ") else name
+        return _earlier(trace, tensor, name) if name.startswith("earlier ") else name.removesuffix(f" (t{tensor})")
     view = index(trace).views.get(tensor)
     if view is not None and (base := last_name(trace, view.base, at)) and not base.startswith("the "):
         call = made_by(trace, tensor)

@@ -40,12 +40,23 @@ class Case(NamedTuple):
     """Parts of the cause: names, lines, Nodes."""
     tries: str
     """A part of the first fix."""
-    fixed: str = ""
-    """The program with that fix in it: it has no diagnosis, and PyTorch runs it."""
+    fixed: str | tuple[str, str] = ""
+    """The program with that fix in it, or the part of it that the fix changes and what it becomes.
+
+    It has no diagnosis, and PyTorch runs it.
+    """
     torch_kind: str = ""
     """The kind on an installed PyTorch, if its recording sees less."""
     torch_why: tuple[str, ...] | None = None
     """Parts of the cause there; the same if None."""
+
+    @property
+    def repaired(self) -> str:
+        """The whole program with the fix in it; empty if there is none."""
+        if isinstance(self.fixed, str):
+            return self.fixed
+        assert self.fixed[0] in self.source, self.fixed
+        return self.source.replace(*self.fixed)
 
 
 NOUNS = "channel|class|column|dimension|element|feature|gradient|index|input|number|row|sample|size|target|value"
@@ -119,7 +130,7 @@ def check(case: Case, engine: EngineName) -> Diagnosis:
     for text in (first.why, *first.fixes, first.unseen):
         assert MISWRITTEN.search(text) is None, text
     if case.fixed:
-        assert diagnoses(traced(case.fixed, engine)) == ()
+        assert diagnoses(traced(case.repaired, engine)) == ()
     return first
 
 

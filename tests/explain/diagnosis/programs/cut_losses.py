@@ -29,6 +29,7 @@ CASES = [
         CUT,
         ("accuracy has no history: gt on line 5", "torch.bool", "Line 6 (accuracy.requires_grad = True)"),
         "before gt on line 5",
+        fixed=("(net(x) > 0).float().mean()\naccuracy.requires_grad = True", "net(x).sigmoid().mean()"),
     ),
     Case(
         "the number of a loss",
@@ -76,6 +77,7 @@ CASES = [
         ZEROS,
         ("sign on line 5", "SignBackward0", "every path to net.bias and net.weight"),
         "Leave out sign on line 5",
+        fixed=("torch.sign(net(x))", "net(x)"),
     ),
     Case(
         "floor, of one of two leaves",
@@ -83,6 +85,7 @@ CASES = [
         ZEROS,
         ("floor on line 4", "FloorBackward0", "every path to w leads"),
         "Leave out floor on line 4",
+        fixed=("torch.floor(w)", "w"),
     ),
 ]
 

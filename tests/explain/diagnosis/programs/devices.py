@@ -59,6 +59,7 @@ ON_A_GPU = [
         "devices: arguments differ",
         ("cat on line 5", "a is on cuda:0 and b is on cpu"),
         "Move b to cuda:0",
+        fixed=("[a, b]", "[a, b.to('cuda:0')]"),
     ),
     Case(
         "indices",
@@ -109,6 +110,7 @@ CASES = [
         "devices: a tensor without data",
         ("item on line 5", "needs the values of total, but total is on meta"),
         "Compute total on line 4 (total = a.sum()) from tensors that are not on meta",
+        fixed=(", device='meta'", ""),
     ),
     Case(
         "a copy",

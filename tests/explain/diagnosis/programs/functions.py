@@ -154,6 +154,7 @@ CASES = [
         "Function: type of a gradient",
         ("Mul.backward returns a str as its first value on line 12",),
         "Return a tensor on line 12",
+        fixed=("return 'a', None", "return g * b, g * a"),
     ),
     Case(
         "a list",
@@ -169,6 +170,7 @@ CASES = [
         "Function: save_for_backward",
         ("Clip.forward passes lo, a float, to ctx.save_for_backward on line 6",),
         "Keep lo as an attribute of ctx: ctx.lo = lo",
+        CLIP.replace("(x > ctx.lo)", "(x > ctx.lo), None"),
     ),
     Case(
         "a list in save_for_backward",
@@ -184,6 +186,7 @@ CASES = [
         "Function: save_for_backward",
         ("Mul.forward passes a.shape[0], an int, to ctx.save_for_backward",),
         "Keep a.shape[0] as an attribute",
+        fixed=("(a, b, a.shape[0])", "(a, b)\n        ctx.size = a.shape[0]"),
     ),
     Case(
         "no backward",
@@ -193,6 +196,7 @@ CASES = [
         "Function: no backward",
         ("The backward pass of line 7 (F.apply(x).sum().backward()) reached FBackward", "F defines no backward"),
         "Define a static method backward(ctx, grad) in F",
+        fixed=("x * 2\n", "x * 2\n    @staticmethod\n    def backward(ctx, g):\n        return g * 2\n"),
     ),
     Case(
         "no return for one input",
@@ -216,6 +220,7 @@ CASES = [
         "Function: called as an object",
         ("Line 16 (y = Clip()(x, 0.0)) calls an object of Clip",),
         "Clip.apply(x)",
+        fixed=("Clip()(x, 0.0)", "Clip.apply(x, 0.0)"),
     ),
     Case(
         "a part of the gradient",
@@ -232,6 +237,7 @@ CASES = [
         "hook: sizes of a gradient",
         ("The hook shrink of x, registered on line 5 (x.register_hook(shrink)), returns",),
         "Return a gradient with the sizes",
+        fixed=("g.sum()", "g * 2"),
     ),
     Case(
         "several hooks",
@@ -239,6 +245,7 @@ CASES = [
         "hook: sizes of a gradient",
         ("A hook returns a gradient with other sizes",),
         "Return a gradient with the sizes",
+        fixed=("g: g.sum()", "g: g * 2"),
     ),
     Case(
         "a hook that returns a number",
@@ -278,6 +285,7 @@ CASES = [
         "hook: dtype of a gradient",
         ("The hook scale of y, registered on line 6", "gets a torch.FloatTensor and returns a torch.HalfTensor"),
         ".to(grad.dtype)",
+        fixed=("g.half() / 8", "(g.half() / 8).to(g.dtype)"),
     ),
     Case(
         "a count",
@@ -285,6 +293,7 @@ CASES = [
         "hook: dtype of a gradient",
         ("A hook of x, registered on line 4", "returns a torch.LongTensor"),
         ".to(grad.dtype)",
+        fixed=(".long()", ".to(g.dtype)"),
     ),
     Case(
         "a hook of a Node",
@@ -303,6 +312,7 @@ CASES = [
             "returns two gradients, but the Node has one gradient",
         ),
         "Return a tuple of one gradient",
+        fixed=("return go[0], go[0]", "return (go[0] * 2,)"),
     ),
     Case(
         "a hook of a module",
@@ -311,6 +321,7 @@ CASES = [
         "hook: gradients of a module",
         ("A backward hook of a module, registered on line 3, returns two gradients, but grad_input",),
         "Return a tuple of one gradient",
+        fixed=("(gi[0], gi[0])", "(gi[0],)"),
     ),
     Case(
         "no backward, of a mean",
@@ -459,6 +470,7 @@ y = Net()(torch.ones(2))
         "Function: called as an object",
         ("Line 14 (return Double()(x)) calls an object of Double",),
         "Double.apply(x)",
+        fixed=("Double()(x)", "Double.apply(x)"),
     ),
     Case(
         "no return, behind another operator",
@@ -704,6 +716,7 @@ add(a, b).sum().backward()
         "hook: gradients of a module",
         ("registered on line 10, returns one gradient, but grad_input, which it may replace, has two gradients",),
         "Return a tuple of two gradients",
+        fixed=("(grad_input[0],)", "(grad_input[0], None)"),
     ),
     Case(
         "a hook of a Node with one input",

@@ -65,6 +65,10 @@ CASES = [
         REPLACED,
         ("NativeLayerNormBackward0", "saved net.1.weight at version 1", "Line 5"),
         "Move line 5 after",
+        fixed=(
+            "net[1].weight.data = torch.zeros(2)\nout.backward()",
+            "out.backward()\nnet[1].weight.data = torch.zeros(2)",
+        ),
     ),
     Case(
         "an array of a result",
@@ -109,6 +113,7 @@ CASES = [
         NUMPY,
         ("TanhBackward0", "Line 5 (y.detach().numpy()[0] = 5)", "through a NumPy array"),
         ".numpy().copy()",
+        fixed=(".numpy()[0]", ".numpy().copy()[0]"),
     ),
 ]
 

@@ -72,6 +72,7 @@ CASES = [
         "shapes: dimensions of a layer's input",
         ("its input video has 5: sizes [2, 1, 5, 28, 28]",),
         "Reshape video to 3 or 4 dimensions",
+        fixed=("conv(video)", "conv(video.flatten(0, 1).movedim(0, 1).reshape(10, 1, 28, 28))"),
     ),
     Case(
         "a vector in conv1d",
@@ -98,6 +99,7 @@ CASES = [
             "but its input, the result of the first conv1d on line 4, has only 3",
         ),
         "Give net.1 a smaller kernel",
+        fixed=("nn.Conv1d(2, 2, 4)", "nn.Conv1d(2, 2, 3)"),
     ),
     Case(
         "kernel with padding",
@@ -121,6 +123,7 @@ CASES = [
         "shapes: channels of a normalization",
         ("norm (BatchNorm1d) on line 10 (return self.norm(x)) normalizes 6 channels, but its input",),
         "Let norm, made on line 7 as nn.BatchNorm1d(channels), take 5 channels",
+        fixed=("Block(6)", "Block(5)"),
     ),
     Case(
         "batch norm after a convolution",

@@ -20,6 +20,7 @@ CASES = [
             "It has kernels for CUDA",
         ),
         "Register a kernel for CPU, as on line 5",
+        fixed=("'CUDA')", "'CPU')"),
     ),
     Case(
         "no kernel at all",
@@ -27,6 +28,7 @@ CASES = [
         "no kernel: backend",
         ("dgn2::f on line 6", "has no kernel for CPU, the backend of x"),
         "Library.impl('f', function, 'CPU')",
+        fixed=("x = torch.ones(2, requires_grad=True)", "lib.impl('f', lambda x: x * 2, 'CPU')\nx = torch.ones(2)"),
     ),
     Case(
         "a kernel for the CPU and an argument on meta",
@@ -36,6 +38,7 @@ CASES = [
         "no kernel: backend",
         ("dgn3::f on line 7", "has no kernel for Meta, the backend of x"),
         "Register a kernel for Meta, as on line 5",
+        fixed=("'CPU')", "'Meta')"),
     ),
     Case(
         "softmax of integers",
@@ -118,6 +121,7 @@ torch.ops.third.g(torch.ones(2))
         "kernel calls its operator again",
         ("The kernel of third::g at CPU calls third::g again on line 6",),
         "with other operators",
+        fixed=("torch.ops.third.g(x * 2)\n\nlib", "x * 2\n\nlib"),
     ),
     Case(
         "a kernel for relu",
@@ -134,6 +138,7 @@ torch.relu(torch.ones(2))
         "kernel calls its operator again",
         ("The kernel of aten::relu at CPU calls aten::relu again on line 5",),
         "with other operators",
+        fixed=("torch.relu(x) * 1", "torch.clamp(x, 0)"),
     ),
 ]
 

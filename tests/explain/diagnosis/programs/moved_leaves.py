@@ -23,6 +23,7 @@ CASES = [
         RESULT,
         ("h is no leaf", "linear on line 4", "here for net.bias and net.weight"),
         "h.retain_grad() before line 5",
+        fixed=("h.relu()", "h.retain_grad()\nh.relu()"),
     ),
     Case(
         "after a step by hand",
@@ -31,6 +32,7 @@ CASES = [
         RESULT,
         ("w is no leaf: it is the result of sub on line 5 (w = w - 0.1 * w.grad)", "w.grad is None"),
         "retain_grad() before line 6",
+        fixed=("(w * 2)", "w.retain_grad()\n(w * 2)"),
     ),
     Case(
         "a factor behind the leaf",
@@ -72,6 +74,7 @@ CASES = [
         PARAMETER,
         ("Line 6 (self.weight = nn.Parameter(scale.exp()))", "scale gets none"),
         "compute it in forward()",
+        fixed=("self.weight = nn.Parameter(scale.exp())", "self.weight = scale.exp()"),
     ),
     Case(
         "a parameter of two leaves",
@@ -80,6 +83,7 @@ CASES = [
         PARAMETER,
         ("makes a parameter of c, which is computed from a and b", "a and b get none"),
         "instead of nn.Parameter on line 6",
+        fixed=("nn.Parameter(c)", "c"),
     ),
 ]
 

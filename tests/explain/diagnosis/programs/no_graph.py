@@ -29,6 +29,7 @@ CASES = [
         "no grad_fn: a leaf",
         ("x (line 2) does not require grad",),
         "Compute x from",
+        fixed=("x.backward()", "w = torch.ones((), requires_grad=True)\n(x * w).backward()"),
     ),
     Case(
         "detach",

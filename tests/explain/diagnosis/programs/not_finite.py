@@ -46,6 +46,7 @@ ON_THE_MODEL = [
         WHERE,
         ("first appears in PowBackward0", "pow on line 3"),
         "before pow on line 3",
+        fixed=("x ** 0.5", "torch.where(x > 0, x, 1) ** 0.5"),
     ),
     Case(
         "sqrt at 0",
@@ -61,6 +62,7 @@ ON_THE_MODEL = [
         NODE,
         ("inf first appears in SqrtBackward0", "sqrt on line 4"),
         "Add 1e-8 to its input before sqrt on line 4",
+        fixed=(".abs()", ".abs().add(1e-8)"),
     ),
     Case(
         "a power at 0",
@@ -68,6 +70,7 @@ ON_THE_MODEL = [
         NODE,
         ("inf first appears in PowBackward0", "pow on line 3"),
         "Keep x before pow on line 3 away",
+        fixed=("x **", "x.clamp(min=1e-8) **"),
     ),
     Case(
         "log of 0",
@@ -83,6 +86,7 @@ ON_THE_MODEL = [
         FORWARD,
         ("inf first appears in the forward pass: reciprocal on line 3 (y = 1 / x) returns [inf, 1.0, 0.25]",),
         "Give reciprocal on line 3",
+        fixed=("1 / x", "1 / (x + 1)"),
     ),
     Case(
         "exp of a large number",
@@ -90,6 +94,7 @@ ON_THE_MODEL = [
         FORWARD,
         ("exp on line 3 (y = (x * 100).exp()) returns [1.0, inf, inf]",),
         "Give exp on line 3",
+        fixed=("* 100", "* 10"),
     ),
     Case(
         "nan in the data",
@@ -101,6 +106,7 @@ ON_THE_MODEL = [
             "gives x the gradient [1.0, nan, 2.0]",
         ),
         "Take nan out of the data of data",
+        fixed=("(x * data)", "(x * torch.nan_to_num(data))"),
     ),
     Case(
         "a dead ReLU",
@@ -129,6 +135,7 @@ ON_THE_MODEL = [
         DEAD,
         ("HardtanhBackward0", "hardtanh on line 5"),
         "Let some inputs of hardtanh",
+        fixed=("[3.0, -2.0]", "[3.0, -0.5]"),
     ),
     Case(
         "infinity in a factor",

@@ -86,6 +86,7 @@ CASES = [
         "shapes: factors",
         ("bmm on line 5", "the sizes of their batches, [2] and [3], must be equal"),
         "Change the sizes of a or of b",
+        fixed=("ones(3, 4, 6)", "ones(2, 4, 6)"),
     ),
     Case(
         "batches of matmul",
@@ -93,6 +94,7 @@ CASES = [
         "shapes: factors",
         ("matmul on line 5", "the sizes of their batches, [2] and [3], must be equal"),
         "Change the sizes of a or of b",
+        fixed=("ones(3, 4, 6)", "ones(2, 4, 6)"),
     ),
     Case(
         "a matrix and a vector",
@@ -115,6 +117,7 @@ CASES = [
         "shapes: factors",
         ("dot on line 5", "a has 3 elements and b has 4 elements"),
         "Change the sizes",
+        fixed=("ones(4)", "ones(3)"),
     ),
     Case(
         "in the backward of a Function",
@@ -139,6 +142,7 @@ CASES = [
         "shapes: factors",
         ("matmul on line 12 (return g @ b, a @ g) multiplies", "by b [3, 4]", "has 4 columns and b has 3 rows"),
         "Transpose b: b.T",
+        fixed=("g @ b, a @ g", "g @ b.T, a.T @ g"),
     ),
     Case(
         "einsum",
@@ -146,6 +150,7 @@ CASES = [
         "shapes: einsum",
         ("einsum on line 5", "gives the subscript j the size 4 in b [4, 5], but 3 before"),
         "Give the dimensions that share j equal sizes",
+        fixed=("ones(4, 5)", "ones(3, 5)"),
     ),
     Case(
         "einsum of a batch",
@@ -153,6 +158,7 @@ CASES = [
         "shapes: einsum",
         ("gives the subscript b the size 3 in k [3, 5, 8], but 2 before",),
         "Give the dimensions that share b equal sizes",
+        fixed=("ones(3, 5, 8)", "ones(2, 5, 8)"),
     ),
     Case(
         "einsum of a diagonal",

@@ -97,6 +97,7 @@ z.sum().backward()""",
         "saved tensor changed",
         ("SquareBackward, made on line 16 (z = Square.apply(y)), saved y (as saved_tensors[0])", "Line 17 (y.add_(1))"),
         "y = y.add(1)",
+        fixed=("y.add_(1)", "y = y.add(1)"),
     ),
     Case(
         "a leaf in no_grad",

@@ -30,6 +30,7 @@ CASES = [
         "vmap: item",
         ("asks for x as one Python number",),
         "Leave out .item()",
+        fixed=("x.item()", "x * 1"),
     ),
     Case(
         "if",
@@ -45,6 +46,7 @@ CASES = [
         "vmap: control flow",
         ("Line 4 (while x > 1:)",),
         "torch.where(condition, a, b)",
+        fixed=("    while x > 1:\n        x = x / 2\n    return x", "    return torch.where(x > 1, x / 2, x)"),
     ),
     Case(
         "and",
@@ -52,6 +54,7 @@ CASES = [
         "vmap: control flow",
         ("Line 4 (return x if x > 0 and x < 1 else x * 0)",),
         "torch.where(condition, a, b)",
+        fixed=("x if x > 0 and x < 1 else x * 0", "torch.where((x > 0) & (x < 1), x, x * 0)"),
     ),
     Case(
         "an input that is not mapped",
@@ -73,6 +76,7 @@ CASES = [
         "vmap: in place",
         ("writes in place into total [3], which vmap does not batch",),
         "add instead of add_",
+        fixed=("    total.add_(x)\n    return total * 1", "    return total.add(x) * 1"),
     ),
     Case(
         "a new tensor",
@@ -105,6 +109,7 @@ CASES = [
         "vmap: random numbers",
         ("rand_like on line 4",),
         "randomness='different'",
+        fixed=("vmap(f)", "vmap(f, randomness='different')"),
     ),
     Case(
         "a mask",
@@ -120,6 +125,7 @@ CASES = [
         "vmap: dynamic sizes",
         ("nonzero on line 4",),
         "torch.where(mask, x, 0)",
+        fixed=("x.nonzero()", "torch.where(x > 0, x, 0)"),
     ),
     Case(
         "masked_select",
@@ -127,6 +133,7 @@ CASES = [
         "vmap: dynamic sizes",
         ("masked_select on line 4",),
         "torch.where(mask, x, 0)",
+        fixed=("torch.masked_select(x, x > 0)", "torch.where(x > 0, x, 0)"),
     ),
     Case(
         "numbers of samples",
@@ -134,6 +141,7 @@ CASES = [
         "vmap: numbers of samples",
         ("Line 5 (out = vmap(f)(torch.ones(2), torch.ones(3))) maps inputs over dimensions with the sizes [2, 3]",),
         "in_dims=None",
+        fixed=("torch.ones(2), ", "torch.ones(3), "),
     ),
     Case(
         "a dimension too many",
@@ -173,6 +181,7 @@ CASES = [
         "grad: no scalar",
         ("f, which grad differentiates on line 5", "returns a float on line 4 (return 2.0)"),
         "Return a tensor that is computed from the inputs",
+        fixed=("return 2.0", "return (x * 2.0).sum()"),
     ),
     Case(
         "three inputs",
