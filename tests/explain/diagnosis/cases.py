@@ -12,7 +12,7 @@ import io
 import re
 import textwrap
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
@@ -72,13 +72,14 @@ LISTS = ("CASES", "ON_THE_MODEL", "ON_PYTORCH", "ON_A_GPU", "WITHOUT_A_GPU")
 
 
 def cases(*lists: str) -> dict[str, Case]:
-    """The cases of all programs that are in some lists, under names such as ``no_graph: two leaves``."""
-    return {
-        f"{place}: {case.name}": case
-        for place, module in _modules()
-        for each in lists
-        for case in getattr(module, each, ())
-    }
+    """The cases of all programs that are in some lists, each under a name: ``no_graph: two leaves``."""
+    each = [(f"{place}: {case.name}", case) for place, module in _modules() for case in _of(module, lists)]
+    assert len(dict(each)) == len(each), "two cases of a module have one name"
+    return dict(each)
+
+
+def _of(module: ModuleType, lists: Iterable[str]) -> Iterator[Case]:
+    return (case for name in lists for case in getattr(module, name, ()))
 
 
 def sound() -> dict[str, str]:

@@ -29,3 +29,18 @@ def test_every_kind_has_three_programs() -> None:
             programs[kind].add(case.source)
     few = {kind.name: len(programs[kind.name]) for kind in diagnosis_kinds() if len(programs[kind.name]) < 3}
     assert few.keys() == FEWER.keys(), few
+
+
+UNFIXED = {
+    "a non-leaf sent to a process": "the fixed program would begin a process that shares memory",
+    "devices: no CUDA": "the fixed program is for a machine without a GPU",
+    "not in the model": "another engine runs the same program",
+}
+"""Kinds whose cases have no program with the fix, and why."""
+
+
+def test_every_case_with_a_fix_has_the_fixed_program() -> None:
+    lacking = [
+        name for name, case in cases(*LISTS).items() if case.tries and not case.fixed and case.kind not in UNFIXED
+    ]
+    assert lacking == []

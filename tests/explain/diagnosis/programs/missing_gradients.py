@@ -47,6 +47,7 @@ y = torch.ops.{name}.twice(w)
 (y * w).sum().backward()
 """
 
+OPT, SCALE = "opt = torch.optim.SGD(net.parameters(), lr=0.1)", "net.scale = nn.Parameter(torch.ones(1))"
 FORMULA = """
 def setup(ctx, inputs, output):
     pass
@@ -102,15 +103,17 @@ CASES = [
         LACKS,
         ("Line 15 (net = Net()) made body.weight, body.bias, aux.weight and 3 more afterwards",),
         "Create opt after",
+        fixed=(f"{OPT}\nnet = Net()", f"net = Net()\n{OPT}"),
     ),
     Case(
         "a new parameter",
         training("return self.head(h) + self.aux(h) * (self.scale if hasattr(self, 'scale') else 1)")
         .replace("    opt.step()", "    opt.step()")
-        .replace("\npass\nfor", "\nnet.scale = nn.Parameter(torch.ones(1))\nfor"),
+        .replace("\npass\nfor", f"\n{SCALE}\nfor"),
         LACKS,
         ("Line 15 (net.scale = nn.Parameter(torch.ones(1))) made net.scale", "opt does not hold it"),
         "Create opt after line 15",
+        fixed=(f"{OPT}\n{SCALE}", f"{SCALE}\n{OPT}"),
     ),
     Case(
         "its kernel calls operators",

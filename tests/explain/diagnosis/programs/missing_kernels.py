@@ -104,6 +104,11 @@ torch.ops.again.f(torch.ones(2))
             "AutogradCPU wins each time",
         ),
         "a guard that excludes AutogradCPU",
+        fixed=(
+            'lib.impl("f", lambda x: torch.ops.again.f(x), "Autograd")',
+            "def below(x):\n    with torch._C._AutoDispatchBelowAutograd():\n        return torch.ops.again.f(x)\n"
+            'lib.impl("f", below, "Autograd")',
+        ),
     ),
     Case(
         "a kernel for the CPU",

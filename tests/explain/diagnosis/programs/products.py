@@ -110,6 +110,7 @@ CASES = [
         "shapes: factors",
         ("addmm on line 6", "multiplies x [2, 3] by w [4, 5]: x has 3 columns and w has 4 rows"),
         "Change the sizes of x or of w",
+        fixed=("w = torch.ones(4, 5)", "w = torch.ones(3, 4)"),
     ),
     Case(
         "dot",
