@@ -8,6 +8,14 @@ BEGIN = "import torch\nimport torch.nn.functional as F\n"
 
 LIBRARY = "lib = torch.library.Library('{name}', 'DEF')\nlib.define('f(Tensor x) -> Tensor')\n"
 
+BELOW = """
+def below(x):
+    with torch._C._AutoDispatchBelowAutograd():
+        return torch.ops.again.f(x)
+
+lib.impl("f", below, "Autograd")
+"""
+
 CASES = [
     Case(
         "a kernel for CUDA alone",
@@ -106,8 +114,7 @@ torch.ops.again.f(torch.ones(2))
         "a guard that excludes AutogradCPU",
         fixed=(
             'lib.impl("f", lambda x: torch.ops.again.f(x), "Autograd")',
-            "def below(x):\n    with torch._C._AutoDispatchBelowAutograd():\n        return torch.ops.again.f(x)\n"
-            'lib.impl("f", below, "Autograd")',
+            BELOW,
         ),
     ),
     Case(
