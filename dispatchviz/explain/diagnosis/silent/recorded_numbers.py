@@ -56,8 +56,8 @@ def all_zero(numbers: str) -> bool:
 
 
 def short(numbers: str) -> str:
-    """A text of numbers, cut if it is long."""
-    return numbers if len(numbers) <= LONGEST else numbers[: LONGEST - 3] + "..."
+    """A text of numbers, cut behind one of them if it is long."""
+    return numbers if len(numbers) <= LONGEST else f"{numbers[:LONGEST].rpartition(', ')[0]}, ...]"
 
 
 class Run(NamedTuple):
