@@ -15,7 +15,6 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "error",
         "error: rule",
         "error: message",
-        "error: what changed it",
         "anomaly in an unknown line",
         "saved tensors released",
         "result hashed",

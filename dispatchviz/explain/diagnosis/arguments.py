@@ -17,7 +17,7 @@ from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import within
 from dispatchviz.explain.trace_index.tensor_card import tensor_card
 from dispatchviz.explain.trace_index.trace_index import index
-from dispatchviz.foundation.english import listed, nth, plain_dtype, shaped
+from dispatchviz.foundation.english import listed, ordinal, plain_dtype, shaped
 
 NAMELESS = "a tensor"
 
@@ -70,7 +70,7 @@ def of_call(trace: Trace, call: ev.Dispatched) -> tuple[Argument, ...]:
     found = (argument(trace, tensor, call.seq, name, key_set) for name, tensor, key_set in given)
     known = [each for each in found if each is not None]
     return tuple(
-        each if each.name != NAMELESS else each._replace(name=f"its {nth(at + 1)} argument")
+        each if each.name != NAMELESS else each._replace(name=f"its {ordinal(at + 1)} argument")
         for at, each in enumerate(known)
     )
 
@@ -172,6 +172,12 @@ def said(one: Argument, what: str) -> str:
 def reference(one: Argument, other: str) -> str:
     """How a fix writes a tensor: its name; ``the input`` or whatever ``other`` says of one without a variable."""
     return other if one.name.startswith(("the ", "a ", "its ", "earlier ")) or "@" in one.name else one.name
+
+
+def applied(one: Argument, other: str, method: str) -> str:
+    """``x.T``; of a tensor without a variable ``.T of the first factor``."""
+    it = reference(one, other)
+    return f"{it}{method}" if it == one.name else f"{method} of {it}"
 
 
 def apposed(one: Argument) -> str:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.foundation.english import numbered
 
 RETURN_SELF = frozenset(
     [
@@ -170,8 +171,9 @@ def with_argument(made: Made, position: int, keyword: str, value: int) -> str:
 def let_take(module: str, made: Made | None, position: int, keyword: str, value: int, noun: str) -> str:
     """``Let net.2 take 128 features: nn.Linear(128, 10) instead of nn.Linear(64, 10) on line 3.``"""
     changed = with_argument(made, position, keyword, value) if made is not None else ""
+    number = numbered(value, noun)
     if made is None:
-        return f"Let {module} take {value} {noun}, or change its input."
+        return f"Let {module} take {number}, or change its input."
     if not changed:
-        return f"Let {module}, made on line {made.line} as {made.text}, take {value} {noun}, or change its input."
-    return f"Let {module} take {value} {noun}: {changed} instead of {made.text} on line {made.line}."
+        return f"Let {module}, made on line {made.line} as {made.text}, take {number}, or change its input."
+    return f"Let {module} take {number}: {changed} instead of {made.text} on line {made.line}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -10,7 +11,7 @@ from dispatchviz.explain.things.calls_around import maker, plain
 from dispatchviz.explain.trace_index.display_names import code_name
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text, user_stack, within
 from dispatchviz.explain.trace_index.trace_index import index
-from dispatchviz.foundation.english import shortened
+from dispatchviz.foundation.english import ordinal, shortened
 
 COPIES = frozenset(("empty", "_to_copy", "to", "lift_fresh", "detach_"))
 """Operators that ``torch.tensor`` calls, on one engine or the other."""
@@ -18,6 +19,8 @@ COPIES = frozenset(("empty", "_to_copy", "to", "lift_fresh", "detach_"))
 LONGEST = 60
 """A line of the program is cut at so many characters."""
 
+MOST = 1_000
+"""How many calls of one line are looked at."""
 
 OUR_WORDS = ("line ", "a view ", "a tensor", "the result ", "that result", "the tensor ")
 """How what is no variable begins."""
@@ -57,15 +60,49 @@ def last_name(trace: Trace, tensor: int, at: int) -> str:
     """A tensor by its variable as of a step, ``w``; else by what made it, ``the result of mul on line 4``."""
     name = code_name(trace, tensor, at)
     if name != f"t{tensor}":
-        return name
+        return _earlier(trace, tensor, name) if name.startswith("earlier ") else name.removesuffix(f" (t{tensor})")
     view = index(trace).views.get(tensor)
     if view is not None and (base := last_name(trace, view.base, at)) and not base.startswith("the "):
         return f"a view of {base}"
     call = made_by(trace, tensor)
-    if call is None:
-        return name
-    where = on_line(trace, call.seq, text=False)
-    return f"the result of {_maker_name(trace, call)}{f' on {where}' if where else ''}"
+    return made_on(trace, tensor) or name if call is None else result_of(trace, call)
+
+
+def _earlier(trace: Trace, tensor: int, name: str) -> str:
+    """``the w of line 2`` for ``earlier w (t0)``."""
+    made = index(trace).tensors.get(tensor)
+    where = on_line(trace, made.seq, text=False) if made is not None else ""
+    return f"the {name.removeprefix('earlier ').partition(' ')[0]} of {where}" if where else name
+
+
+def made_on(trace: Trace, tensor: int) -> str:
+    """A tensor that no operator made: ``the tensor made on line 4``; empty if it is older than the recording."""
+    made = index(trace).tensors.get(tensor)
+    where = on_line(trace, made.seq, text=False) if made is not None and made.how == "new" else ""
+    return f"the tensor made on {where}" if where else ""
+
+
+def result_of(trace: Trace, call: ev.Dispatched) -> str:
+    """``the result of mul on line 4``; of several calls of one operator ``the result of the second ones on line 4``."""
+    where, name = on_line(trace, call.seq, text=False), _maker_name(trace, call)
+    same = [each for each in _calls_on_line(trace, call) if base_name(each) == base_name(call)]
+    which = f"the {ordinal(same.index(call) + 1)} {name}" if len(same) > 1 and call in same else name
+    return f"the result of {which}{f' on {where}' if where else ''}"
+
+
+def _calls_on_line(trace: Trace, call: ev.Dispatched) -> list[ev.Dispatched]:
+    """The program's own calls in the run of a line that made a call."""
+    line = source_line(trace, call.seq)
+    if line is None:
+        return []
+    steps, columns = trace.steps_of(ev.Dispatched), trace.columns
+    lines, begin = trace.steps_of(ev.SourceLine), bisect_left(steps, line.seq)
+    after = bisect_left(lines, call.seq)
+    end = bisect_left(steps, lines[after] if after < len(lines) else len(trace))
+    inner = {trace.columns.code(kind) for kind in (ev.Dispatched, ev.NodeStarted)}
+    here = steps[begin : min(end, begin + MOST)]
+    own = (step for step in here if not any(columns.kinds[each] in inner for each in columns.ancestors(step)))
+    return [event for event in map(trace.__getitem__, own) if isinstance(event, ev.Dispatched)]
 
 
 def _maker_name(trace: Trace, call: ev.Dispatched) -> str:

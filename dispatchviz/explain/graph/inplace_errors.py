@@ -1,4 +1,4 @@
-"""Which Nodes will raise in backward because of an in-place change, and why one has raised."""
+"""Which Nodes will raise in backward because of an in-place change."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from dispatchviz.explain.graph.version_counters import (
     Change,
     by_checkpoint,
     invalidated_by,
-    invalidated_of,
     undetected_by,
 )
 from dispatchviz.explain.sentences.sentence_claims import BackwardRaises
 from dispatchviz.explain.sentences.statement import Statement
-from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
-from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
+from dispatchviz.explain.trace_index.display_names import node_title
+from dispatchviz.explain.trace_index.enclosing_steps import source_line
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed
 
@@ -89,29 +88,6 @@ def _keeper(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> st
     return f"{node}{_made_on(trace, first.seq)}saved {what} as {_as(kept)}"
 
 
-def changed_by(trace: Trace, node: int, at: int) -> str:
-    """Why a Node raises on unpacking: which line saved what, which changed it; empty if nothing was changed."""
-    changes: dict[int, list[ev.VariableSaved]] = defaultdict(list)
-    for saved, change in invalidated_of(trace, node, at):
-        changes[change.seq].append(saved)
-    return " ".join(_one_change(trace, node, kept, change, at) for change, kept in changes.items())
-
-
-def _one_change(trace: Trace, node: int, kept: Sequence[ev.VariableSaved], change: int, at: int) -> str:
-    event, first = trace[change], kept[0]
-    assert first.tensor is not None
-    name = tensor_name(trace, first.tensor, first.seq)
-    if name == f"t{first.tensor}":
-        name = tensor_name(trace, first.tensor, change)  # a result has its name only after it was saved
-    saved = f"{node_title(trace, node, at)}{_made_on(trace, first.seq)}saved {name}"
-    if isinstance(event, ev.VersionBumped):
-        return (
-            f"{saved} at version {first.version} as {_as(kept)}; {_line(trace, change)} changed it in place, from "
-            f"version {event.before} to {event.after}."
-        )
-    return f"{saved} as {_as(kept)}; {_line(trace, change)} detached it from its history."
-
-
 def _by_node(kept: Sequence[ev.VariableSaved]) -> dict[int, list[ev.VariableSaved]]:
     found: dict[int, list[ev.VariableSaved]] = defaultdict(list)
     for saved in kept:
@@ -126,11 +102,3 @@ def _as(kept: Sequence[ev.VariableSaved]) -> str:
 def _made_on(trace: Trace, seq: int) -> str:
     line = source_line(trace, seq)
     return " " if line is None else f", made on line {line.line}, "
-
-
-def _line(trace: Trace, seq: int) -> str:
-    line = source_line(trace, seq)
-    if line is None:
-        return "an operator"
-    text = source_text(trace, line).partition("  #")[0]
-    return f"line {line.line}{f' ({text})' if text else ''}"

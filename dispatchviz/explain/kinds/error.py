@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.failure import failure
-from dispatchviz.explain.graph.inplace_errors import changed_by
+from dispatchviz.explain.diagnosis.failure import Failure, failure
 from dispatchviz.explain.kinds.kind import NO_RULE, WIDTH, Kind, Known, Rule, unseen
 from dispatchviz.explain.sentences.statement import Statement, Statements
-from dispatchviz.explain.trace_index.enclosing_steps import around, caller
+from dispatchviz.explain.trace_index.enclosing_steps import caller
 from dispatchviz.foundation.english import shortened
 
 
@@ -24,12 +23,13 @@ def raised(exception: str, message: str) -> str:
 def _why_error(trace: Trace, event: ev.ErrorRaised) -> Statements:
     """The diagnosis of the error that ended the program; of one that the program caught, its code and its rule."""
     failed = failure(trace)
-    if failed is not None and failed.raised == event.seq and (diagnosis := _diagnosis(trace)):
+    diagnosis = _diagnosis(trace) if failed is not None and failed.raised == event.seq else _changed(trace, event)
+    if diagnosis:
         return diagnosis
     begin = f"{_where(trace, event)}{event.exception}"
-    rule = _rule(trace, event)
+    rule = _rule(event)
     raised = Statement("error", f"{begin}." if rule else _with_message(begin, event))
-    return *_changed(trace, event), raised, *rule, *(_said(event) if rule else ())
+    return raised, *rule, *(_said(event) if rule else ())
 
 
 def _where(trace: Trace, event: ev.ErrorRaised) -> str:
@@ -81,19 +81,18 @@ def _said(event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
     return (Statement("error: message", message),) if message else ()
 
 
-def _changed(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
-    """Name the Node that saved a tensor and the line that changed it in place since."""
-    node = around(trace, event.seq, ev.NodeStarted)
-    if node is None or "modified by an inplace operation" not in event.message:
-        return ()
-    changed = changed_by(trace, node.node, event.seq)
-    return (Statement("error: what changed it", changed),) if changed else ()
+def _changed(trace: Trace, event: ev.ErrorRaised) -> tuple[Statement, ...]:
+    """The diagnosis of a saved tensor that was changed in place, also of an error that the program caught."""
+    from dispatchviz.explain.diagnosis.graph_errors.saved_tensors import MODIFIED, modified  # few programs raise
+
+    found = modified(Failure(trace, event.exception, event.message, event.seq)) if MODIFIED in event.message else None
+    return found.statements if found is not None else ()
 
 
-def _rule(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
-    """The rule that was broken, unless the program's own reason is known."""
+def _rule(event: ev.ErrorRaised) -> tuple[Statement, ...]:
+    """The rule that was broken, if it is known."""
     rule = _cause(event.message)
-    return (Statement("error: rule", rule),) if rule and not _changed(trace, event) else ()
+    return (Statement("error: rule", rule),) if rule else ()
 
 
 def _cause(message: str) -> str:

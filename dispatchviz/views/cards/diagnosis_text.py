@@ -9,6 +9,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.note_rules import notes
 from dispatchviz.explain.diagnosis.notes.note import Note
+from dispatchviz.explain.diagnosis.silent.recorded_numbers import until
 from dispatchviz.explain.diagnosis.special import special
 from dispatchviz.foundation.english import listed
 from dispatchviz.views.text.console import Console
@@ -70,14 +71,16 @@ def labelled(label: str, text: str, console: Console) -> Iterator[str]:
 def nothing_wrong(trace: Trace) -> str:
     """The line about a sound program, with what is special in it."""
     sound = f"{trace.header.program}: no error and none of the known silent mistakes"
-    found = [each.text for each in special(trace)[:NAMED]]
-    return f"{sound}. It uses {listed(found)}." if found else f"{sound}."
+    found, values = [each.text for each in special(trace)[:NAMED]], until(trace)
+    uses = f" It uses {listed(found)}." if found else ""
+    return f"{sound}.{uses}{f' {values} NaN after that is not seen.' if values else ''}"
 
 
 def as_values(trace: Trace, found: Sequence[Diagnosis]) -> dict[str, Any]:
     """The same for JSON."""
     return {
         "program": trace.header.program,
+        "not seen": until(trace),
         "diagnoses": [
             {
                 "kind": each.kind,

@@ -1,17 +1,33 @@
-"""A program with its diagnosis, run on the model and on an installed PyTorch; and the program with the fix in it."""
+"""A program with its diagnosis, run on the model and on an installed PyTorch; and the program with the fix in it.
+
+A module of ``programs`` has cases in ``CASES``, which run on both. ``ON_THE_MODEL`` has those that a recording of an
+installed PyTorch does not see: they have no diagnosis there. ``ON_PYTORCH`` has those that the model lacks,
+``ON_A_GPU`` and ``WITHOUT_A_GPU`` those that ask for a PyTorch with CUDA, or without. ``SOUND`` has programs close to a
+mistake, without it.
+"""
 
 from __future__ import annotations
 
 import io
+import re
 import textwrap
+import warnings
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
 from typing import NamedTuple
 
+from dispatchviz.cli.diagnose_command import MOST_VALUES
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.diagnose import diagnoses
+from dispatchviz.explain.diagnosis.diagnose import ERROR_RULES, diagnoses
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
+from dispatchviz.explain.diagnosis.failure import failure
 from dispatchviz.running.engines import engine_named
 from dispatchviz.running.program import run
 from dispatchviz.running.program_source import Code
+from dispatchviz.running.recording import EngineName
+from tests.explain.diagnosis import programs
 
 
 class Case(NamedTuple):
@@ -24,21 +40,70 @@ class Case(NamedTuple):
     """Parts of the cause: names, lines, Nodes."""
     tries: str
     """A part of the first fix."""
-    fixed: str = ""
-    """The program with that fix in it: it has no diagnosis, and PyTorch runs it."""
+    fixed: str | tuple[str, str] = ""
+    """The program with that fix in it, or the part of it that the fix changes and what it becomes.
+
+    It has no diagnosis, and PyTorch runs it.
+    """
     torch_kind: str = ""
     """The kind on an installed PyTorch, if its recording sees less."""
     torch_why: tuple[str, ...] | None = None
     """Parts of the cause there; the same if None."""
 
+    @property
+    def repaired(self) -> str:
+        """The whole program with the fix in it; empty if there is none."""
+        if isinstance(self.fixed, str):
+            return self.fixed
+        assert self.fixed[0] in self.source, self.fixed
+        return self.source.replace(*self.fixed)
 
-def traced(source: str, engine: str = "model") -> Trace:
-    """The trace of a program given as text."""
+
+NOUNS = "channel|class|column|dimension|element|feature|gradient|index|input|number|row|sample|size|target|value"
+MISWRITTEN = re.compile(
+    rf"  | , |\.\.\.\.|\bt\d+\b|\b1 (?:{NOUNS})e?s\b|\ban (?:str|float|list)\b"
+    r"|\ba (?:int|index|input|integer|element|error|operator|output|optimizer)\b"
+    r"|the (?:input|tensor|indices|targets|predictions|first factor|second factor)\.\w"
+)
+"""Wrong articles and plurals, numbers of tensors, gaps."""
+
+LISTS = ("CASES", "ON_THE_MODEL", "ON_PYTORCH", "ON_A_GPU", "WITHOUT_A_GPU")
+"""All lists of cases."""
+
+
+def cases(*lists: str) -> dict[str, Case]:
+    """The cases of all programs that are in some lists, each under a name: ``no_graph: two leaves``."""
+    each = [(f"{place}: {case.name}", case) for place, module in _modules() for case in _of(module, lists)]
+    assert len(dict(each)) == len(each), "two cases of a module have one name"
+    return dict(each)
+
+
+def _of(module: ModuleType, lists: Iterable[str]) -> Iterator[Case]:
+    return (case for name in lists for case in getattr(module, name, ()))
+
+
+def sound() -> dict[str, str]:
+    """The sound programs, named likewise."""
+    return {
+        f"{place}: {name}": source
+        for place, module in _modules()
+        for name, source in getattr(module, "SOUND", {}).items()
+    }
+
+
+def _modules() -> Iterator[tuple[str, ModuleType]]:
+    for each in iter_modules(programs.__path__):
+        yield each.name, import_module(f"{programs.__name__}.{each.name}")
+
+
+def traced(source: str, engine: EngineName = "model", most: int = MOST_VALUES) -> Trace:
+    """The trace of a program given as text, as ``dispatchviz why`` records it. It may warn."""
     text = textwrap.dedent(source).strip() + "\n"
+    values = {"values": 16, "most_values": most} if engine == "model" else {}
     try:
-        return run(
-            Code(text), output=io.StringIO(), engine=engine_named("torch" if engine == "torch" else "model")
-        ).trace
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("default")
+            return run(Code(text), output=io.StringIO(), engine=engine_named(engine), **values).trace
     finally:
         if engine == "torch":
             _as_before()
@@ -53,14 +118,26 @@ def _as_before() -> None:
     torch.set_default_dtype(torch.float32)
 
 
-def check(case: Case, engine: str) -> Diagnosis:
+def check(case: Case, engine: EngineName) -> Diagnosis:
     """Assert that a program has the diagnosis, and none with the fix."""
-    first = diagnoses(traced(case.source, engine))[0]
+    trace = traced(case.source, engine)
+    first = diagnoses(trace)[0]
+    assert len(answers(trace)) < 2, "the order of rules must not matter"
     on_torch = engine == "torch"
     assert first.kind == (case.torch_kind if on_torch and case.torch_kind else case.kind), first
     for part in case.torch_why if on_torch and case.torch_why is not None else case.why:
         assert part in first.why, first.why
     assert case.tries in (first.fixes[0] if first.fixes else "")
+    for text in (first.why, *first.fixes, first.unseen):
+        assert MISWRITTEN.search(text) is None, text
     if case.fixed:
-        assert diagnoses(traced(case.fixed, engine)) == ()
+        assert diagnoses(traced(case.repaired, engine)) == ()
     return first
+
+
+def answers(trace: Trace) -> list[Diagnosis]:
+    """What the rules for errors say of the one that ended a program."""
+    failed = failure(trace)
+    parts = [] if failed is None else [rule for part, rule in ERROR_RULES if part in failed.message]
+    found = {rule: None if failed is None else rule(failed) for rule in parts}
+    return [each for each in found.values() if each is not None]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import pytest
 
 from dispatchviz.explain.diagnosis.diagnose import diagnoses
+from dispatchviz.running.recording import EngineName
 from tests.amounts import some
 from tests.explain.diagnosis.cases import traced
-from tests.explain.diagnosis.test_not_finite import with_numbers
 from truth.programs import PROGRAMS
 
 ROOT = Path(__file__).parents[3]
@@ -42,12 +41,10 @@ FILES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "examples").rglob
 OF_TORCH = sorted(path for path in FILES if path.startswith(("examples/training/", "examples/lessons/")))
 
 
-def alarms(source: str, engine: str = "model") -> list[tuple[str, str]]:
+def alarms(source: str, engine: EngineName = "model") -> list[tuple[str, str]]:
     """The diagnoses of a program, its own error and PyTorch's own warnings aside."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        trace = traced(source, engine) if engine == "torch" else with_numbers(source)
-        return [(each.kind, each.why) for each in diagnoses(trace) if each.rank not in ("error", "warning")]
+    found = diagnoses(traced(source, engine, most=0))
+    return [(each.kind, each.why) for each in found if each.rank not in ("error", "warning")]
 
 
 @pytest.mark.parametrize("name", some(NAMES, 40))

@@ -11,12 +11,14 @@ from dispatchviz.explain.diagnosis.arguments import Argument, of_call, reference
 from dispatchviz.explain.diagnosis.call_errors.functions import last_node
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
+from dispatchviz.explain.diagnosis.silent.recorded_numbers import short
+from dispatchviz.explain.diagnosis.silent.recorded_numbers import told as told_numbers
 from dispatchviz.explain.diagnosis.words import on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
-from dispatchviz.foundation.english import nth
+from dispatchviz.foundation.english import listed, ordinal
 
 NAN = re.compile(r"Function '(\w+)' returned nan values in its (\d+)th output")
 
@@ -86,15 +88,19 @@ def anomaly(failure: Failure) -> Diagnosis | None:
     trace, formula = failure.trace, FORMULAS.get(said[1])
     where, edge = on_line(trace, made.seq), int(said[2])
     x, y = _names(trace, made.seq)
-    output = f"the gradient of {_input(trace, node, made.seq, edge) or f'its {nth(edge + 1)} input'}"
+    output = f"the gradient of {_input(trace, node, made.seq, edge) or f'its {ordinal(edge + 1)} input'}"
     made_by = f"{node_title(trace, node, failure.raised)}, made on {where}{_formula_of(failure, made.seq)}"
     text = f"{made_by}, returned NaN as {output}."
     if formula is not None:
         text += f" {formula.text.format(x=x, y=y)}."
+    numbers = _numbers(trace, made.seq)
+    if numbers:
+        text += f" In the forward pass {numbers}."
     fix = formula.fix.format(x=x, y=y) if formula is not None else ""
     found = told(failure, Statement("anomaly mode: NaN", text), _fixes(fix, where))
     unseen = "The recording does not have the values of these tensors."
-    return found._replace(proof=(made.seq, failure.raised), unseen=unseen if formula is not None else "")
+    known = formula is None or numbers
+    return found._replace(proof=(made.seq, failure.raised), unseen="" if known else unseen)
 
 
 def _formula_of(failure: Failure, made: int) -> str:
@@ -122,11 +128,17 @@ def _input(trace: Trace, node: int, made: int, edge: int) -> str:
     return found[edge].name if edges is not None and edge < len(found) == len(edges.edges) else ""
 
 
+def _numbers(trace: Trace, made: int) -> str:
+    """``x was [0.0, 1.0]``, as far as the recording has values."""
+    each = [(one.name, short(told_numbers(trace, one.tensor, made))) for one in _arguments(trace, made)]
+    return listed([f"{name} was {numbers}" for name, numbers in each if numbers])
+
+
 def _names(trace: Trace, made: int) -> tuple[str, str]:
     """How the formula writes the arguments."""
     found = _arguments(trace, made)
-    names = [reference(each, f"its {nth(at + 1)} argument") for at, each in enumerate(found)]
-    names += ["its 1st argument", "its 2nd argument"][len(names) :]
+    names = [reference(each, f"its {ordinal(at + 1)} argument") for at, each in enumerate(found)]
+    names += ["its first argument", "its second argument"][len(names) :]
     return names[0], names[1]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from dispatchviz.explain.diagnosis.arguments import (
     Argument,
+    applied,
     arguments,
     called,
     failed_call,
@@ -68,11 +69,12 @@ def _fit(failure: Failure, one: Argument, other: Argument) -> str:
     """A dimension that makes it fit, or a transposed argument; else where both were made."""
     for each, there in ((other, one), (one, other)):
         if (at := dimension_to_add(each.shape, there.shape)) is not None:
-            it = reference(each, "the smaller one")
-            return f"Add a dimension of size 1: {it}.unsqueeze({at}) has sizes {shaped(_with_one(each.shape, at))}."
+            added = applied(each, "the smaller one", f".unsqueeze({at})")
+            return f"Add a dimension of size 1: {added} has sizes {shaped(_with_one(each.shape, at))}."
     for each, there in ((other, one), (one, other)):
         if len(each.shape) == 2 and can_broadcast(each.shape[::-1], there.shape):
-            return f"Transpose it: {reference(each, 'one of them')}.T has sizes {shaped(each.shape[::-1])}."
+            noun = "the first" if each is one else "the second"
+            return f"Transpose one: {applied(each, noun, '.T')} has sizes {shaped(each.shape[::-1])}."
     where = [named_with_line(failure, each) for each in (one, other)]
     return f"Give them equal sizes there: look at {where[0]} and {where[1]}."
 

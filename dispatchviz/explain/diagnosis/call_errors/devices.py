@@ -90,6 +90,8 @@ def _filled(failure: Failure, one: Argument) -> str:
         return (
             f"Create {module.partition(' ')[0]} without device='meta'{where}, or call to_empty() and load its weights."
         )
+    if "meta" not in made:
+        return f"Compute {reference(one, 'the tensor')}{where} from tensors that are not on meta: those have data."
     return f"Create {reference(one, 'the tensor')} without device='meta'{where}: a tensor on meta has no data."
 
 

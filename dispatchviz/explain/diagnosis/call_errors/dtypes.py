@@ -98,13 +98,14 @@ def _one_dtype(failure: Failure, found: Sequence[Argument]) -> str:
     noun = {"values": "the value", "src": "the source", "target": "the target"}.get(other.parameter, "the input")
     it, made = reference(other, noun), created(failure, other)
     here = on_line(failure.trace, failure.raised, text=False)
-    of = f"the dtype of {module_of(failure)}" if weight is not None and module_of(failure) else f"as {to.name}"
+    owner = weight is not None and module_of(failure)
+    of = f", the dtype of {owner}" if owner else f", as {to.name}" if to.name == reference(to, "") else ""
     if "torch.tensor" in other.name:
-        return f"Create {it} with dtype=torch.{to.dtype}, {of}, on {made}."
+        return f"Create {it} with dtype=torch.{to.dtype}{of}{',' * bool(of)} on {made}."
     converted = f"{it if it == other.name else ''}.to(torch.{to.dtype})"
     if it != other.name or other.dtype in FLOATS or other.dtype == "bool" or not made:
-        return f"Convert {it} to {to.dtype}, {of}, on {here}: {converted}."
-    return f"Create {it} as {to.dtype}, {of}, on {made}, or convert it: {converted}."
+        return f"Convert {it} to {to.dtype}{of}{',' * bool(of)} on {here}: {converted}."
+    return f"Create {it} as {to.dtype}{of}{',' * bool(of)} on {made}, or convert it: {converted}."
 
 
 def in_place(failure: Failure) -> Diagnosis | None:

@@ -9,6 +9,8 @@ from dispatchviz.explain.diagnosis.arguments import told
 from dispatchviz.explain.diagnosis.call_errors.functions import last_line, last_node, method_of, told_at
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
+from dispatchviz.explain.diagnosis.line_syntax import calls_on_line
+from dispatchviz.explain.diagnosis.modules import program_nodes
 from dispatchviz.explain.diagnosis.words import article, on_line, sentence
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.trace_index import index
@@ -27,8 +29,8 @@ def saved(failure: Failure) -> Diagnosis | None:
     line = f" on line {call.lineno}" if call is not None else ""
     what = f"{name}, {article(said[2])} {said[2]},"
     text = f"{ran.owner}.forward passes {what} to ctx.save_for_backward{line}, which takes only tensors."
-    attribute = name if name.isidentifier() else "value"
-    fix = f"Keep {name} as an attribute of ctx: ctx.{attribute} = {name if name.isidentifier() else '...'}."
+    kept = f": ctx.{name} = {name}." if name.isidentifier() else f", such as ctx.value = {name}."
+    fix = f"Keep {name} as an attribute of ctx{kept}"
     return told_at(failure, Statement("Function: save_for_backward", text), ran, fix)
 
 
@@ -59,10 +61,19 @@ def no_backward(failure: Failure) -> Diagnosis | None:
 
 def legacy(failure: Failure) -> Diagnosis:
     """A Function that is made and called as an object."""
-    where = on_line(failure.trace, failure.raised)
-    text = f"{where} makes an object of a Function and calls it, but a Function is never an object."
-    fix = "Call apply of the class: F.apply(x) instead of F()(x)."
+    owner, where = _called_class(failure), on_line(failure.trace, failure.raised)
+    text = f"{where} calls an object of {owner or 'a Function'}. A Function needs no object: its class has apply."
+    fix = f"Call apply of the class: {owner or 'F'}.apply(x) instead of {owner or 'F'}()(x)."
     return told(failure, Statement("Function: called as an object", sentence(text)), (fix,))
+
+
+def _called_class(failure: Failure) -> str:
+    """The class of the object that a line calls: ``Clip`` of ``Clip()(x)``, or the program's only Function."""
+    objects = [call.func.func for call in calls_on_line(failure) if isinstance(call.func, ast.Call)]
+    made = [each.id for each in objects if isinstance(each, ast.Name)]
+    classes = [node for node in program_nodes(failure.trace) if isinstance(node, ast.ClassDef)]
+    own = [each.name for each in classes if any(ast.unparse(base).endswith("Function") for base in each.bases)]
+    return made[0] if made else own[0] if len(own) == 1 else ""
 
 
 RULES = (

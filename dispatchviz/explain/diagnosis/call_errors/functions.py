@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
@@ -15,14 +14,14 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.arguments import told
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
-from dispatchviz.explain.diagnosis.failure import failure as failure_of
 from dispatchviz.explain.diagnosis.line_syntax import line_tree
 from dispatchviz.explain.diagnosis.modules import program_nodes
 from dispatchviz.explain.diagnosis.words import article, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
+from dispatchviz.explain.trace_index.lookups import events_between
 from dispatchviz.explain.trace_index.trace_index import index
-from dispatchviz.foundation.english import counted, listed, nth
+from dispatchviz.foundation.english import counted, listed, ordinal
 
 NUMBER = re.compile(r"function (\w+)Backward returned an incorrect number of gradients \(expected (\d+), got (\d+)\)")
 SHAPE = re.compile(r"Function (\w+) returned an invalid gradient at index (\d+) - got (\[.*?\]) but .* with (\[.*?\])")
@@ -165,7 +164,7 @@ def shape(failure: Failure) -> Diagnosis | None:
     edges = index(failure.trace).edges.get(node) if node is not None else None
     names = inputs_of(failure, owner, len(edges.edges)) if edges is not None else []
     name = names[at] if at < len(names) else ""
-    gradient = f"a gradient with sizes {said[3]} for {name or f'its {nth(at + 1)} tensor'}"
+    gradient = f"a gradient with sizes {said[3]} for {name or f'its {ordinal(at + 1)} tensor'}"
     text = (
         f"{_returned(failure, ran, owner, gradient)}, but {name or 'that input'} has sizes {said[4]}: a gradient has "
         f"the sizes of its input."
@@ -193,7 +192,7 @@ def _which(failure: Failure, ran: Ran) -> str:
     if not isinstance(value, ast.Tuple):
         return ""
     constants = [at for at, each in enumerate(value.elts) if isinstance(each, ast.Constant) and each.value is not None]
-    return f" as its {nth(constants[0] + 1)} value" if len(constants) == 1 else ""
+    return f" as its {ordinal(constants[0] + 1)} value" if len(constants) == 1 else ""
 
 
 def told_at(failure: Failure, cause: Statement, ran: Ran, fix: str) -> Diagnosis:
@@ -201,53 +200,30 @@ def told_at(failure: Failure, cause: Statement, ran: Ran, fix: str) -> Diagnosis
     return found._replace(at=ran.line.seq, proof=(ran.line.seq, failure.raised))
 
 
-def unused(failure: Failure) -> Diagnosis | None:
-    """``grad`` gets no gradient of an input because the last Node was a Function whose ``backward`` returns nothing."""
-    ran = last_line(failure, "backward")
-    if ran is None or last_node(failure, f"{ran.owner}Backward") != last_node(failure):
-        return None
-    if not _returns_nothing(method_of(failure.trace, ran.owner, "backward")):
-        return None
-    text = f"{_returned(failure, ran, ran.owner, '')}: no gradient goes on from it."
-    fix = f"Return the gradient after line {ran.line.line}."
-    return told_at(failure, Statement("Function: backward returns None", text), ran, fix)
+def returned_none(failure: Failure, started: ev.BackwardStarted) -> Diagnosis | None:
+    """``grad`` gets no gradient of an input because ``backward`` of a Function on the way returns nothing."""
+    for owner in ran_in(failure.trace, started):
+        ran = last_line(failure, "backward", owner)
+        if ran is not None and returns_nothing(method_of(failure.trace, owner, "backward")):
+            text = f"{_returned(failure, ran, owner, 'None')}: no gradient goes on from it."
+            fix = f"Return the gradient {'on' if ran.text.startswith('return') else 'after'} line {ran.line.line}."
+            return told_at(failure, Statement("Function: backward returns None", text), ran, fix)
+    return None
 
 
-def _returns_nothing(method: ast.FunctionDef | None) -> bool:
+def ran_in(trace: Trace, started: ev.BackwardStarted) -> list[str]:
+    """The program's own Functions whose Nodes a backward pass ran, in order: classes of its text."""
+    classes = {node.name for node in program_nodes(trace) if isinstance(node, ast.ClassDef)}
+    nodes = events_between(trace, ev.NodeStarted, started.seq, len(trace) - 1)
+    names = dict.fromkeys(event.name.removesuffix("Backward") for event in nodes)
+    return [name for name in names if name in classes]
+
+
+def returns_nothing(method: ast.FunctionDef | None) -> bool:
     """Whether a method ends without a value, wherever it ends."""
     nodes = list(ast.walk(method)) if method is not None else []
     valued = any(isinstance(node, ast.Return) and node.value is not None for node in nodes)
     return bool(nodes) and not valued and not any(isinstance(node, ast.Raise | ast.Yield) for node in nodes)
-
-
-def returns_nothing(trace: Trace) -> Iterator[Diagnosis]:
-    """Functions whose ``backward`` ran and returns nothing: PyTorch takes that as None, no gradient, and is silent."""
-    if failure_of(trace) is not None:
-        return
-    classes = [node for node in program_nodes(trace) if isinstance(node, ast.ClassDef)]
-    for name, method in ((each.name, method_of(trace, each.name, "backward")) for each in classes):
-        step = _started(trace, f"{name}Backward") if _returns_nothing(method) else None
-        if method is not None and step is not None:
-            yield _nothing(name, method.lineno, step)
-
-
-def _nothing(name: str, line: int, step: int) -> Diagnosis:
-    text = (
-        f"{name}.backward (line {line}) has no return, so it returns None: no gradient goes on from {name}Backward, "
-        f"and the leaves that it leads to get none through it."
-    )
-    cause = Statement("Function: backward has no return", text)
-    fix = f"Return one gradient for each input of forward at the end of {name}.backward."
-    return Diagnosis("gradient that never arrives", step, (cause,), "", (fix,), (step,))
-
-
-def _started(trace: Trace, name: str) -> int | None:
-    """The step at which the engine began to evaluate the first Node of a name."""
-    for step in trace.steps_of(ev.NodeStarted):
-        event = trace[step]
-        if isinstance(event, ev.NodeStarted) and event.name == name:
-            return step
-    return None
 
 
 RULES = (

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.diagnosis.arguments import told
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
+from dispatchviz.explain.diagnosis.modules import program_nodes
 from dispatchviz.explain.diagnosis.words import article, last_name, on_line, sentence
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
@@ -16,6 +18,7 @@ from dispatchviz.foundation.english import counted
 NAMED = re.compile(r"hook '(.*?)' has (?:changed|returned)")
 RETURNED = re.compile(r"expected Variable, but hook returned '(\w+)'")
 COUNT = re.compile(r"\(got (\d+), but expected (\d+)\)")
+OF_MODULES = ("register_full_backward_hook", "register_full_backward_pre_hook")
 MODULE = re.compile(r"invalid number of (grad_input|grad_output), got (\d+), but expected (\d+)")
 TYPES = re.compile(r"was torch\.(\w+)Tensor got torch\.(\w+)Tensor")
 
@@ -83,12 +86,7 @@ def count(failure: Failure) -> Diagnosis | None:
     """A hook of a Node or a module that returns another number of gradients."""
     module, numbers = MODULE.search(failure.message), COUNT.search(failure.message)
     if module is not None:
-        got, expected, what = module[2], module[3], f"{'the inputs' if module[1] == 'grad_input' else 'the outputs'}"
-        text = (
-            f"A backward hook of a module returns {counted(int(got), 'gradient')}, but there {_are(int(expected))} "
-            f"{counted(int(expected), 'gradient')} of {what} of the module."
-        )
-        return _told(failure, Statement("hook: gradients of a module", text), f"Return a tuple of {expected}, or None.")
+        return _of_module(failure, module[1], int(module[2]), int(module[3]))
     if numbers is None:
         return None
     text = (
@@ -99,8 +97,20 @@ def count(failure: Failure) -> Diagnosis | None:
     return _told(failure, Statement("hook: number of gradients", text), fix)
 
 
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
+def _of_module(failure: Failure, what: str, got: int, expected: int) -> Diagnosis:
+    before = what == "grad_output"
+    places = [each.lineno for each in program_nodes(failure.trace) if isinstance(each, ast.Call) and _registers(each)]
+    where = f", registered on line {places[0]}," if len(places) == 1 else ""
+    text = (
+        f"A backward {'pre-hook' if before else 'hook'} of a module{where} returns {counted(got, 'gradient')}, but "
+        f"{what}, which it may replace, has {counted(expected, 'gradient')}."
+    )
+    fix = f"Return a tuple of {counted(expected, 'gradient')}, or None to leave {what} as it is."
+    return _told(failure, Statement("hook: gradients of a module", text), fix)
+
+
+def _registers(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr in OF_MODULES
 
 
 def _told(failure: Failure, cause: Statement, fix: str) -> Diagnosis:
@@ -114,5 +124,5 @@ RULES = (
     ("has changed the type of value", dtype),
     ("but hook returned", no_tensor),
     ("has returned an incorrect number of values", count),
-    ("Backward hook returned an invalid number of", count),
+    ("hook returned an invalid number of grad_", count),
 )

@@ -7,6 +7,8 @@ import re
 
 from dispatchviz.explain.diagnosis.arguments import (
     Argument,
+    applied,
+    apposed,
     arguments,
     called,
     failed_call,
@@ -18,7 +20,9 @@ from dispatchviz.explain.diagnosis.arguments import (
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import subscripts
-from dispatchviz.explain.diagnosis.words import base_name, on_line
+from dispatchviz.explain.diagnosis.silent.recorded_numbers import short
+from dispatchviz.explain.diagnosis.silent.recorded_numbers import told as numbers_of
+from dispatchviz.explain.diagnosis.words import base_name, begun, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.foundation.english import counted, shaped
 
@@ -29,7 +33,12 @@ LARGER = re.compile(r"at dimension (\d+) expected index")
 
 INDEX = ("index", "indices", "indices[0]")
 
-VALUES_UNSEEN = "The recording does not have the values of {}."
+
+def values_of(failure: Failure, one: Argument) -> tuple[str, str]:
+    """The values of a tensor as a sentence, and what is not known of them: one of the two is empty."""
+    numbers = short(numbers_of(failure.trace, one.tensor, failure.raised))
+    known = f" {begun(one.name)} has {numbers}." if numbers else ""
+    return known, "" if known else f"The recording does not have the values of {one.name}."
 
 
 def bounds(failure: Failure) -> Diagnosis | None:
@@ -45,14 +54,16 @@ def bounds(failure: Failure) -> Diagnosis | None:
         return None
     text = (
         f"{called(failure)} gets the index {value} in {given.name}, but {one.sized} has size {size} in dimension "
-        f"{dim}: indices count from 0 to {size - 1}."
+        f"{dim}: {_range(size).partition(', or')[0]}."
     )
     fix = f"Correct the index {value} in {reference(given, 'the indices')}, or use another dimension than {dim}."
     return told(failure, Statement("indices: out of bounds", text), (fix,), (one, given))
 
 
 def _range(size: int) -> str:
-    return f"indices count from 0 to {size - 1}, or backwards from -1 to {-size}" if size else "there is no index"
+    if size < 2:
+        return "the only index is 0, or -1" if size else "there is no index"
+    return f"indices count from 0 to {size - 1}, or backwards from -1 to {-size}"
 
 
 def _subscript(failure: Failure, value: int, dim: int, size: int) -> Diagnosis | None:
@@ -65,7 +76,8 @@ def _subscript(failure: Failure, value: int, dim: int, size: int) -> Diagnosis |
     written = ast.unparse(node)
     given = f" with the index {value}" if str(value) not in written else ""
     text = (
-        f"{written} on {where} does not exist{given}: {one.sized} has size {size} in dimension {dim}: {_range(size)}."
+        f"{written} on {where} does not exist{given}: {one.sized} has size {size} in dimension {dim}, and "
+        f"{_range(size)}."
     )
     fix = f"Let the index run from 0 to {size - 1}." if given else f"Use an index from 0 to {size - 1}."
     return told(failure, Statement("indices: x[i] out of bounds", text), (fix,), (one,))
@@ -80,21 +92,21 @@ def in_table(failure: Failure) -> Diagnosis | None:
     if base_name(call).startswith("embedding"):
         rows = table.shape[0]
         text = (
-            f"{called(failure)} looks up {given.name} in {table.sized}, which has {counted(rows, 'row')}, 0 to "
-            f"{rows - 1}: a value of {given.name} is not among them."
+            f"{called(failure)} looks up {given.name} in {table.sized}, which has {counted(rows, 'row')}"
+            f"{f', 0 to {rows - 1}' if rows > 1 else ''}: a value of {given.name} is not among them."
         )
         fixes = _embedding_fixes(failure, given, rows)
     else:
         text = f"{called(failure)} gets an index in {given.name} that {table.sized} does not have."
-        fixes = (f"Look at {reference(given, 'the indices')}.max(): each index must be less than the size.",)
-    cause = Statement("indices: not in the table", text)
-    unseen = VALUES_UNSEEN.format(given.name)
+        fixes = (f"Look at {applied(given, 'the indices', '.max()')}: each index must be less than the size.",)
+    values, unseen = values_of(failure, given)
+    cause = Statement("indices: not in the table", text + values)
     return told(failure, cause, fixes, (table, given))._replace(unseen=unseen)
 
 
 def _embedding_fixes(failure: Failure, given: Argument, rows: int) -> tuple[str, ...]:
     module, it = module_of(failure).partition(" ")[0] or "the table", reference(given, "the indices")
-    most = f"{it}.max() must be at most {rows - 1}"
+    most = f"{applied(given, 'the indices', '.max()')} must be at most {rows - 1}"
     return (f"Let {module} have a row for each value of {it}: {most}, and none may be negative.",)
 
 
@@ -121,7 +133,8 @@ def mask(failure: Failure) -> Diagnosis | None:
     given = next((each for each in found if said and shaped(each.shape) == said[1] and each is not one), None)
     if one is None or given is None:
         return None
-    text = f"{called(failure)} chooses from {one.sized} with the mask {given.sized}: their sizes must be equal."
+    which = f"with the mask{apposed(given)} {shaped(given.shape)}"
+    text = f"{called(failure)} chooses from {one.sized} {which}: their sizes must be equal."
     fix = f"Compute {reference(given, 'the mask')} from {reference(one, 'the tensor')}, or from a tensor of its sizes."
     return told(failure, Statement("indices: mask", text), (fix,), (one, given))
 
@@ -136,8 +149,8 @@ def index_shapes(failure: Failure) -> Diagnosis | None:
         f"{called(failure)} takes one element for each pair of indices, but {given[0].sized} and {given[1].sized} "
         f"have no common sizes."
     )
-    it = reference(given[0], "the first index")
-    fix = f"For all combinations add a dimension: {it}[:, None]; for pairs use index tensors of equal sizes."
+    added = applied(given[0], "the first index", "[:, None]")
+    fix = f"For all combinations add a dimension: {added}; for pairs use index tensors of equal sizes."
     return told(failure, Statement("indices: shapes of index tensors", text), (fix,), found)
 
 
@@ -155,7 +168,8 @@ def dimensions(failure: Failure) -> Diagnosis | None:
     text = f"{called(failure)} takes {given.sized} as index of {one.sized}: {rule}."
     it = reference(given, "the index")
     if larger is None and len(given.shape) == len(one.shape) - 1:
-        fix = f"Add a dimension: {it}.unsqueeze(-1) has sizes {shaped((*given.shape, 1))}."
+        added = applied(given, "the index", ".unsqueeze(-1)")
+        fix = f"Add a dimension: {added} has sizes {shaped((*given.shape, 1))}."
     else:
         fix = f"Give {it} as many dimensions as {reference(one, 'the tensor')}, with sizes that are no larger."
     return told(failure, Statement("indices: shape of the index", text), (fix,), (one, given))
@@ -169,10 +183,9 @@ def one_hot(failure: Failure) -> Diagnosis | None:
     text = (
         f"{called(failure)} makes a vector for each class in {one.name}, and one of them is too large for num_classes."
     )
-    fix = f"Pass a num_classes larger than {reference(one, 'the tensor')}.max(), or leave it out."
-    return told(failure, Statement("indices: one_hot", text), (fix,), (one,))._replace(
-        unseen=VALUES_UNSEEN.format(one.name)
-    )
+    fix = f"Pass a num_classes larger than {applied(one, 'the tensor', '.max()')}, or leave it out."
+    values, unseen = values_of(failure, one)
+    return told(failure, Statement("indices: one_hot", text + values), (fix,), (one,))._replace(unseen=unseen)
 
 
 RULES = (

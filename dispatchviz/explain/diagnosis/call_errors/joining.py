@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import re
 
-from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called, failed_call, named, reference, told
+from dispatchviz.explain.diagnosis.arguments import (
+    Argument,
+    applied,
+    arguments,
+    called,
+    failed_call,
+    named,
+    reference,
+    told,
+)
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.words import base_name
@@ -58,10 +67,10 @@ def cat_dimensions(failure: Failure) -> Diagnosis | None:
 
 def _unsqueezed(first: Argument, other: Argument) -> str:
     small, large = sorted((first, other), key=lambda each: len(each.shape))
-    it = reference(small, "the smaller one")
     if small.shape == large.shape[1:]:
-        return f"Add a dimension to it: {it}.unsqueeze(0) has sizes {shaped((1, *small.shape))}."
-    return f"Add dimensions to {it}, with unsqueeze or reshape."
+        added = applied(small, "the smaller one", ".unsqueeze(0)")
+        return f"Add a dimension to it: {added} has sizes {shaped((1, *small.shape))}."
+    return f"Add dimensions to {reference(small, 'the smaller one')}, with unsqueeze or reshape."
 
 
 def stack_sizes(failure: Failure) -> Diagnosis | None:

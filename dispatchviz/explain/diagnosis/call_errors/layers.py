@@ -7,6 +7,7 @@ import re
 
 from dispatchviz.explain.diagnosis.arguments import (
     Argument,
+    applied,
     apposed,
     arguments,
     called,
@@ -21,7 +22,7 @@ from dispatchviz.explain.diagnosis.line_syntax import calls_on_line, tensors_on_
 from dispatchviz.explain.diagnosis.modules import Made, let_take, module_made
 from dispatchviz.explain.diagnosis.words import on_line
 from dispatchviz.explain.sentences.statement import Statement
-from dispatchviz.foundation.english import shaped
+from dispatchviz.foundation.english import numbered, shaped
 
 CHANNELS = re.compile(r"to have (\d+) channels, but got (\d+) channels")
 KERNEL = re.compile(r"input size per channel: \((.*?)\)\. Kernel size: \((.*?)\)")
@@ -39,10 +40,10 @@ def channels(failure: Failure) -> Diagnosis | None:
         return None
     at = len(given.shape) - len(weight.shape) + 1
     text = (
-        f"{called(failure)} takes {sizes[1]} channels, but its input{apposed(given)} has {sizes[2]}, in "
-        f"dimension {at}: it has sizes {shaped(given.shape)}, and {weight.name} {shaped(weight.shape)}."
+        f"{called(failure)} takes {numbered(int(sizes[1]), 'channel')}, but its input{apposed(given)} has {sizes[2]}, "
+        f"in dimension {at}: it has sizes {shaped(given.shape)}, and {weight.name} {shaped(weight.shape)}."
     )
-    fixes = (*_moved(given, at, int(sizes[1])), *_changed(failure, weight, int(sizes[2]), "in_channels", "channels"))
+    fixes = (*_moved(given, at, int(sizes[1])), *_changed(failure, weight, int(sizes[2]), "in_channels", "channel"))
     return told(failure, Statement("shapes: channels of a convolution", text), fixes, (given, weight))
 
 
@@ -53,8 +54,8 @@ def _moved(given: Argument, at: int, wanted: int) -> tuple[str, ...]:
         return ()
     order = (*range(at), last, *range(at, last))
     moved = shaped([given.shape[place] for place in order])
-    it = reference(given, "x")
-    return (f"If the last dimension holds the channels, move it: {it}.movedim(-1, {at}) has sizes {moved}.",)
+    move = applied(given, "the input", f".movedim(-1, {at})")
+    return (f"If the last dimension holds the channels, move it: {move} has sizes {moved}.",)
 
 
 def _changed(failure: Failure, weight: Argument, has: int, keyword: str, what: str) -> tuple[str, ...]:
@@ -80,12 +81,21 @@ def unbatched(failure: Failure) -> Diagnosis | None:
         f"{many[2]}, if there is a batch; its input{apposed(given)} has {len(given.shape)}: sizes "
         f"{shaped(given.shape)}."
     )
-    it = reference(given, "the input")
+    fix = f"Reshape {reference(given, 'the input')} to {many[1]} or {many[2]} dimensions."
     if len(given.shape) == int(many[1]) - 1:
-        fix = f"Add a dimension for the channel: {it}.unsqueeze(0) has sizes {shaped((1, *given.shape))}."
-    else:
-        fix = f"Reshape {it} to {many[1]} or {many[2]} dimensions."
+        fix = _with_channels(given, named(found, "weight"))
     return told(failure, Statement("shapes: dimensions of a layer's input", text), (fix,), (given,))
+
+
+def _with_channels(given: Argument, weight: Argument | None) -> str:
+    """A dimension for the channels: of a layer that takes one channel ``unsqueeze`` makes it."""
+    one = f"{applied(given, 'the input', '.unsqueeze(0)')} has sizes {shaped((1, *given.shape))}"
+    if weight is None or weight.shape[1] == 1:
+        return f"Add a dimension for the channel: {one}."
+    return (
+        f"Give {reference(given, 'the input')} a first dimension with as many channels as the layer takes, at least "
+        f"{weight.shape[1]}: {one}, and one channel is too few."
+    )
 
 
 def kernel(failure: Failure) -> Diagnosis | None:
@@ -109,10 +119,10 @@ def batch_norm(failure: Failure) -> Diagnosis | None:
     if sizes is None or given is None or kept is None:
         return None
     text = (
-        f"{called(failure)} normalizes {sizes[3]} channels, but its input{apposed(given)} has {sizes[2]}, "
-        f"in dimension 1: it has sizes {shaped(given.shape)}, and {kept.name} {shaped(kept.shape)}."
+        f"{called(failure)} normalizes {numbered(int(sizes[3]), 'channel')}, but its input{apposed(given)} has "
+        f"{sizes[2]}, in dimension 1: it has sizes {shaped(given.shape)}, and {kept.name} {shaped(kept.shape)}."
     )
-    fixes = _changed(failure, kept, int(sizes[2]), "num_features", "channels")
+    fixes = _changed(failure, kept, int(sizes[2]), "num_features", "channel")
     return told(failure, Statement("shapes: channels of a normalization", text), fixes, (given, kept))
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from dispatchviz.explain.diagnosis.arguments import (
     Argument,
+    applied,
     apposed,
     arguments,
     called,
@@ -21,7 +22,7 @@ from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import tensors_on_line
 from dispatchviz.explain.diagnosis.words import on_line, sentence
 from dispatchviz.explain.sentences.statement import Statement
-from dispatchviz.foundation.english import shaped
+from dispatchviz.foundation.english import numbered, shaped
 
 TARGET = re.compile(r"Target (-?\d+) is out of bounds")
 BATCH = re.compile(r"input batch_size \((\d+)\) to match target batch_size \((\d+)\)")
@@ -73,10 +74,8 @@ def batches(failure: Failure) -> Diagnosis | None:
     sizes, loss = BATCH.search(failure.message), _loss(failure)
     if sizes is None or loss is None:
         return None
-    text = (
-        f"{called(failure)} compares {sizes[1]} predictions with {sizes[2]} targets, and each prediction needs one: "
-        f"{list_of(loss)}."
-    )
+    compared = f"{numbered(int(sizes[1]), 'prediction')} with {numbered(int(sizes[2]), 'target')}"
+    text = f"{called(failure)} compares {compared}, and each prediction needs one: {list_of(loss)}."
     given, target = (reference(each, noun) for each, noun in zip(loss, ("the predictions", "the targets"), strict=True))
     fix = f"Give {given} and {target} the same first size."
     return told(failure, Statement("shapes: samples of a loss", text), (fix,), loss)
@@ -94,11 +93,11 @@ def many_targets(failure: Failure) -> Diagnosis | None:
     )
     it = reference(target, "the targets")
     if target.shape[1:] == (1,):
-        fix = f"Remove the last dimension: {it}.squeeze(1) has sizes {shaped(target.shape[:1])}."
+        removed = applied(target, "the targets", ".squeeze(1)")
+        fix = f"Remove the last dimension: {removed} has sizes {shaped(target.shape[:1])}."
     elif target.shape == given.shape:
-        fix = (
-            f"If {it} has one number for each class (one-hot), pass {it}.argmax(1), or {it}.float() for probabilities."
-        )
+        classes, floats = (applied(target, "the targets", method) for method in (".argmax(1)", ".float()"))
+        fix = f"If {it} has one number for each class (one-hot), pass {classes}, or {floats} for probabilities."
     else:
         fix = f"Give {it} sizes {shaped(given.shape[:1])}."
     return told(failure, Statement("shapes: targets with many dimensions", text), (fix,), loss)
@@ -115,10 +114,9 @@ def target_size(failure: Failure) -> Diagnosis | None:
         f"{called(failure)} takes the classes of {given.sized} from dimension 1, {given.shape[1]} of them, so it needs "
         f"targets with sizes {shaped(wanted)}; {target.name} has {shaped(target.shape)}."
     )
-    it = reference(given, "the predictions")
     moved = (given.shape[0], *given.shape[1:-1])
     if moved == target.shape:
-        fix = f"Put the classes into dimension 1: {it}.movedim(-1, 1)."
+        fix = f"Put the classes into dimension 1: {applied(given, 'the predictions', '.movedim(-1, 1)')}."
     else:
         fix = f"Give {reference(target, 'the targets')} sizes {shaped(wanted)}."
     return told(failure, Statement("shapes: targets of a sequence", text), (fix,), loss)
@@ -141,7 +139,9 @@ def equal_sizes(failure: Failure) -> Diagnosis | None:
     many = _shape(sizes[2]), _shape(sizes[1])
     small = 0 if len(many[0]) < len(many[1]) else 1
     if (*many[small], 1) == many[1 - small]:
-        fix = f"Add the last dimension: {names[small]}.unsqueeze(-1) has sizes {shapes[1 - small]}."
+        lacking = names[small]
+        added = f"{lacking}.unsqueeze(-1)" if pair[small] is not None else f".unsqueeze(-1) of {lacking}"
+        fix = f"Add the last dimension: {added} has sizes {shapes[1 - small]}."
     else:
         fix = f"Give {names[0]} and {names[1]} the same sizes."
     return told(

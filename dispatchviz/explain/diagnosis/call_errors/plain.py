@@ -92,7 +92,8 @@ def _given(failure: Failure, found: tuple[Argument, ...]) -> str:
     """
     live = is_live(failure.trace.header)
     dtypes = ["" if live and "." in each.name else f" {each.dtype}" for each in found[:MOST]]
-    said = [f"{each.sized}{dtype} on {each.device}" for each, dtype in zip(found, dtypes, strict=False)]
+    all_said = [f"{each.sized}{dtype} on {each.device}" for each, dtype in zip(found, dtypes, strict=False)]
+    said = list({each.tensor: text for each, text in zip(found, all_said, strict=False)}.values())
     got = "It got" if failed_call(failure) is not None else "It names"
     return f". {got} {listed(said)}" if said else ""
 
@@ -160,7 +161,7 @@ def _attributes(failure: Failure, name: str) -> list[str]:
 
 
 def _not_modelled(failure: Failure) -> Diagnosis:
-    name = failure.message.partition(" ")[0]
+    name = re.sub(r"^No module named '?([\w.]+)'?.*", r"\1", failure.message, flags=re.DOTALL).partition(" ")[0]
     where = on_line(failure.trace, failure.raised)
     text = f"{sentence(where)} uses {name}, which the model of dispatchviz does not have."
     fix = "Run the program on an installed PyTorch: dispatchviz why --engine torch SCRIPT."

@@ -8,6 +8,7 @@ from math import prod
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.arguments import (
     Argument,
+    applied,
     apposed,
     arguments,
     called,
@@ -24,7 +25,7 @@ from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.modules import let_take, module_made, shown_module
 from dispatchviz.explain.diagnosis.words import base_name, made_by, on_line
 from dispatchviz.explain.sentences.statement import Statement
-from dispatchviz.foundation.english import counted, shaped
+from dispatchviz.foundation.english import counted, numbered, shaped
 
 FARTHEST = 20
 """How many calls are looked at on the way back to the layer that made an input."""
@@ -95,9 +96,9 @@ def _linear_fixes(failure: Failure, given: Argument, weight: Argument) -> tuple[
     made = module_made(failure.trace, weight.tensor, failure.raised)
     if module := module_of(failure).partition(" ")[0]:
         made = made if made is not None and made.kind == "Linear" else None
-        fixes.append(let_take(module, made, 0, "in_features", has, "features"))
+        fixes.append(let_take(module, made, 0, "in_features", has, "feature"))
     elif weight.shape[0] == has:
-        fixes.append(f"Pass {reference(weight, 'the weight')}.T: linear multiplies by the transpose of its weight.")
+        fixes.append(f"Pass {applied(weight, 'the weight', '.T')}: linear multiplies by the transpose of its weight.")
     else:
         fixes.append(f"Give {it} and {reference(weight, 'the weight')} the same last size.")
     return tuple(fixes)
@@ -121,16 +122,12 @@ def _misfit(first: Argument, second: Argument) -> str:
         return f"{(first if not one else second).name} has no dimension"
     inner = other[-2] if len(other) > 1 else other[0]
     if one[-1] != inner:
-        left = f"{first.name} has {_number(one[-1], 'column' if len(one) > 1 else 'element')}"
-        right = f"{second.name} has {_number(inner, 'row' if len(other) > 1 else 'element')}"
+        left = f"{reference(first, 'the first')} has {numbered(one[-1], 'column' if len(one) > 1 else 'element')}"
+        right = f"{reference(second, 'the second')} has {numbered(inner, 'row' if len(other) > 1 else 'element')}"
         return f"{left} and {right}, which must be equal"
     if one[:-2] != other[:-2]:
         return f"the sizes of their batches, {shaped(one[:-2])} and {shaped(other[:-2])}, must be equal"
     return ""
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _fit(first: Argument, second: Argument) -> str:
@@ -142,10 +139,8 @@ def _fit(first: Argument, second: Argument) -> str:
     ):
         kept = inner[-1] if factor is second else inner[-2] if len(inner) > 1 else -1
         if len(inner) > 1 and kept == there and one[:-2] == other[:-2]:
-            it = reference(factor, noun)
-            return (
-                f"Transpose {it}: {it if it == factor.name else ''}{'.T' if len(inner) == 2 else '.transpose(-2, -1)'}."
-            )
+            method = ".T" if len(inner) == 2 else ".transpose(-2, -1)"
+            return f"Transpose {reference(factor, noun)}: {applied(factor, noun, method)}."
     return f"Change the sizes of {reference(first, 'the first factor')} or of {reference(second, 'the second factor')}."
 
 

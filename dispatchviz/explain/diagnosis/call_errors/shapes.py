@@ -53,7 +53,7 @@ def dimension(failure: Failure) -> Diagnosis | None:
     one = next((each for each in found if max(len(each.shape), 1) == many), None)
     if one is None:
         return None
-    numbers = f"0 to {sizes[2]}" if many > 1 else "0"
+    numbers = f"0 {'and' if many == 2 else 'to'} {sizes[2]}" if many > 1 else "0"
     has = f"{counted(len(one.shape), 'dimension')}, {numbers}"
     text = f"{called(failure)} asks for dimension {sizes[3]}, but {one.sized} has only {has}."
     if not one.shape:

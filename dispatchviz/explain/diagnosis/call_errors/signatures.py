@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from dispatchviz.explain.diagnosis.arguments import told
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
+from dispatchviz.explain.diagnosis.modules import program_nodes
 from dispatchviz.explain.diagnosis.words import article, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.foundation.english import counted, shortened
@@ -18,6 +20,9 @@ COMBINATION = re.compile(
 
 LONGEST = 160
 """How many characters of a signature are shown."""
+
+COUNT = re.compile(r"(\w+)\(\) takes ((?:from )?[\d to]+) positional arguments? but (\d+) were given")
+DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def wrong_type(failure: Failure) -> Diagnosis | None:
@@ -45,6 +50,16 @@ def no_signature(failure: Failure) -> Diagnosis | None:
     return told(failure, Statement("signature: no signature fits", text), tuple(f"Pass {each}." for each in shown))
 
 
+def too_many(failure: Failure) -> Diagnosis | None:
+    """``mean() takes from 2 to 3 positional arguments but 4 were given``; not of a function of the program."""
+    said = COUNT.match(failure.message)
+    if said is None or any(isinstance(node, DEFINES) and node.name == said[1] for node in program_nodes(failure.trace)):
+        return None
+    text = f"{_called(failure, said[1])} takes {said[2]} arguments by position, but gets {said[3]}."
+    fix = "Pass fewer arguments by position: several numbers for one argument as a tuple, options by their names."
+    return told(failure, Statement("signature: number of arguments", text), (fix,))
+
+
 def _called(failure: Failure, function: str) -> str:
     where = on_line(failure.trace, failure.raised)
     return f"{function} on {where}" if where else function
@@ -53,4 +68,5 @@ def _called(failure: Failure, function: str) -> str:
 RULES = (
     ("): argument '", wrong_type),
     ("received an invalid combination of arguments", no_signature),
+    (" were given", too_many),
 )

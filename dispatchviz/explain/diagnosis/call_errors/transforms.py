@@ -10,9 +10,10 @@ from dispatchviz.explain.diagnosis.arguments import arguments, called, failed_ca
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import calls_on_line
-from dispatchviz.explain.diagnosis.words import base_name, on_line, sentence
+from dispatchviz.explain.diagnosis.words import article, base_name, on_line, sentence
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
+from dispatchviz.foundation.english import counted
 
 DIMS = re.compile(r"got tensor with (\d+) dims")
 GOT = re.compile(r"got <class '(\w+)'>")
@@ -105,9 +106,12 @@ def in_dim(failure: Failure) -> Diagnosis | None:
     got = IN_DIM.search(failure.message)
     if got is None:
         return None
-    where = sentence(on_line(failure.trace, failure.raised))
-    text = f"{where} maps dimension {got[1]} of an input that has {got[2]} dimensions."
-    fix = f"Pass in_dims from 0 to {int(got[2]) - 1}."
+    where, dimensions = sentence(on_line(failure.trace, failure.raised)), int(got[2])
+    text = f"{where} maps dimension {got[1]} of an input that has {counted(dimensions, 'dimension')}."
+    choice = {0: "", 1: "Pass 0 in in_dims for this input. "}.get(
+        dimensions, f"Pass 0 to {dimensions - 1} in in_dims for this input. "
+    )
+    fix = f"{choice}Pass None in in_dims for an input that is the same for all samples."
     return told(failure, Statement("vmap: in_dims", text), (fix,))
 
 
@@ -117,10 +121,11 @@ def returned(failure: Failure) -> Diagnosis | None:
     if got is None:
         return None
     text = (
-        f"{got[1]}, which vmap calls on {_outer(failure)}, returns a {got[2]}{_return_line(failure, got[1])}, but vmap "
-        f"stacks tensors."
+        f"{got[1]}, which vmap calls on {_outer(failure)}, returns {_value(got[2])}{_return_line(failure, got[1])}, "
+        f"but vmap stacks tensors."
     )
-    fix = "Return a tensor, such as torch.tensor(value)."
+    of_number = ": torch.tensor(value) of a number" if got[2] in ("bool", "int", "float", "complex") else ""
+    fix = f"Return tensors only{of_number}."
     return told(failure, Statement("vmap: returns no tensor", text), (fix,))
 
 
@@ -129,11 +134,7 @@ def scalar(failure: Failure) -> Diagnosis | None:
     dims, got, name = DIMS.search(failure.message), GOT.search(failure.message), _differentiated(failure)
     if dims is None and got is None:
         return None
-    what = (
-        f"a tensor with {dims[1]} dimension{'s' if dims[1] != '1' else ''}"
-        if dims is not None
-        else f"a {got[1] if got else ''}"
-    )
+    what = f"a tensor with {counted(int(dims[1]), 'dimension')}" if dims is not None else _value(got[1] if got else "")
     text = (
         f"{name or 'The function'}, which grad differentiates on {_outer(failure)}, returns {what}"
         f"{_return_line(failure, name)}, but a gradient needs one number, a tensor without dimensions."
@@ -148,6 +149,11 @@ def scalar(failure: Failure) -> Diagnosis | None:
     else:
         fixes = ("Return a tensor that is computed from the inputs.",)
     return told(failure, Statement("grad: no scalar", text), fixes)
+
+
+def _value(kind: str) -> str:
+    """``an int``, ``None``"""
+    return "None" if kind == "NoneType" else f"{article(kind)} {kind}"
 
 
 def _outer(failure: Failure) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.diagnosis.call_errors.functions import ran_in, returned_none
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.graph_errors.no_graph import reason
@@ -22,10 +23,11 @@ from dispatchviz.explain.diagnosis.graph_errors.subjects import (
     owner,
     subject,
 )
-from dispatchviz.explain.diagnosis.graph_errors.values import NAME, called, needs_grad, shape_of, with_line
+from dispatchviz.explain.diagnosis.graph_errors.values import NAME, called, needs_grad, reachable, shape_of, with_line
 from dispatchviz.explain.diagnosis.words import base_name, begun, made_by, on_line
 from dispatchviz.explain.sentences.sentence_claims import Shape
 from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.things.calls_around import calls_around
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import shaped
 
@@ -107,7 +109,13 @@ def unused(failure: Failure) -> Diagnosis | None:
             "The recording does not say which tensor it is.",
         )
         return Diagnosis("error", at, (cause,), failure.message, (_allow(found.text),), (started.seq,), unseen)
-    cause, fixes = _no_path(failure, started, found, output)
+    if _leads_to(trace := failure.trace, started, found.tensor):
+        told = returned_none(failure, started)
+        if told is not None:
+            return told
+        cause, fixes = _none_passed(trace, started, found, output)
+    else:
+        cause, fixes = _no_path(failure, started, found, output)
     steps = tuple(sorted({started.seq, at}))
     return Diagnosis("error", at, (cause,), failure.message, (*fixes, _allow(found.text)), steps)
 
@@ -167,6 +175,29 @@ def _allow(name: str) -> str:
     return f"If {name or 'it'} may have no gradient, pass allow_unused=True: its gradient is then None."
 
 
+# -- a path leads there, and no gradient came along it -----------------------------------------------------------------
+
+
+def _leads_to(trace: Trace, started: ev.BackwardStarted, tensor: int) -> bool:
+    """Whether edges lead from where a pass started to the Node of a tensor."""
+    made = [trace[step] for step in index(trace).steps_about(tensor, ev.AccumulatorMade)]
+    targets = {each.node for each in made if isinstance(each, ev.AccumulatorMade)}
+    node = index(trace).history(tensor, started.seq)
+    targets |= set() if node is None else {node}
+    return not targets.isdisjoint(reachable(trace, [node for node, _ in started.roots]))
+
+
+def _none_passed(
+    trace: Trace, started: ev.BackwardStarted, found: Subject, output: str
+) -> tuple[Statement, tuple[str, ...]]:
+    text = f"A path leads from {output} to {found.text}, but no gradient came along it: a Node on it returned None."
+    functions = ran_in(trace, started)
+    for name in functions:
+        text += f" The Node of the custom Function {name} ran in this pass."
+    cause = Statement("unused input: no gradient passed", text)
+    return cause, tuple(f"Let {name}.backward return a gradient for each input that needs one." for name in functions)
+
+
 # -- why no path leads there -------------------------------------------------------------------------------------------
 
 
@@ -189,7 +220,8 @@ def _no_path(
         if why := _cut(trace, call, found.text):
             fix = f"Compute {output} from {found.text} itself, without that cut."
             return Statement("unused input: cut", f"{begin} {why}."), (fix,)
-    used = f"{base_name(users[-1])} on {on_line(trace, users[-1].seq)} used {found.text}"
+    user = next(reversed([users[-1], *calls_around(trace, users[-1].seq)]))
+    used = f"{base_name(user)} on {on_line(trace, user.seq)} used {found.text}"
     text = f"{begin} {used}, but {output} was not computed from its result."
     return Statement("unused input: used elsewhere", text), ()
 
@@ -209,7 +241,7 @@ def _uses(trace: Trace, tensor: int, before: int) -> list[ev.Dispatched]:
 
 def _reads(computed: ev.KeySetComputed, call: ev.Dispatched, tensor: int) -> bool:
     got = any(each == tensor for _, each, _ in computed.arguments)
-    return got and call.how.startswith("call") and not base_name(call).endswith("_")
+    return got and call.how.startswith("call") and not base_name(call).endswith("_") and base_name(call) != "lift_fresh"
 
 
 def _too_late(failure: Failure, found: Subject, made: ev.TensorCreated, root: ev.NodeCreated, output: str) -> str:
@@ -232,3 +264,10 @@ def _cut(trace: Trace, call: ev.Dispatched, name: str) -> str:
     if why == "never differentiable":
         return f"{base_name(call)} on {where} used {name}, and it is not differentiable"
     return ""
+
+
+RULES = (
+    (NOT_REQUIRED, not_required),
+    (NOT_SCALAR, not_scalar),
+    (UNUSED, unused),
+)

@@ -70,7 +70,7 @@ def _held(failure: Failure, found: Subject) -> Diagnosis:
     """The recording has no name for the tensor."""
     trace, at = failure.trace, failure.raised
     text = (
-        f"{found.text} holds a tensor with a grad_fn: a result that was kept, as in self.last = ..., and no leaf. "
+        f"{found.text} holds a tensor that has a grad_fn: a result that was kept, and no leaf. "
         f"{begun(on_line(trace, at))} can copy only leaves."
     )
     fixes = (
@@ -147,6 +147,8 @@ def _why(failure: Failure, found: Subject) -> str:
     names = [with_line(trace, leaf, at) for leaf in leaves[:FEW]]
     more = [f"{len(leaves) - FEW} more"] if len(leaves) > FEW else []
     which = "the leaf" if len(leaves) == 1 else "the leaves"
+    if len(leaves) == 1 and names[0].startswith("the "):
+        which = "a leaf,"
     from_leaves = f", because it was computed from {which} {listed([*names, *more])}" if leaves else ""
     return f"{found.text} requires grad{from_leaves}: its grad_fn is {node_title(trace, node, at)}{where}."
 
@@ -156,3 +158,10 @@ def _diagnosis(failure: Failure, cause: Statement, fixes: tuple[str, ...], tenso
     made = index(failure.trace).nodes.get(node) if node is not None else index(failure.trace).tensors.get(tensor)
     steps = sorted({*(() if made is None else (made.seq,)), failure.raised})
     return Diagnosis("error", failure.raised, (cause,), failure.message, fixes, tuple(steps))
+
+
+RULES = (
+    (NUMPY, numpy),
+    (DEEPCOPY, deepcopy),
+    (PICKLED, pickled),
+)

@@ -120,3 +120,10 @@ def _last_made(failure: Failure) -> int | None:
         if isinstance(event, ev.TensorCreated) and not event.wrapped_number:
             return event.tensor
     return None
+
+
+RULES = (
+    (INTEGERS, integers),
+    (NOT_A_LEAF, not_a_leaf),
+    (OUT, out),
+)

@@ -91,3 +91,9 @@ def _mode_on(trace: Trace) -> str:
     found = [number for number, text in lines if re.search(r"inference_mode\(", text)]
     where = f" on line {found[0]}" if len(found) == 1 else ""
     return f" of torch.inference_mode(){where}"
+
+
+RULES = (
+    (WRITTEN, written),
+    (SAVED, saved),
+)

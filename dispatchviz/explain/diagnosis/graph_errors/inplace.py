@@ -38,7 +38,7 @@ OVERLAPPING = "more than one element of the written-to tensor refers to a single
 def leaf(failure: Failure) -> Diagnosis | None:
     """The diagnosis of a write to a leaf that requires grad."""
     written = written_to(failure)
-    if written is None:
+    if written is None or VIEW_OF_LEAF in failure.message:
         return None
     trace, at, name = failure.trace, failure.raised, called(failure.trace, written.tensor, failure.raised)
     which = begun(with_line(trace, written.tensor, at))
@@ -185,3 +185,10 @@ def diagnosis_of(failure: Failure, cause: Statement, fixes: tuple[str, ...], wri
     made = index(failure.trace).tensors.get(written.tensor)
     steps = sorted({*(() if made is None else (made.seq,)), written.call.seq, failure.raised})
     return Diagnosis("error", failure.raised, (cause,), failure.message, fixes, tuple(steps))
+
+
+RULES = (
+    (VIEW_OF_LEAF, view_of_leaf),
+    (LEAF, leaf),
+    (OVERLAPPING, overlapping),
+)

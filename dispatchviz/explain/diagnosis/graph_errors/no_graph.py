@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
@@ -11,10 +11,11 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.grad_mode import off_since
+from dispatchviz.explain.diagnosis.silent.calls import outermost_calls
 from dispatchviz.explain.diagnosis.words import arguments_of, base_name, last_name, made_by, on_line
 from dispatchviz.explain.sentences.sentence_claims import RequiresGrad
 from dispatchviz.explain.sentences.statement import Statement
-from dispatchviz.explain.trace_index.enclosing_steps import source_text
+from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed
@@ -24,6 +25,9 @@ MESSAGE = "does not require grad and does not have a grad_fn"
 MOST = 10_000
 """How many tensors are looked at on the way back."""
 
+SHARING = 100
+"""How many tensors on one memory are looked at."""
+
 NAMED = 4
 """Of more leaves only the first ones are named."""
 
@@ -31,12 +35,21 @@ ROOT = re.compile(r"([A-Za-z_][\w.]*)\.backward\(|(?:grad|backward)\(\s*\[?\(?([
 """The variable whose backward pass a line starts."""
 
 
+class Cut(NamedTuple):
+    """A step that cut a tensor from one that requires grad."""
+
+    at: int
+    argument: int
+    """The tensor that requires grad."""
+    call: ev.Dispatched | None
+    """None if the program took ``.data``, which calls no operator."""
+
+
 class Origins(NamedTuple):
-    """Where a tensor comes from: leaves, and calls that cut it from tensors that require grad."""
+    """Where a tensor comes from: leaves, and what cut it from tensors that require grad."""
 
     leaves: list[int]
-    cuts: list[tuple[ev.Dispatched, int]]
-    """The call, and the argument that requires grad."""
+    cuts: list[Cut]
 
 
 def no_graph(failure: Failure) -> Diagnosis | None:
@@ -72,27 +85,68 @@ def _root(failure: Failure) -> int | None:
 
 def origins(trace: Trace, root: int) -> Origins:
     """Walk back from a tensor along the arguments of the calls that made it."""
-    found, seen, front = Origins([], []), {root}, [root]
+    found, seen, front, emptied = Origins([], []), {root}, [root], _detached_in_place(trace)
     while front and len(seen) < MOST:
         tensor = front.pop(0)
         call = made_by(trace, tensor)
+        cut = emptied.get(tensor) or (_data(trace, tensor) if call is None else _needing(trace, call, emptied))
         arguments = () if call is None else arguments_of(trace, call)
-        if call is None or not arguments or base_name(call).startswith("new_") or base_name(call).endswith("_like"):
+        if cut is not None:
+            found.cuts.append(cut)
+        elif call is None or not arguments or _is_new(call) or is_parameter(trace, tensor):
             found.leaves.append(tensor)
-            continue
-        needed = [each for each in arguments if index(trace).grad_needed(each, call.seq)]
-        if needed:
-            found.cuts.append((call, needed[0]))
-            continue
-        front += (new := [each for each in arguments if each not in seen])
-        seen.update(new)
+        else:
+            front += (new := [each for each in arguments if each not in seen])
+            seen.update(new)
     return found
+
+
+def _is_new(call: ev.Dispatched) -> bool:
+    """Whether an operator takes nothing but sizes from its arguments."""
+    return base_name(call).startswith("new_") or base_name(call).endswith("_like")
+
+
+def is_parameter(trace: Trace, tensor: int) -> bool:
+    """Whether a tensor is held as a part of something, as ``net.weight`` is."""
+    end = len(trace) - 1
+    return "." in (index(trace).name(tensor, end) or index(trace).lost_name(tensor, end)[0])
+
+
+def _needing(trace: Trace, call: ev.Dispatched, emptied: Mapping[int, Cut]) -> Cut | None:
+    """The first argument of a call that requires grad.
+
+    A recording of an installed PyTorch does not know that of parameters while grad mode is off.
+    """
+    arguments = [each for each in arguments_of(trace, call) if each not in emptied or emptied[each].at > call.seq]
+    needed = [each for each in arguments if index(trace).grad_needed(each, call.seq)]
+    if not needed and is_unseen(trace.header, ev.RequiresGradSet) and off_since(trace, call.seq):
+        needed = [each for each in arguments if is_parameter(trace, each)]
+    return Cut(call.seq, needed[0], call) if needed else None
+
+
+def _detached_in_place(trace: Trace) -> dict[int, Cut]:
+    """The tensors that lost their history to ``detach_()``."""
+    calls = outermost_calls(trace, lambda name: name == "detach_")
+    cuts = [Cut(call.seq, tensor, call.event) for call in calls for tensor in call.tensors[:1]]
+    return {each.argument: each for each in cuts if index(trace).history(each.argument, each.at - 1) is not None}
+
+
+def _data(trace: Trace, tensor: int) -> Cut | None:
+    """The tensor whose ``.data`` another one is: on the same memory, made by no operator."""
+    made = index(trace).tensors.get(tensor)
+    line = None if made is None else source_line(trace, made.seq)
+    if made is None or line is None or ".data" not in source_text(trace, line):
+        return None
+    on_it = index(trace).about_storage(made.storage, ev.TensorCreated)
+    before = [trace.columns.tensors[step] for step in on_it[:SHARING] if step < made.seq]
+    base = next((each for each in reversed(before) if index(trace).grad_needed(each, made.seq)), None)
+    return None if base is None else Cut(made.seq, base, None)
 
 
 def _no_leaf(failure: Failure, root: int, leaves: list[int]) -> Diagnosis:
     trace, at = failure.trace, failure.raised
     name = last_name(trace, root, at)
-    made = [_with_line(trace, leaf, at) for leaf in leaves[:NAMED]]
+    made = list(dict.fromkeys(_with_line(trace, leaf, at) for leaf in leaves[:NAMED]))
     more = [f"{len(leaves) - NAMED} more"] if len(leaves) > NAMED else []
     none = {1: "which does not require grad", 2: "neither of which requires grad"}.get(
         len(leaves), "none of which requires grad"
@@ -102,18 +156,19 @@ def _no_leaf(failure: Failure, root: int, leaves: list[int]) -> Diagnosis:
     )
     claims = tuple(RequiresGrad(each, requires_grad=False) for each in (root, *leaves))
     cause = Statement("no grad_fn: no leaf requires grad", text, claims)
-    first = last_name(trace, leaves[0], at)
+    trained = next((each for each in leaves if is_parameter(trace, each)), leaves[0])
     appeared = map(index(trace).tensors.get, leaves[:NAMED])
     steps = [each.seq for each in appeared if each is not None]
-    return Diagnosis("error", at, (cause,), failure.message, (_require(trace, leaves[0], first),), (*sorted(steps), at))
+    return Diagnosis("error", at, (cause,), failure.message, (_require(trace, trained, at),), (*sorted(steps), at))
 
 
-def _require(trace: Trace, leaf: int, name: str) -> str:
-    if "." in name:
+def _require(trace: Trace, leaf: int, at: int) -> str:
+    name = last_name(trace, leaf, at)
+    if is_parameter(trace, leaf):
         return f"Let the parameters that you train require grad: {name}.requires_grad_()."
     made = index(trace).tensors.get(leaf)
     where = on_line(trace, made.seq, text=False) if made is not None else ""
-    created = f"{name} on {where}" if where else name
+    created = f"{name} on {where}" if where and where not in name else name
     return f"Add requires_grad=True where you create the tensor whose gradient you want: {created}."
 
 
@@ -139,10 +194,13 @@ def _with_line(trace: Trace, tensor: int, at: int) -> str:
 
 def _cut(failure: Failure, root: int, found: Origins) -> Diagnosis:
     trace, at = failure.trace, failure.raised
-    call, argument = found.cuts[0]
-    cause, fix = _why_cut(trace, call, last_name(trace, root, at), last_name(trace, argument, call.seq))
+    cut = found.cuts[0]
+    cause, fix = _why_cut(trace, cut, last_name(trace, root, at), last_name(trace, cut.argument, cut.at))
     claims = (RequiresGrad(root, requires_grad=False),)
-    return Diagnosis("error", at, (cause._replace(claims=claims),), failure.message, (fix,), (call.seq, at))
+    unseen = ""
+    if cause.kind == "no grad_fn: cut":
+        unseen = "A recording of an installed PyTorch does not see what switches grad mode."
+    return Diagnosis("error", at, (cause._replace(claims=claims),), failure.message, (fix,), (cut.at, at), unseen)
 
 
 def reason(trace: Trace, call: ev.Dispatched) -> str:
@@ -152,7 +210,7 @@ def reason(trace: Trace, call: ev.Dispatched) -> str:
         return first.why
     if base_name(call) in ("detach", "detach_"):
         return "detached"
-    if is_unseen(trace.header, ev.GradModeChanged) and _has_no_gradient(trace, call):
+    if _has_no_gradient(trace, call):
         return "never differentiable"
     return "grad mode is off" if off_since(trace, call.seq) else ""
 
@@ -174,23 +232,36 @@ def _within(trace: Trace, seq: int) -> Iterator[ev.AnyEvent]:
     return (trace[step] for step in range(seq, min(trace.ends[seq] + 1, seq + 200)))
 
 
-def _why_cut(trace: Trace, call: ev.Dispatched, name: str, argument: str) -> tuple[Statement, str]:
+def _why_cut(trace: Trace, cut: Cut, name: str, argument: str) -> tuple[Statement, str]:
     """What cut the history of a tensor from that of an argument, and what to do."""
-    where, operator, why = on_line(trace, call.seq), base_name(call), reason(trace, call)
-    line = on_line(trace, call.seq, text=False)
+    call, where, line = cut.call, on_line(trace, cut.at), on_line(trace, cut.at, text=False)
     begin, although = f"{name} has no grad_fn:", f"although {argument} requires grad."
+    if call is None:
+        text = f"{begin} {where} takes {argument}.data, a tensor on the memory of {argument} without its history."
+        return Statement("no grad_fn: .data", text), f"Leave out .data on {line}."
+    operator, why = base_name(call), reason(trace, call)
+    if is_unseen(trace.header, ev.RequiresGradSet) and not index(trace).grad_needed(cut.argument, cut.at):
+        although = f"whether or not {argument} requires grad."
     if why == "grad mode is off":
         since = off_since(trace, call.seq)
         begun = f" (since {since})" if since else ""
         text = f"{begin} {where} ran while grad mode was off{begun}, so {operator} recorded nothing, {although}"
-        return Statement("no grad_fn: grad mode off", text), f"Move {line} out of {_switch(since)}."
+        fix = f"Move {line} out of {_switch(since)}."
+        if "(torch.set_grad_enabled" in since:
+            fix = f"Switch grad mode on again before {line}: torch.set_grad_enabled(True)."
+        return Statement("no grad_fn: grad mode off", text), fix
     if why == "detached":
-        cut = f"{where} cut it from {argument}, which requires grad"
-        text = f"{begin} {cut}: detach() returns a tensor without a history."
-        return Statement("no grad_fn: detached", text), f"Leave out detach() on {line}."
+        text = f"{begin} {where} took the history of {argument} away in place."
+        if operator != "detach_":
+            cuts = f"{where} cut it from {argument}, which requires grad"
+            text = f"{begin} {cuts}: detach() returns a tensor without a history."
+        return Statement("no grad_fn: detached", text), f"Leave out {operator}() on {line}."
     if why == "never differentiable":
         text = f"{begin} {operator} on {where} is not differentiable, so its result has no history, {although}"
         fix = f"Compute the loss from the input of {operator} instead of its result."
         return Statement("no grad_fn: not differentiable", text), fix
     text = f"{begin} {operator} on {where} recorded nothing, {although}"
-    return Statement("no grad_fn: cut", text), f"Look at {line}: its calls must be recorded."
+    return Statement("no grad_fn: cut", text), f"Switch grad mode on for {line}: print torch.is_grad_enabled() there."
+
+
+RULES = ((MESSAGE, no_graph),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from itertools import islice
 
+from dispatchviz.core.keys.keys import BackendComponent
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
@@ -13,8 +14,11 @@ from dispatchviz.explain.sentences.statement import Statement
 
 MESSAGE = "maximum recursion depth exceeded"
 
-MOST = 100
-"""How many nested calls of the operator are looked at."""
+BACKENDS = frozenset(each.name.removesuffix("Bit") for each in BackendComponent)
+"""Keys below which an operator has no other kernel."""
+
+MOST = 200
+"""How many of the innermost steps that had begun are looked at."""
 
 
 def recursion(failure: Failure) -> Diagnosis | None:
@@ -24,20 +28,27 @@ def recursion(failure: Failure) -> Diagnosis | None:
     deepest = bisect_left(steps, failure.raised) - 1  # where the stack ends even the recorder misses the error itself
     if failure.exception != "RecursionError" or deepest < 0:
         return None
-    last = trace[steps[deepest]]
-    around = islice((event for event in trace.ancestors(last.seq) if isinstance(event, ev.Dispatched)), MOST)
-    if not isinstance(last, ev.Dispatched) or not any(_is_again(call, last) for call in around):
+    deep = trace[steps[deepest]]
+    around = [event for event in islice(trace.ancestors(deep.seq), MOST) if isinstance(event, ev.Dispatched)]
+    nested = [deep, *around] if isinstance(deep, ev.Dispatched) else around
+    last = next(
+        (each for at, each in enumerate(nested) if any(_is_again(call, each) for call in nested[at + 1 :])), None
+    )
+    if last is None:
         return None
     where = on_line(trace, last.seq, text=False)
+    caller = next(each for each in nested[nested.index(last) + 1 :] if each.operator == last.operator)
     text = (
-        f"The kernel of {last.operator} at {last.key} calls {last.operator} again{f' on {where}' if where else ''}. A "
-        "call, unlike a redispatch, computes its key set anew, from its arguments and the thread: "
+        f"The kernel of {last.operator} at {caller.key} calls {last.operator} again{f' on {where}' if where else ''}. "
+        "A call, unlike a redispatch, computes its key set anew, from its arguments and the thread: "
         f"{last.key} wins each time, and the kernel runs again."
     )
-    fixes = (
-        f"Put the call under a guard that excludes {last.key}: it goes on to the key below.",
+    fixes: tuple[str, ...] = (
+        f"Put the call under a guard that excludes {caller.key}: it goes on to the key below.",
         "A fallthrough in the kernel's place would not run at all: the operator's mask leaves its key out.",
     )
+    if caller.key in BACKENDS:
+        fixes = (f"Compute the result at {caller.key} with other operators: below that key is no other.",)
     cause = Statement("kernel calls its operator again", text)
     return Diagnosis("error", failure.raised, (cause,), failure.message, fixes, (last.seq, failure.raised))
 
@@ -45,3 +56,6 @@ def recursion(failure: Failure) -> Diagnosis | None:
 def _is_again(call: ev.Dispatched, last: ev.Dispatched) -> bool:
     """Whether a call leads where another one did; a redispatch never does, since its set has fewer keys."""
     return (call.operator, call.key) == (last.operator, last.key) and call.how.startswith("call")
+
+
+RULES = ((MESSAGE, recursion),)

@@ -236,3 +236,9 @@ def _line_beside(trace: Trace, seq: int, beside: int) -> str:
         return "it"
     line = stack[min(len(other), len(stack)) - 1]
     return on_line(trace, line.seq)
+
+
+RULES = (
+    (MODIFIED, modified),
+    (DETACHED, detached),
+)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
@@ -19,7 +22,8 @@ from dispatchviz.explain.diagnosis.graph_errors.crossings import (
     spelled_name,
 )
 from dispatchviz.explain.diagnosis.graph_errors.iterations import in_iteration, iterations, on_line_in
-from dispatchviz.explain.diagnosis.graph_errors.values import called, named_on_line, node_made, steps_of_node
+from dispatchviz.explain.diagnosis.graph_errors.subjects import Subject, statement, subject
+from dispatchviz.explain.diagnosis.graph_errors.values import called, node_made, steps_of_node
 from dispatchviz.explain.diagnosis.words import begun, on_line
 from dispatchviz.explain.sentences.sentence_claims import NodeRaises
 from dispatchviz.explain.sentences.statement import Statement
@@ -52,8 +56,8 @@ def second_backward(failure: Failure) -> Diagnosis | None:
 def _read(failure: Failure) -> Diagnosis | None:
     """A line reads what a Node had saved."""
     trace, at = failure.trace, failure.raised
-    for name, tensor in named_on_line(failure):
-        node = index(trace).history(tensor, at)
+    for name, tensor in _with_grad_fn(failure):
+        node = None if tensor is None else index(trace).history(tensor, at)
         first = None if node is None else releasing(trace, node, at)
         if node is None or first is None:
             continue
@@ -65,6 +69,14 @@ def _read(failure: Failure) -> Diagnosis | None:
         cause = Statement("second backward: saved tensors were read", text)
         return Diagnosis("error", at, (cause,), failure.message, (fix,), (first.seq, at))
     return None
+
+
+def _with_grad_fn(failure: Failure) -> Iterator[Subject]:
+    """The tensors whose ``grad_fn`` the line reads."""
+    found = statement(failure)
+    for each in ast.walk(found) if found is not None else ():
+        if isinstance(each, ast.Attribute) and each.attr == "grad_fn":
+            yield subject(failure, each.value)
 
 
 # -- what is said ------------------------------------------------------------------------------------------------------
@@ -212,3 +224,6 @@ def _once_fixes(second: Second, user: int, name: str, made: int | None, kept: bo
         return (anew, detach)
     first = on_line(trace, second.first.seq)
     return (f"Keep the graph in the first pass: retain_graph=True on {first}.", anew, detach)
+
+
+RULES = ((MESSAGE, second_backward),)

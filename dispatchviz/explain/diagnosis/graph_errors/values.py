@@ -9,7 +9,7 @@ from typing import NamedTuple
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.failure import Failure
-from dispatchviz.explain.diagnosis.words import arguments_of, base_name, made_by, on_line
+from dispatchviz.explain.diagnosis.words import arguments_of, base_name, made_by, made_on, on_line, result_of
 from dispatchviz.explain.trace_index.derived_names import TRANSPOSED, derived
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
@@ -51,12 +51,11 @@ def called(trace: Trace, tensor: int, at: int) -> str:
         return name
     call = made_by(trace, tensor)
     if call is None:
-        return "a tensor"
+        return made_on(trace, tensor) or "a tensor"
     base = viewed(trace, tensor)
     if base is not None and (name := variable(trace, base, at)):
         return f"{name}.T" if derived(trace, tensor) == (base, TRANSPOSED) else f"a view of {name}"
-    where = on_line(trace, call.seq, text=False)
-    return f"the result of {base_name(call)}{f' on {where}' if where else ''}"
+    return result_of(trace, call)
 
 
 def viewed(trace: Trace, tensor: int) -> int | None:

@@ -74,23 +74,42 @@ def _function_of(failure: Failure) -> str:
     return "" if f"{name}Backward0" in failure.trace.columns.name_texts else name
 
 
+def _function_behind(trace: Trace, tensor: int, at: int) -> tuple[str, ev.NodeCreated | None, int]:
+    """The custom Function that returned a tensor, or what it is a view of: its name, its Node, what it returned.
+
+    A recording of an installed PyTorch has the Node only once the result was used.
+    """
+    views = views_back(trace, tensor)
+    for view in views:
+        node = index(trace).history(view, at)
+        made = None if node is None else index(trace).nodes.get(node)
+        name = "" if made is None else made.name.removesuffix("Backward")
+        if made is not None and name != made.name and "::" not in name:
+            return name, made, view
+    return "", None, views[-1]
+
+
 def of_function(failure: Failure) -> Diagnosis | None:
     """The diagnosis of a write to a view that a custom Function returned."""
     written = written_to(failure)
     if written is None:
         return None
     trace, at = failure.trace, failure.raised
-    name, node = called(trace, written.tensor, at), index(trace).history(written.tensor, at)
-    made = index(trace).nodes.get(node) if node is not None else None
-    function, where = _function_of(failure), f" on {on_line(trace, made.seq)}" if made is not None else ""
-    which = begun(name)
+    function, made, returned = _function_behind(trace, written.tensor, at)
+    function = _function_of(failure) or function
+    name, where = called(trace, returned, at), f" on {on_line(trace, made.seq)}" if made is not None else ""
+    part = "it" if returned == written.tensor else "a view of it"
     text = (
-        f"{which} is a view that the custom Function {function} returned{where}, and {on_line(trace, at)} writes to it "
-        f"in place with {base_name(written.call)}. After that write autograd would compute the gradient of {name} from "
-        f"its base, and {function}.backward would not be called."
+        f"{begun(name)} is a view that {f'the custom Function {function}' if function else 'a custom Function'} "
+        f"returned{where}, and {on_line(trace, at)} writes to {part} in place with {base_name(written.call)}. After "
+        f"that write autograd would compute the gradient of {name} from its base, and "
+        f"{f'{function}.backward' if function else 'backward of the Function'} would not be called."
     )
     cause = Statement("in-place write: a view of a custom Function", text, (WriteRaises(written.tensor, OF_FUNCTION),))
-    fixes = (f"Return a copy from {function}.forward: .clone() on what it returns.", instead(failure, name))
+    fixes: tuple[str, ...] = (
+        f"Return a copy from {f'{function}.forward' if function else 'forward'}: .clone() on what it returns.",
+    )
+    fixes += (instead(failure, name),) if returned == written.tensor else ()
     return diagnosis_of(failure, cause, fixes, written)
 
 
@@ -126,3 +145,12 @@ def _makes_several(trace: Trace, tensor: int) -> bool:
     made = made_by(trace, tensor)
     returned = None if made is None else trace[trace.ends[made.seq]]
     return isinstance(returned, ev.KernelReturned) and len(returned.tensors) > 1
+
+
+RULES = (
+    (DETACHED_VIEW, detached_view),
+    (INFERENCE, unrecorded_view),
+    (NO_GRAD, unrecorded_view),
+    (OF_FUNCTION, of_function),
+    (SEVERAL_VIEWS, several_views),
+)

@@ -19,6 +19,9 @@ PARTS = {
 }
 """What each kind of variable part looks like."""
 
+MANY = re.compile(r"\b1 (channel|column|dimension|element|feature|input|number|row|size|target|value)s\b")
+"""One of what a detail has in the plural."""
+
 FIELD = re.compile(r"\{(\w+)(?::(\w+))?\}")
 
 
@@ -83,7 +86,7 @@ class KnownMessage:
     def why(self, values: dict[str, str]) -> str:
         """The cause, after what the values of one message say."""
         try:
-            detail = self.detail.format(**values)
+            detail = MANY.sub(r"1 \1", self.detail.format(**values).replace("1 indices", "1 index"))
         except KeyError:  # this form of the message does not have them
             detail = ""
         return f"{detail} {self.cause}".lstrip()

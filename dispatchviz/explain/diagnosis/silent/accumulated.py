@@ -167,3 +167,6 @@ def _runs_again(trace: Trace, use: int, after: int) -> bool:
 def _line_text(trace: Trace, step: int) -> str:
     line = source_line(trace, step)
     return "" if line is None else source_text(trace, line)
+
+
+RULES = (accumulated,)

@@ -107,8 +107,8 @@ def _made_leaf(trace: Trace, loss: int, at: int) -> int:
 
 def _cut(trace: Trace, loss: int) -> Cut | None:
     found = origins(trace, loss)
-    if found.cuts:
-        return _by_call(trace, *found.cuts[0])
+    for cut in found.cuts[:1]:
+        return None if cut.call is None else _by_call(trace, cut.call, cut.argument)
     return _by_number(trace, found.leaves[0]) if found.leaves else None
 
 
@@ -116,7 +116,7 @@ def _by_call(trace: Trace, call: ev.Dispatched, argument: int) -> Cut:
     operator, where, name = base_name(call), on_line(trace, call.seq), last_name(trace, argument, call.seq)
     line, dtype = on_line(trace, call.seq, text=False), _dtype(trace, call)
     if dtype and "float" not in dtype and "complex" not in dtype:
-        said = f"{operator} on {where} returns a tensor of {dtype}, and only floating-point tensors have gradients"
+        said = f"{operator} on {where} returns a tensor of {dtype}, which can have no gradient"
         fix = f"Compute the loss from {name}, before {operator} on {line}"
         return Cut(call, argument, said, f"{fix}, and leave out requires_grad.")
     why = reason(trace, call)
@@ -173,3 +173,6 @@ def _read(trace: Trace, begin: int, end: int) -> Cut | None:
             )
             return Cut(call.event, tensor, said, fix)
     return None
+
+
+RULES = (cut_losses,)

@@ -11,13 +11,13 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.silent.leaves import leaves_behind, named
-from dispatchviz.explain.diagnosis.silent.recorded_numbers import Run, all_zero, runs, short, told
+from dispatchviz.explain.diagnosis.silent.recorded_numbers import Run, all_zero, runs, short, told, until
 from dispatchviz.explain.diagnosis.words import arguments_of, base_name, last_name, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.things.calls_around import calls_around
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.trace_index import index
-from dispatchviz.foundation.english import listed
+from dispatchviz.foundation.english import counted, listed
 
 GATES = ("Relu", "Threshold", "Clamp", "ClampMin", "ClampMax", "Hardtanh", "Hardsigmoid")
 NAMES = tuple(f"{each}Backward{number}" for each in GATES for number in range(2))
@@ -73,7 +73,8 @@ def _told(trace: Trace, passes: list[ev.BackwardStarted], gate: Run, lost: list[
     call = None if made is None else next(calls_around(trace, made.seq), None)
     title, names = node_title(trace, gate.started.node, at), named(trace, lost, at)
     got = listed([short(each) for each in gate.got])
-    often = f"each of the {len(passes)} backward passes on" if len(passes) > 1 else "the backward pass on"
+    several, unseen = counted(len(passes), "backward pass", "backward passes"), until(trace)
+    often = f"each of the {'first ' if unseen else ''}{several} on" if len(passes) > 1 else "the backward pass on"
     text = (
         f"In {often} {on_line(trace, first.seq)} {names} get{'s' if len(lost) == 1 else ''} a gradient of zeros. "
         f"{title} receives {got} and returns zeros."
@@ -86,9 +87,13 @@ def _told(trace: Trace, passes: list[ev.BackwardStarted], gate: Run, lost: list[
         text += (
             f" {base_name(call)} on {on_line(trace, call.seq)} made it{of}: no element is where its derivative is 1."
         )
+    operator = base_name(call) if call is not None else title
     fix = (
-        f"Let some inputs of {base_name(call) if call is not None else title} be in the range where its derivative is "
-        "not 0: by other start values, a smaller learning rate, or leaky_relu."
+        f"Let some inputs of {operator} be in the range where its derivative is not 0: by other start values, a "
+        f"smaller learning rate, or {'leaky_relu' if 'relu' in operator else 'wider bounds'}."
     )
     cause = Statement("gradient of zeros after a gate", text)
-    return Diagnosis("gradient that never arrives", at, (cause,), "", (fix,), (gate.started.seq, at))
+    return Diagnosis("gradient that never arrives", at, (cause,), "", (fix,), (gate.started.seq, at), unseen)
+
+
+RULES = (dead_units,)

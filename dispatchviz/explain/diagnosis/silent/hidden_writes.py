@@ -248,3 +248,6 @@ def _overlap(trace: Trace, saved: int | None, written: int, at: int) -> bool:
     sizes = [prod(event.shape) for step in made if isinstance(event := trace[step], ev.TensorCreated)]
     both = [prod(index(trace).shape(each, at) or ()) for each in (saved, written)]
     return min(both) > 0 and max(both) >= max(sizes, default=0)
+
+
+RULES = (hidden_writes,)

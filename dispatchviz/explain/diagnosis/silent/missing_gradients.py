@@ -131,3 +131,6 @@ def _told(trace: Trace, variable: str, why: int, line: int, group: list[int], la
     )
     proof = (line, last.seq) if line >= 0 else (last.seq,)
     return Diagnosis("gradient that never arrives", last.seq, (cause,), "", (fix,), proof)
+
+
+RULES = (missing_gradients,)

@@ -151,3 +151,6 @@ def _cut_by_parameter(trace: Trace, at: int, computed: int, parameter: int, lost
     )
     steps = index(trace).steps_about(parameter, ev.GradientAccumulated)
     return Diagnosis("gradient that never arrives", at, (cause,), "", (fix,), (at, steps[0]))
+
+
+RULES = (computed_parameters, not_a_leaf)

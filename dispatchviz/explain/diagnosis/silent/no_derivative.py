@@ -51,3 +51,6 @@ def _nodes(trace: Trace, call: int) -> list[str]:
     made = (trace[step] for step in between(trace, ev.NodeCreated, call, trace.ends[call]))
     names = (event.name for event in made if isinstance(event, ev.NodeCreated))
     return list(dict.fromkeys(name for name in names if "::" not in name))
+
+
+RULES = (no_derivative,)

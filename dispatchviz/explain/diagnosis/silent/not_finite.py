@@ -13,7 +13,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.silent.recorded_numbers import Run, not_finite, runs, short, told
-from dispatchviz.explain.diagnosis.words import arguments_of, base_name, last_name, made_by, on_line
+from dispatchviz.explain.diagnosis.words import OUR_WORDS, arguments_of, base_name, last_name, made_by, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.things.calls_around import calls_around
 from dispatchviz.explain.trace_index.display_names import node_title
@@ -29,14 +29,18 @@ CHECKS = "aten::_amp_foreach_non_finite_check_and_unscale_"
 SAME_PASS = 100
 """How many gradients behind the last numbers that were recorded are looked at: those of its backward pass."""
 
+FINITE = "its derivative stays finite"
 SAFE = {
-    "sqrt": "{argument} + 1e-8, so that its derivative stays finite",
-    "log": "{argument}.clamp(min=1e-8), so that its derivative stays finite",
-    "norm": "a sum of squares plus 1e-8 under a square root, so that its derivative stays finite",
-    "linalg_vector_norm": "a sum of squares plus 1e-8 under a square root, so that its derivative stays finite",
-    "div": "a divisor that is never 0",
+    "sqrt": f"Add 1e-8 to {{x}} before {{call}}: {FINITE}.",
+    "log": f"Clamp {{x}} before {{call}}, .clamp(min=1e-8): {FINITE}.",
+    "norm": f"Instead of {{call}}, take the square root of a sum of squares plus 1e-8: {FINITE}.",
+    "linalg_vector_norm": f"Instead of {{call}}, take the square root of a sum of squares plus 1e-8: {FINITE}.",
+    "div": "Give {call} a divisor that is never 0.",
+    "reciprocal": "Give {call} a divisor that is never 0.",
+    "exp": "Give {call} smaller numbers: its result must be finite.",
 }
-"""What to give an operator instead."""
+KEEP = "Keep {x} before {call} away from where its derivative is infinite."
+"""What to give an operator instead; and of others."""
 
 
 def infinite_gradients(trace: Trace) -> Iterator[Diagnosis]:
@@ -112,14 +116,14 @@ def _fix(trace: Trace, call: ev.Dispatched | None, where: bool) -> str:
         return "Keep the arguments away from where the derivative is infinite."
     operator, line = base_name(call), on_line(trace, call.seq, text=False)
     own = arguments_of(trace, call)
-    name = last_name(trace, own[0], call.seq) if own else "its argument"
+    name = last_name(trace, own[0], call.seq) if own else ""
+    x = "its input" if not name or name.startswith(OUR_WORDS) else name
     if where:
         return (
-            f"Make the argument safe before {operator} on {line}: safe = torch.where(condition, {name}, 1), then "
+            f"Make the argument safe before {operator} on {line}: safe = torch.where(condition, {x}, 1), then "
             f"{operator} of safe, with the same condition in both torch.where."
         )
-    instead = SAFE.get(operator, "{argument} kept away from where its derivative is infinite").format(argument=name)
-    return f"Give {operator} on {line} {instead}."
+    return SAFE.get(operator, KEEP).format(x=x, call=f"{operator} on {line}")
 
 
 # -- in the forward pass ----------------------------------------------------------------------------------------------
@@ -189,3 +193,6 @@ def _in_data(trace: Trace, birth: Birth, written: ev.GradientAccumulated) -> Dia
     cause = Statement("not finite in the data", capital(text))
     fix = f"Take {what} out of the data of {name}: torch.nan_to_num, or a mask."
     return Diagnosis("silent mistake", at, (cause,), "", (fix,), (at, written.seq))
+
+
+RULES = (infinite_gradients,)

@@ -32,6 +32,11 @@ FROM_NUMPY = re.compile(r"^\s*([A-Za-z_]\w*)\s*=\s*torch\.from_numpy\(\s*([A-Za-
 """``x = torch.from_numpy(a)``"""
 
 
+METHODS = ("fill", "itemset", "partition", "put", "sort")
+FUNCTIONS = ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask", "random.shuffle")
+"""What writes to an array: methods of it, and functions of NumPy that get it first, as ``np.add.at`` does."""
+
+
 class NumpyWrite(NamedTuple):
     """A line that writes to the memory of a tensor through NumPy."""
 
@@ -102,18 +107,25 @@ def _writes(code: str, name: str) -> str:
 def _does(statement: ast.stmt, name: str) -> str:
     if isinstance(statement, ast.AugAssign):
         return "writes" if _is(statement.target, name) or _is_part(statement.target, name) else ""
+    value = statement.value if isinstance(statement, ast.Expr | ast.Assign) else None
+    if isinstance(value, ast.Call) and _fills(value, name):
+        return "writes"
     if isinstance(statement, ast.Assign):
         if any(_is(target, name) for target in statement.targets):
             return "binds"
         return "writes" if any(_is_part(target, name) for target in statement.targets) else ""
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        call = statement.value
-        fills = (
-            isinstance(call.func, ast.Attribute) and call.func.attr in ("fill", "sort") and _is(call.func.value, name)
-        )
-        out = any(each.arg == "out" and _is(each.value, name) for each in call.keywords)
-        return "writes" if fills or out else ""
     return ""
+
+
+def _fills(call: ast.Call, name: str) -> bool:
+    """Whether a call writes to an array: by a method of it, by a function of NumPy, or as ``out=``."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in METHODS and _is(call.func.value, name):
+        return True
+    function = ast.unparse(call.func).partition(".")
+    first = function[0] in ("np", "numpy") and (function[2] in FUNCTIONS or function[2].endswith(".at"))
+    return (first and bool(call.args) and _is(call.args[0], name)) or any(
+        each.arg == "out" and _is(each.value, name) for each in call.keywords
+    )
 
 
 def _is(target: ast.expr, name: str) -> bool:

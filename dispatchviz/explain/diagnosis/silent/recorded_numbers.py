@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.diagnosis.graph_errors.iterations import on_line_in
 from dispatchviz.explain.trace_index.lookups import events_between
 from dispatchviz.explain.trace_index.trace_index import index
 
@@ -29,6 +30,21 @@ def told(trace: Trace, tensor: int | None, at: int) -> str:
     return event.numbers if isinstance(event, ev.NumbersRecorded) else ""
 
 
+def until(trace: Trace) -> str:
+    """``Values of tensors were recorded only up to line 7 in iteration 33.``; empty if they were to the end.
+
+    They were not if a leaf got a gradient with numbers, and a later pass gave it one without.
+    """
+    numbers, begun = trace.steps_of(ev.NumbersRecorded), trace.steps_of(ev.BackwardStarted)
+    steps = trace.steps_of(ev.GradientAccumulated)
+    if not numbers or not begun or not steps or not numbers[-1] < begun[-1] < steps[-1]:
+        return ""
+    first = trace[index(trace).steps_about(trace.columns.tensors[steps[-1]], ev.GradientAccumulated)[0]]
+    if not isinstance(first, ev.GradientAccumulated) or not told(trace, first.gradient, numbers[-1]):
+        return ""
+    return f"Values of tensors were recorded only up to {on_line_in(trace, numbers[-1], text=False)}."
+
+
 def not_finite(numbers: str) -> bool:
     """Whether a text of numbers has NaN or infinity."""
     return NOT_FINITE.search(numbers) is not None
@@ -40,8 +56,8 @@ def all_zero(numbers: str) -> bool:
 
 
 def short(numbers: str) -> str:
-    """A text of numbers, cut if it is long."""
-    return numbers if len(numbers) <= LONGEST else numbers[: LONGEST - 3] + "..."
+    """A text of numbers, cut behind one of them if it is long."""
+    return numbers if len(numbers) <= LONGEST else f"{numbers[:LONGEST].rpartition(', ')[0]}, ...]"
 
 
 class Run(NamedTuple):

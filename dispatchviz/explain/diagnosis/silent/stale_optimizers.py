@@ -91,3 +91,6 @@ def _line_of(trace: Trace, tensor: int, made: int) -> int:
         if isinstance(beside, ev.SourceLine) and (line.file, line.function) == (beside.file, beside.function):
             return line.seq
     return born
+
+
+RULES = (stale_optimizers,)

@@ -62,10 +62,8 @@ def _told(trace: Trace, started: ev.BackwardStarted, zero: set[int]) -> Diagnosi
     cause = Statement("derivative that is zero everywhere", text)
     inputs = arguments_of(trace, call)
     name = last_name(trace, inputs[0], call.seq) if inputs else "its input"
-    fix = (
-        f"Leave out {operator} on {on_line(trace, call.seq, text=False)}, or let the gradient pass it: "
-        f"x + (x.{operator.rstrip('_')}() - x).detach(), with x for {name}."
-    )
+    passing = f"x + (x.{operator.rstrip('_')}() - x).detach(){'' if name == 'x' else f', with x for {name}'}"
+    fix = f"Leave out {operator} on {on_line(trace, call.seq, text=False)}, or let the gradient pass it: {passing}."
     return Diagnosis("gradient that never arrives", started.seq, (cause,), "", (fix,), (call.seq, started.seq))
 
 
@@ -79,3 +77,6 @@ def _written(trace: Trace, leaf: int, started: int) -> bool:
     """Whether a backward pass wrote to a leaf's ``.grad``."""
     steps = index(trace).steps_about(leaf, ev.GradientAccumulated)
     return any(started < step <= trace.ends[started] for step in steps)
+
+
+RULES = (zero_derivatives,)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from dispatchviz.explain.diagnosis.diagnose import diagnoses
-from tests.explain.diagnosis.cases import Case, check, traced
+from tests.explain.diagnosis.cases import Case
 
 TRAINING = """
 import torch
@@ -78,25 +75,3 @@ SOUND = {
     "zeroed by way of data": "import torch\nw = torch.ones(2, requires_grad=True)\nfor i in range(3):\n"
     "    (w * w).sum().backward()\n    w.data -= 0.1 * w.grad.data\n    w.grad.data.zero_()",
 }
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_the_model(case: Case) -> None:
-    check(case, "model")
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_an_installed_pytorch(case: Case) -> None:
-    check(case, "torch")
-
-
-@pytest.mark.parametrize("source", SOUND.values(), ids=SOUND)
-def test_no_alarm_on_the_model(source: str) -> None:
-    assert diagnoses(traced(source)) == ()
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("source", SOUND.values(), ids=SOUND)
-def test_no_alarm_on_an_installed_pytorch(source: str) -> None:
-    assert diagnoses(traced(source, "torch")) == ()

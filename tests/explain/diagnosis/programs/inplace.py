@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.explain.diagnosis.cases import Case, check
+from tests.explain.diagnosis.cases import Case
 
 TORCH = "import torch\n"
 LEAF = TORCH + "w = torch.zeros(3, requires_grad=True)\n"
@@ -246,15 +244,49 @@ DETACHED = [
     ),
 ]
 
-CASES = [*LEAVES, *EXPANDED, *SEVERAL, *FUNCTIONS, *NO_GRAD, *DETACHED]
+MORE = [
+    Case(
+        "an element of what a Function returned",
+        """
+import torch
 
+class Half(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.t()
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_the_model(case: Case) -> None:
-    check(case, "model")
+    @staticmethod
+    def backward(ctx, *grads):
+        return grads[0].t()
 
+x = torch.ones(2, 3, requires_grad=True)
+v = Half.apply(x * 1)
+v[0] = 0.0
+""",
+        "in-place write: a view of a custom Function",
+        (
+            "v is a view that the custom Function Half returned on line 13",
+            "line 14 (v[0] = 0.0) writes to a view of it in place",
+        ),
+        "Return a copy from Half.forward",
+        """
+import torch
 
-@pytest.mark.torch
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_an_installed_pytorch(case: Case) -> None:
-    check(case, "torch")
+class Half(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.t().clone()
+
+    @staticmethod
+    def backward(ctx, *grads):
+        return grads[0].t()
+
+x = torch.ones(2, 3, requires_grad=True)
+v = Half.apply(x * 1)
+v[0] = 0.0
+""",
+        torch_why=("v is a view that a custom Function returned, and line 14 (v[0] = 0.0) writes to a view of it",),
+    ),
+]
+
+CASES = [*LEAVES, *EXPANDED, *SEVERAL, *FUNCTIONS, *NO_GRAD, *DETACHED, *MORE]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.explain.diagnosis.cases import Case, check
+from tests.explain.diagnosis.cases import Case
 
 TORCH = "import torch\n"
 LEAF = TORCH + "w = torch.ones(3, requires_grad=True)\n"
@@ -100,14 +98,3 @@ OUTS = [
 ]
 
 CASES = [*INTEGERS, *NOT_LEAVES, *OUTS]
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_the_model(case: Case) -> None:
-    check(case, "model")
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_an_installed_pytorch(case: Case) -> None:
-    check(case, "torch")

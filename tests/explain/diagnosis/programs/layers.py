@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.explain.diagnosis.cases import Case, check
+from tests.explain.diagnosis.cases import Case
 
 BEGIN = "import torch\nfrom torch import nn\n"
 
@@ -29,7 +27,10 @@ CASES = [
         "channels in a Sequential",
         BEGIN + "net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.Conv2d(16, 4, 3))\ny = net(torch.ones(1, 3, 9, 9))",
         "shapes: channels of a convolution",
-        ("net.1 (Conv2d) on line 4", "takes 16 channels, but its input, the result of conv2d on line 4, has 8"),
+        (
+            "net.1 (Conv2d) on line 4",
+            "but its input, the result of the first conv2d on line 4, has 8",
+        ),
         "Let net.1 take 8 channels: nn.Conv2d(8, 4, 3) instead of nn.Conv2d(16, 4, 3) on line 3",
         BEGIN + "net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.Conv2d(8, 4, 3))\ny = net(torch.ones(1, 3, 9, 9))",
     ),
@@ -71,6 +72,7 @@ CASES = [
         "shapes: dimensions of a layer's input",
         ("its input video has 5: sizes [2, 1, 5, 28, 28]",),
         "Reshape video to 3 or 4 dimensions",
+        fixed=("conv(video)", "conv(video.flatten(0, 1).movedim(0, 1).reshape(10, 1, 28, 28))"),
     ),
     Case(
         "a vector in conv1d",
@@ -92,8 +94,12 @@ CASES = [
         "kernel of a second layer",
         BEGIN + "net = nn.Sequential(nn.Conv1d(1, 2, 4), nn.Conv1d(2, 2, 4))\ny = net(torch.ones(1, 1, 6))",
         "shapes: kernel larger than its input",
-        ("net.1 (Conv1d) on line 4", "has a kernel of 4, but its input, the result of conv1d on line 4, has only 3"),
+        (
+            "net.1 (Conv1d) on line 4",
+            "but its input, the result of the first conv1d on line 4, has only 3",
+        ),
         "Give net.1 a smaller kernel",
+        fixed=("nn.Conv1d(2, 2, 4)", "nn.Conv1d(2, 2, 3)"),
     ),
     Case(
         "kernel with padding",
@@ -117,6 +123,7 @@ CASES = [
         "shapes: channels of a normalization",
         ("norm (BatchNorm1d) on line 10 (return self.norm(x)) normalizes 6 channels, but its input",),
         "Let norm, made on line 7 as nn.BatchNorm1d(channels), take 5 channels",
+        fixed=("Block(6)", "Block(5)"),
     ),
     Case(
         "batch norm after a convolution",
@@ -180,14 +187,3 @@ CASES = [
         BEGIN + "att = nn.MultiheadAttention(6, 2)\nx = torch.ones(5, 3, 6)\ny = att(x, x, x)",
     ),
 ]
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_the_model(case: Case) -> None:
-    check(case, "model")
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_an_installed_pytorch(case: Case) -> None:
-    check(case, "torch")

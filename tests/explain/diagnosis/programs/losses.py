@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.explain.diagnosis.cases import Case, check
+from tests.explain.diagnosis.cases import Case
 
 BEGIN = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
 
@@ -24,6 +22,7 @@ CASES = [
         "indices: class out of range",
         ("with the class 7, but the result of linear on line 7 [2, 3] has 3 classes",),
         "Correct the class 7 in y, made on line 6",
+        fixed=("[1, 7]", "[1, 2]"),
     ),
     Case(
         "weights of the classes",
@@ -47,6 +46,7 @@ CASES = [
         "indices: class out of range",
         ("cross_entropy on line 11", "targets labels with the class 9", "[2, 3] has 3 classes"),
         "Correct the class 9 in labels, made on line 14",
+        fixed=("[0, 9]", "[0, 2]"),
     ),
     Case(
         "nll_loss",
@@ -72,13 +72,15 @@ CASES = [
         "shapes: samples of a loss",
         ("compares 14 predictions with 7 targets",),
         "the same first size",
+        fixed=("y[0]", "y.view(-1)"),
     ),
     Case(
         "nll of batches",
         BEGIN + "lp = torch.ones(4, 3)\nt = torch.zeros(1, dtype=torch.long)\nl = F.nll_loss(lp, t)",
         "shapes: samples of a loss",
-        ("nll_loss on line 6", "compares 4 predictions with 1 targets"),
+        ("nll_loss on line 6", "compares 4 predictions with 1 target,"),
         "Give lp and t the same first size",
+        fixed=("zeros(1,", "zeros(4,"),
     ),
     Case(
         "targets as a column",
@@ -104,6 +106,7 @@ CASES = [
         "shapes: targets with many dimensions",
         ("but y has 2 dimensions, [3, 2]",),
         "Give y sizes [3]",
+        fixed=("zeros(3, 2,", "zeros(3,"),
     ),
     Case(
         "classes last",
@@ -121,6 +124,7 @@ CASES = [
         "shapes: targets of a sequence",
         ("4 of them", "sizes [1, 8, 8]; mask has [1, 9, 8]"),
         "Give mask sizes [1, 8, 8]",
+        fixed=("(1, 9, 8,", "(1, 8, 8,"),
     ),
     Case(
         "a sequence of another length",
@@ -128,6 +132,7 @@ CASES = [
         "shapes: targets of a sequence",
         ("sizes [2, 7]; y has [2, 6]",),
         "Give y sizes [2, 7]",
+        fixed=("zeros(2, 6,", "zeros(2, 7,"),
     ),
     Case(
         "binary cross entropy",
@@ -143,6 +148,7 @@ CASES = [
         "shapes: sizes of a loss",
         ("compares p with sizes [4] and t with sizes [3]",),
         "Give p and t the same sizes",
+        fixed=("zeros(3)", "zeros(4)"),
     ),
     Case(
         "BCELoss of a function",
@@ -150,17 +156,7 @@ CASES = [
         "probs, labels = torch.full((4,), 0.5), torch.zeros(4, 1)\nf(probs, labels)",
         "shapes: sizes of a loss",
         ("Line 5 (return F.binary_cross_entropy(a, b)) compares", "with sizes [4]", "with sizes [4, 1]"),
-        "unsqueeze(-1) has sizes [4, 1]",
+        "unsqueeze(-1) of the input has sizes [4, 1]",
+        fixed=("f(probs, labels)", "f(probs.unsqueeze(-1), labels)"),
     ),
 ]
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_the_model(case: Case) -> None:
-    check(case, "model")
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_an_installed_pytorch(case: Case) -> None:
-    check(case, "torch")

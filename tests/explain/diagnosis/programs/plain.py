@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from dispatchviz.explain.diagnosis.diagnose import diagnoses
-from tests.explain.diagnosis.cases import Case, check, traced
+from tests.explain.diagnosis.cases import Case
 
 BEGIN = "import torch\n"
 
@@ -109,32 +106,88 @@ CASES = [
         BEGIN + "x = torch.zeros(3)\ny = x.sum()",
     ),
     Case(
+        "a window that is too large",
+        BEGIN + "k = torch.kthvalue(torch.ones(3), 7)",
+        "error of no known kind",
+        ("kthvalue on line 2 (k = torch.kthvalue(torch.ones(3), 7)) raised RuntimeError",),
+        "",
+    ),
+    Case(
+        "a negative number of bins",
+        BEGIN + "x = torch.ones(4)\nh = torch.histc(x, bins=-1)",
+        "error of no known kind",
+        ("histc on line 3",),
+        "",
+    ),
+    Case(
+        "text for sizes",
+        BEGIN + "x = torch.zeros(2)\ny = x.view('flat', 2)",
+        "signature: no signature fits",
+        ("view on line 3",),
+        "Pass (",
+        BEGIN + "x = torch.zeros(2)\ny = x.view(2)",
+    ),
+    Case(
+        "two dimensions to join along",
+        BEGIN + "x = torch.ones(2)\ny = torch.cat([x, x], 0, 1)",
+        "signature: number of arguments",
+        ("cat on line 3",),
+        "as a tuple",
+        BEGIN + "x = torch.ones(2)\ny = torch.cat([x, x], 0)",
+    ),
+    Case(
+        "dimensions of softmax",
+        BEGIN + "x = torch.ones(2)\ny = torch.softmax(x, 0, 1, 2, 3)",
+        "signature: number of arguments",
+        ("softmax on line 3",),
+        "by position",
+        BEGIN + "x = torch.ones(2)\ny = torch.softmax(x, 0)",
+    ),
+    Case(
         "no known kind",
         BEGIN + "x = torch.ones(4)\ny = x.unfold(0, 5, 1)",
         "error of no known kind",
         ("unfold on line 3 (y = x.unfold(0, 5, 1)) raised RuntimeError. It got x [4] float32 on cpu",),
         "",
     ),
+    Case(
+        "a text for a dimension",
+        "import torch\nx = torch.ones(2, 2)\ny = x.sum(dim='rows')",
+        "signature: no signature fits",
+        ("sum on line 3 (y = x.sum(dim='rows')) gets (dim=str)",),
+        "Pass (",
+        "import torch\nx = torch.ones(2, 2)\ny = x.sum(dim=0)",
+    ),
+    Case(
+        "numbers for dimensions",
+        "import torch\nx = torch.zeros(2, 3)\ny = torch.mean(x, 0, 1, 2)",
+        "signature: number of arguments",
+        ("mean on line 3 (y = torch.mean(x, 0, 1, 2)) takes from 2 to 3 arguments by position, but gets 4.",),
+        "as a tuple",
+        "import torch\nx = torch.zeros(2, 3)\ny = torch.mean(x, 0)",
+    ),
 ]
 
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_the_model(case: Case) -> None:
-    check(case, "model")
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_an_installed_pytorch(case: Case) -> None:
-    check(case, "torch")
-
-
-def test_an_error_of_python_is_not_what_pytorch_says() -> None:
-    assert diagnoses(traced("import torch\n{}['x']"))[0].says == ""
-
-
-def test_what_the_model_lacks_is_said() -> None:
-    first = diagnoses(traced("import torch\nx = torch.ones(3).to_sparse()"))[0]
-    assert first.kind == "not in the model"
-    assert "torch.Tensor.to_sparse" in first.why
-    assert "--engine torch" in first.fixes[0]
+ON_THE_MODEL = [
+    Case(
+        "what the model lacks",
+        BEGIN + "x = torch.ones(3).to_sparse()",
+        "not in the model",
+        ("torch.Tensor.to_sparse",),
+        "--engine torch",
+    ),
+    Case(
+        "sparse tensors",
+        "import torch\nx = torch.sparse_coo_tensor([[0], [1]], [1.0], (2, 2))",
+        "not in the model",
+        ("torch.sparse_coo_tensor",),
+        "--engine torch",
+    ),
+    Case(
+        "quantized tensors",
+        "import torch\nx = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8)",
+        "not in the model",
+        ("torch.quantize_per_tensor",),
+        "--engine torch",
+    ),
+]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.explain.diagnosis.cases import Case, check, traced
+from tests.explain.diagnosis.cases import Case
 
 LEAF = "import torch\nw = torch.ones(3, requires_grad=True)\n"
 NUMPY = "import torch\nimport numpy as np\nfrom torch import nn\nnet = nn.Linear(2, 1)\nout = net(torch.ones(3, 2))\n"
@@ -117,7 +115,7 @@ best = copy.deepcopy(net)
 
 COPIES = [
     Case(
-        "a result",
+        "a copy of a result",
         COPY + "y = w * 2\nz = copy.deepcopy(y)",
         "deepcopy of a non-leaf",
         ("y requires grad, because it was computed from the leaf w (line 3)", "Line 5 (z = copy.deepcopy(y))"),
@@ -136,38 +134,136 @@ COPIES = [
         "a module that keeps one",
         MODULE,
         "deepcopy of what holds a non-leaf without a name",
-        ("net holds a tensor with a grad_fn", "Line 16 (best = copy.deepcopy(net))"),
+        ("net holds a tensor that has a grad_fn", "Line 16 (best = copy.deepcopy(net))"),
         "without its history in net",
         MODULE.replace("self.last.sum()", "self.lin(x).sum()").replace("self.lin(x)\n", "self.lin(x).detach()\n"),
     ),
 ]
 
-CASES = [*ARRAYS, *COPIES]
+MORE = [
+    Case(
+        "a copy of an expression",
+        "import copy\nimport torch\nw = torch.ones(3, requires_grad=True)\nbest = copy.deepcopy(w.exp())",
+        "deepcopy of a non-leaf",
+        ("w.exp() requires grad, because it was computed from the leaf w (line 3)",),
+        "w.exp().detach().clone()",
+        "import copy\nimport torch\nw = torch.ones(3, requires_grad=True)\nbest = w.exp().detach().clone()",
+    ),
+    Case(
+        "a copy of a converted leaf",
+        "import copy\nimport torch\nx = torch.ones(2, requires_grad=True).double()\nbackup = copy.deepcopy(x)",
+        "deepcopy of a non-leaf",
+        ("x requires grad, because it was computed from a leaf, the result of ones on line 3",),
+        "x.detach().clone()",
+        "import copy\nimport torch\nx = torch.ones(2, requires_grad=True).double()\nbackup = x.detach().clone()",
+    ),
+    Case(
+        "a copy in a function",
+        "import copy\nimport torch\nw = torch.ones(3, requires_grad=True)\ndef keep(t):\n"
+        "    return copy.deepcopy(t)\nh = torch.tanh(w)\nkept = keep(h)",
+        "deepcopy of a non-leaf",
+        (
+            "t requires grad",
+            "Line 5 (return copy.deepcopy(t)) can copy only leaves",
+        ),
+        "t.detach().clone()",
+        "import copy\nimport torch\nw = torch.ones(3, requires_grad=True)\ndef keep(t):\n"
+        "    return t.detach().clone()\nh = torch.tanh(w)\nkept = keep(h)",
+    ),
+    Case(
+        "a list of losses",
+        "import copy\nimport torch\nw = torch.ones(3, requires_grad=True)\nlosses = []\nfor step in range(2):\n"
+        "    losses.append((w * step).sum())\nkept = copy.deepcopy(losses)",
+        "deepcopy of what holds a non-leaf",
+        (
+            "losses holds losses[0]",
+            "its grad_fn is SumBackward0 (n2), made on line 6",
+        ),
+        "losses[0] = losses[0].detach()",
+        "import copy\nimport torch\nw = torch.ones(3, requires_grad=True)\nlosses = []\nfor step in range(2):\n"
+        "    losses.append((w * step).sum().detach())\nkept = copy.deepcopy(losses)",
+    ),
+    Case(
+        "a list beside a leaf",
+        COPY + "first = [(w * 2).sum(), w]\nkept = copy.deepcopy(first)",
+        "deepcopy of what holds a non-leaf",
+        ("first holds first[0]",),
+        "first[0] = first[0].detach()",
+        COPY + "first = [(w * 2).sum().detach(), w]\nkept = copy.deepcopy(first)",
+    ),
+    Case(
+        "a module that keeps a list",
+        """
+import copy
+import torch
+from torch import nn
 
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(2, 2)
+        self.seen = []
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_the_model(case: Case) -> None:
-    check(case, "model")
+    def forward(self, x):
+        self.seen.append(self.lin(x))
+        return self.seen[-1].sum()
 
+net = Net()
+net(torch.ones(1, 2))
+twin = copy.deepcopy(net)
+""",
+        "deepcopy of what holds a non-leaf without a name",
+        (
+            "net holds a tensor that has a grad_fn",
+            "Line 17 (twin = copy.deepcopy(net))",
+        ),
+        "without its history in net",
+        """
+import copy
+import torch
+from torch import nn
 
-@pytest.mark.torch
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_an_installed_pytorch(case: Case) -> None:
-    check(case, "torch")
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(2, 2)
+        self.seen = []
 
+    def forward(self, x):
+        self.seen.append(self.lin(x).detach())
+        return self.seen[-1].sum()
+
+net = Net()
+net(torch.ones(1, 2))
+twin = copy.deepcopy(net)
+""",
+    ),
+    Case(
+        "a dict in a dict",
+        "import copy\nimport torch\nw = torch.ones(3, requires_grad=True)\n"
+        "best = {'epoch': 1, 'metrics': {'loss': (w * 2).sum()}}\nkept = copy.deepcopy(best)",
+        "deepcopy of what holds a non-leaf without a name",
+        ("best holds a tensor that has a grad_fn",),
+        "without its history in best",
+        "import copy\nimport torch\nw = torch.ones(3, requires_grad=True)\n"
+        "best = {'epoch': 1, 'metrics': {'loss': (w * 2).sum().detach()}}\nkept = copy.deepcopy(best)",
+    ),
+]
+
+CASES = [*ARRAYS, *COPIES, *MORE]
 
 PICKLER = "import torch.multiprocessing\nfrom multiprocessing.reduction import ForkingPickler\n"
 
-PICKLED = [
+ON_PYTORCH = [
     Case(
-        "a result",
+        "a result for a process",
         LEAF + PICKLER + "y = w * 2\nForkingPickler.dumps(y)",
         "a non-leaf sent to a process",
         ("y requires grad, because it was computed from the leaf w (line 2)", "Line 6 (ForkingPickler.dumps(y))"),
         "y.detach()",
     ),
     Case(
-        "an expression",
+        "an expression for a process",
         LEAF + PICKLER + "ForkingPickler.dumps(w.exp())",
         "a non-leaf sent to a process",
         ("w.exp() requires grad", "ExpBackward0"),
@@ -183,14 +279,7 @@ PICKLED = [
 ]
 """The model has no torch.multiprocessing. Nor is the fixed program run: it would begin a process that shares memory."""
 
-
-@pytest.mark.torch
-@pytest.mark.parametrize("case", PICKLED, ids=lambda case: case.name)
-def test_what_is_sent_to_a_process(case: Case) -> None:
-    check(case, "torch")
-
-
-def test_pytorch_pickles_a_non_leaf_by_itself() -> None:
-    """Pickling is refused for other processes alone, so that a program that saves a result has no diagnosis."""
-    trace = traced(LEAF + "import io\ny = w * 2\ntorch.save(y, io.BytesIO())")
-    assert type(trace[-1]).__name__ != "ProgramRaised"
+SOUND = {
+    "a result that is saved": LEAF + "import io\ny = w * 2\ntorch.save(y, io.BytesIO())",
+}
+"""Pickling is refused for other processes alone."""

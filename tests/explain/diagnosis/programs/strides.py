@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.explain.diagnosis.cases import Case, check
+from tests.explain.diagnosis.cases import Case
 
 BEGIN = "import torch\n"
 
@@ -50,14 +48,3 @@ CASES = [
         BEGIN + "x = torch.ones(3, 1)\nz = x.expand(3, 4).reshape(12)",
     ),
 ]
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_the_model(case: Case) -> None:
-    check(case, "model")
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_an_installed_pytorch(case: Case) -> None:
-    check(case, "torch")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.explain.diagnosis.cases import Case, check
+from tests.explain.diagnosis.cases import Case
 
 TORCH = "import torch\n"
 MADE = TORCH + "with torch.inference_mode():\n    x = torch.ones(4)\n"
@@ -77,14 +75,3 @@ CASES = [
         VIEW + "v = y.view(2, 2)\nv.add_(1)",
     ),
 ]
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_the_model(case: Case) -> None:
-    check(case, "model")
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_an_installed_pytorch(case: Case) -> None:
-    check(case, "torch")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.explain.diagnosis.cases import Case, check
+from tests.explain.diagnosis.cases import Case
 
 BEGIN = "import torch\nw = torch.ones(3, requires_grad=True)\n"
 
@@ -266,15 +264,77 @@ CASES = [
         "before line 4",
         BEGIN + "y = w * w\nprint(y.grad_fn._saved_self)\ny.sum().backward()",
     ),
+    Case(
+        "a saved result",
+        "import torch\nw = torch.ones(3, requires_grad=True)\ny = w.exp()\nloss = y.sum()\nloss.backward()\n"
+        "print(y.grad_fn._saved_result)",
+        "second backward: saved tensors were read",
+        (
+            "ExpBackward0, made on line 3",
+            "line 5 (loss.backward()) has released it",
+        ),
+        "before line 5",
+        "import torch\nw = torch.ones(3, requires_grad=True)\ny = w.exp()\nloss = y.sum()\n"
+        "print(y.grad_fn._saved_result)\nloss.backward()",
+    ),
+    Case(
+        "what grad released",
+        "import torch\nw = torch.ones(3, requires_grad=True)\nx = torch.ones(3)\nz = w * x\n"
+        "g = torch.autograd.grad(z.sum(), w)\nsaved = z.grad_fn._saved_other\nprint(saved)",
+        "second backward: saved tensors were read",
+        ("Line 6 (saved = z.grad_fn._saved_other) reads what MulBackward0, made on line 4, had saved",),
+        "before line 5",
+        "import torch\nw = torch.ones(3, requires_grad=True)\nx = torch.ones(3)\nz = w * x\n"
+        "saved = z.grad_fn._saved_other\ng = torch.autograd.grad(z.sum(), w)\nprint(saved)",
+    ),
+    Case(
+        "a function that reads",
+        "import torch\nw = torch.ones(3, requires_grad=True)\ndef look(t):\n    return t.grad_fn._saved_self\n"
+        "y = w.pow(2)\ny.sum().backward()\nlook(y)",
+        "second backward: saved tensors were read",
+        ("Line 4 (return t.grad_fn._saved_self) reads what PowBackward0",),
+        "before line 6",
+        "import torch\nw = torch.ones(3, requires_grad=True)\ndef look(t):\n    return t.grad_fn._saved_self\n"
+        "y = w.pow(2)\nlook(y)\ny.sum().backward()",
+    ),
+    Case(
+        "two heads",
+        "import torch\nfrom torch import nn\nenc, a, b = nn.Linear(2, 2), nn.Linear(2, 1), nn.Linear(2, 1)\n"
+        "z = enc(torch.ones(3, 2)).tanh()\nloss1 = a(z).sum()\nloss2 = b(z).sum()\nloss1.backward()\n"
+        "loss2.backward()",
+        "second backward: a shared part",
+        (
+            "TanhBackward0, made on line 4",
+            "loss2 is computed from z too",
+        ),
+        "Add the results",
+        "import torch\nfrom torch import nn\nenc, a, b = nn.Linear(2, 2), nn.Linear(2, 1), nn.Linear(2, 1)\n"
+        "z = enc(torch.ones(3, 2)).tanh()\nloss1 = a(z).sum()\nloss2 = b(z).sum()\n(loss1 + loss2).backward()",
+    ),
+    Case(
+        "two calls of grad",
+        "import torch\nw = torch.ones(3, requires_grad=True)\nh = w.sigmoid()\n"
+        "p, q = (h * 2).sum(), (h + 1).sum()\ngp = torch.autograd.grad(p, w)\ngq = torch.autograd.grad(q, w)",
+        "second backward: a shared part",
+        (
+            "SigmoidBackward0",
+            "q is computed from h too",
+        ),
+        "Add the results",
+        "import torch\nw = torch.ones(3, requires_grad=True)\nh = w.sigmoid()\n"
+        "p, q = (h * 2).sum(), (h + 1).sum()\ngp = torch.autograd.grad(p, w, retain_graph=True)\n"
+        "gq = torch.autograd.grad(q, w)",
+    ),
+    Case(
+        "features of a network",
+        "import torch\nfrom torch import nn\nnet = nn.Linear(2, 2)\nhead = nn.Linear(2, 1)\n"
+        "features = torch.tanh(net(torch.ones(3, 2)))\nfor epoch in range(2):\n"
+        "    loss = head(features).sum()\n    loss.backward()\n    net.zero_grad()\n    head.zero_grad()",
+        "second backward: computed once",
+        ("features was computed only once, on line 5",),
+        "Compute features anew",
+        "import torch\nfrom torch import nn\nnet = nn.Linear(2, 2)\nhead = nn.Linear(2, 1)\n"
+        "for epoch in range(2):\n    features = torch.tanh(net(torch.ones(3, 2)))\n"
+        "    loss = head(features).sum()\n    loss.backward()\n    net.zero_grad()\n    head.zero_grad()",
+    ),
 ]
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_the_model(case: Case) -> None:
-    check(case, "model")
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_an_installed_pytorch(case: Case) -> None:
-    check(case, "torch")

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.explain.diagnosis.cases import Case, check
+from tests.explain.diagnosis.cases import Case
 
 BEGIN = "import torch\nimport torch.nn.functional as F\n"
 
 LIBRARY = "lib = torch.library.Library('{name}', 'DEF')\nlib.define('f(Tensor x) -> Tensor')\n"
+
+BELOW = """
+def below(x):
+    with torch._C._AutoDispatchBelowAutograd():
+        return torch.ops.again.f(x)
+
+lib.impl("f", below, "Autograd")
+"""
 
 CASES = [
     Case(
@@ -22,6 +28,7 @@ CASES = [
             "It has kernels for CUDA",
         ),
         "Register a kernel for CPU, as on line 5",
+        fixed=("'CUDA')", "'CPU')"),
     ),
     Case(
         "no kernel at all",
@@ -29,6 +36,7 @@ CASES = [
         "no kernel: backend",
         ("dgn2::f on line 6", "has no kernel for CPU, the backend of x"),
         "Library.impl('f', function, 'CPU')",
+        fixed=("x = torch.ones(2, requires_grad=True)", "lib.impl('f', lambda x: x * 2, 'CPU')\nx = torch.ones(2)"),
     ),
     Case(
         "a kernel for the CPU and an argument on meta",
@@ -38,6 +46,7 @@ CASES = [
         "no kernel: backend",
         ("dgn3::f on line 7", "has no kernel for Meta, the backend of x"),
         "Register a kernel for Meta, as on line 5",
+        fixed=("'CPU')", "'Meta')"),
     ),
     Case(
         "softmax of integers",
@@ -87,9 +96,65 @@ CASES = [
         "Convert m: m.float()",
         BEGIN + "m = torch.eye(2)\ny = torch.linalg.inv(m)",
     ),
+    Case(
+        "an autograd kernel",
+        """
+import torch
+lib = torch.library.Library("again", "DEF")
+lib.define("f(Tensor x) -> Tensor")
+lib.impl("f", lambda x: x * 2, "CPU")
+lib.impl("f", lambda x: torch.ops.again.f(x), "Autograd")
+torch.ops.again.f(torch.ones(2))
+""",
+        "kernel calls its operator again",
+        (
+            "The kernel of again::f at AutogradCPU calls again::f again on line 5",
+            "AutogradCPU wins each time",
+        ),
+        "a guard that excludes AutogradCPU",
+        fixed=(
+            'lib.impl("f", lambda x: torch.ops.again.f(x), "Autograd")',
+            BELOW,
+        ),
+    ),
+    Case(
+        "a kernel for the CPU",
+        """
+import torch
+lib = torch.library.Library("third", "DEF")
+lib.define("g(Tensor x) -> Tensor")
+
+def g(x):
+    return torch.ops.third.g(x * 2)
+
+lib.impl("g", g, "CPU")
+torch.ops.third.g(torch.ones(2))
+""",
+        "kernel calls its operator again",
+        ("The kernel of third::g at CPU calls third::g again on line 6",),
+        "with other operators",
+        fixed=("torch.ops.third.g(x * 2)\n\nlib", "x * 2\n\nlib"),
+    ),
+    Case(
+        "a kernel for relu",
+        """
+import torch
+lib = torch.library.Library("aten", "IMPL")
+
+def relu(x):
+    return torch.relu(x) * 1
+
+lib.impl("relu", relu, "CPU")
+torch.relu(torch.ones(2))
+""",
+        "kernel calls its operator again",
+        ("The kernel of aten::relu at CPU calls aten::relu again on line 5",),
+        "with other operators",
+        fixed=("torch.relu(x) * 1", "torch.clamp(x, 0)"),
+    ),
 ]
 
-SPARSE = [
+ON_PYTORCH = [
     Case(
         "sigmoid of a sparse tensor",
         BEGIN + "x = torch.ones(3).to_sparse()\ny = torch.sigmoid(x)",
@@ -100,14 +165,3 @@ SPARSE = [
     ),
 ]
 """The model has no sparse tensors."""
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_the_model(case: Case) -> None:
-    check(case, "model")
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("case", CASES + SPARSE, ids=lambda case: case.name)
-def test_on_an_installed_pytorch(case: Case) -> None:
-    check(case, "torch")

@@ -1,0 +1,50 @@
+"""Values of tensors are recorded up to a limit: what comes after it is not seen, and said not to be."""
+
+from __future__ import annotations
+
+import pytest
+
+from dispatchviz.explain.diagnosis.diagnose import diagnoses
+from dispatchviz.explain.diagnosis.silent.recorded_numbers import until
+from dispatchviz.views.cards.diagnosis_text import nothing_wrong
+from tests.explain.diagnosis.cases import traced
+
+LOOP = """
+import torch
+x = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)
+for i in range(40):
+    loss = ((x - i) ** 2).sum()
+    loss.backward()
+    x.grad = None
+"""
+LATE = LOOP + "(x * 0).sqrt().sum().backward()"
+GATE = """
+import torch
+w = torch.tensor([-1.0], requires_grad=True)
+b = torch.tensor(1.0, requires_grad=True)
+for i in range(40):
+    (torch.relu(w + i // 15) + b).sum().backward()
+    w.grad = b.grad = None
+"""
+
+
+def test_nan_behind_the_limit_is_said_not_to_be_seen() -> None:
+    assert diagnoses(traced(LATE))[0].kind == "not finite in a Node"
+    limited = traced(LATE, most=100)
+    assert diagnoses(limited) == ()
+    assert "Values of tensors were recorded only up to line" in until(limited)
+    assert nothing_wrong(limited).endswith("NaN after that is not seen.")
+
+
+def test_passes_behind_the_limit_are_not_counted() -> None:
+    assert diagnoses(traced(GATE)) == ()
+    (found,) = diagnoses(traced(GATE, most=100))
+    assert "In each of the first" in found.why
+    assert found.unseen.startswith("Values of tensors were recorded only up to line")
+
+
+@pytest.mark.parametrize(
+    "source", [LATE, GATE, "import torch\nx = torch.ones(99, requires_grad=True)\n(x * x).sum().backward()"]
+)
+def test_values_to_the_end(source: str) -> None:
+    assert until(traced(source)) == ""
