@@ -30,11 +30,14 @@ def _recorded(watch: LiveRecorder, original: Callable[..., Any]) -> Callable[...
     def called(self: Any, *args: Any, **kwargs: Any) -> Any:
         if recorder.listening is not watch or not watch.thread.watched:
             return original(self, *args, **kwargs)
+        failed = True
         watch.module_called(self)
         try:
-            return original(self, *args, **kwargs)
+            result = original(self, *args, **kwargs)
+            failed = False
+            return result
         finally:
             if recorder.listening is watch:
-                watch.module_left()
+                watch.module_left(failed)
 
     return called

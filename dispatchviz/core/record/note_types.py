@@ -90,8 +90,8 @@ CalledFromFrame = tuple[Literal["called_from_frame"], CodeLocations]
 Arrival = CalledFromLine | CalledFromFrame | FrameResumed
 """From where a binding is entered."""
 
-ModuleLeft = tuple[Literal["module_left"]]
-"""The call of the innermost open module is over, and with it the line of its forward."""
+ModuleLeft = tuple[Literal["module_left"], bool]
+"""The call of the innermost open module is over, and with it the line of its forward; whether it raised."""
 
 # -- bindings ---------------------------------------------------------------------------------------------------------
 

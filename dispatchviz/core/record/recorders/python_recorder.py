@@ -48,9 +48,9 @@ class PythonRecorder(RecorderBase):
         """The path of a module, for a recorder that knows names; else empty."""
         return ""
 
-    def module_left(self, /) -> None:
-        """Close the event of the innermost call of a module."""
-        self.note(("module_left",))
+    def module_left(self, failed: bool, /) -> None:
+        """Close the event of the innermost call of a module, which returned or ``failed``."""
+        self.note(("module_left", failed))
 
     def program_raised(self, error: BaseException, file: str, line: int, traceback: str = "") -> None:
         """The last event of a program that failed."""

@@ -104,11 +104,14 @@ class CallMixin:
         rec = recorder.active
         if rec is None:
             return self._call_impl(*args, **kwargs)
+        failed = True
         rec.module_called(self)
         try:
-            return self._call_impl(*args, **kwargs)
+            result = self._call_impl(*args, **kwargs)
+            failed = False
+            return result
         finally:
-            rec.module_left()
+            rec.module_left(failed)
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         if not (
