@@ -111,6 +111,26 @@ def test_the_line_after_an_error_in_a_module_is_outside_of_it(engine: str) -> No
     assert not [event for event in trace.ancestors(sine) if isinstance(event, ev.ModuleCalled)]
 
 
+@pytest.mark.parametrize("engine", ["model", pytest.param("torch", marks=pytest.mark.torch)])
+def test_an_error_that_ends_the_program_stays_on_its_line_in_the_module(engine: str) -> None:
+    source = START + textwrap.dedent(
+        """
+        class Inner(nn.Module):
+            def forward(self, x):
+                x.sin()
+                raise KeyError("inside")
+        net = nn.Sequential(nn.Sequential(Inner()))
+        net(x)
+        """
+    )
+    trace = traced(source, engine)
+    raised = trace[len(trace) - 1]
+    line, *around = trace.ancestors(raised.seq)
+    assert isinstance(line, ev.SourceLine)
+    assert trace.header.sources[line.file].splitlines()[line.line - 1].strip() == 'raise KeyError("inside")'
+    assert [event.name for event in around if isinstance(event, ev.ModuleCalled)] == ["net.0.0", "net.0", "net"]
+
+
 def _modules(trace: Trace) -> list[ev.ModuleCalled]:
     return [event for event in trace if isinstance(event, ev.ModuleCalled)]
 

@@ -1,4 +1,4 @@
-"""Programs whose classes call layers: the diagnosis says which of the modules a line ran for, and of which class it is."""
+"""Programs whose classes call layers: a diagnosis says for which module a line ran, and of which class it is."""
 
 from __future__ import annotations
 
