@@ -4,7 +4,6 @@ the bottom."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import repeat
 
 from msgspec.structs import replace
 
@@ -16,7 +15,6 @@ from dispatchviz.explain.diagnosis.mistakes import mistake_at
 from dispatchviz.explain.kinds.all_kinds import how_known, how_known_in_short, rule, why_here
 from dispatchviz.explain.kinds.kind import Rule
 from dispatchviz.explain.outline.overview import counts, first_node
-from dispatchviz.explain.sentences.glossary import uses
 from dispatchviz.explain.sentences.statement import part_of, parts_of, place_of, text_of
 from dispatchviz.explain.trace_index.lookups import uses_cuda
 from dispatchviz.explain.trace_index.recorded_engine import engine_text, is_live
@@ -28,7 +26,6 @@ from dispatchviz.views.keymap import QUIT, QUITS, Key, Leaving, entries, footer,
 from dispatchviz.views.predictions.spoilers import ASKED_FIRST, hides_sentence
 from dispatchviz.views.replies import FASTER, SLOWER
 from dispatchviz.views.text.line_fitting import LONGEST, cut_row, cut_text, fit, paragraphs, path_end, shorter, wrap
-from dispatchviz.views.text.marked_terms import with_first_terms
 from dispatchviz.views.text.styled_line import Line, Span, line
 
 LONGEST_FILTER = 24
@@ -188,24 +185,22 @@ def needed_rows(
     message of an error. Where a diagnosis takes more than ``most`` rows, PyTorch's message gets one of them."""
     event = cursor.trace[cursor.at]
     if notes_alone:
-        return _wrapped(cursor.trace, [replace(note, indent=1) for note in notes], width)
+        return [part for note in notes for part in wrap(cut_row(replace(note, indent=1), LONGEST_REASON), width - 1)]
     shown = _stage(cursor) or sentence_at(cursor.trace, cursor.at)
     sentence = ASKED_FIRST.plain if hides_sentence(cursor) else shown
     parts, before = sentence_spans(sentence), [replace(note, indent=1) for note in notes]
-    rows = _wrapped(cursor.trace, [*before, *_told(parts), *message_lines(event, sentence)], width)
+    rows = _wrapped([*before, *_told(parts), *message_lines(event, sentence)], width)
     if len(rows) <= most or len(parts) == 1 or not most:
         return rows
-    return _wrapped(cursor.trace, [*before, *_told(_in_bar(part, width) for part in parts)], width)
+    return _wrapped([*before, *_told(_in_bar(part, width) for part in parts)], width)
 
 
 def _told(parts: Iterable[tuple[Span, ...]]) -> list[Line]:
     return [line(" ", *part, indent=1) for part in parts]
 
 
-def _wrapped(trace: Trace, rows: Iterable[Line], width: int) -> list[Line]:
-    """Rows as wide as the bar, with the first use of each term marked."""
-    marked = with_first_terms(trace, map(cut_row, rows, repeat(LONGEST_REASON)), set())
-    return [part for row in marked for part in wrap(row, width - 1)]
+def _wrapped(rows: Iterable[Line], width: int) -> list[Line]:
+    return [part for row in rows for part in wrap(cut_row(row, LONGEST_REASON), width - 1)]
 
 
 def sentence_at(trace: Trace, at: int) -> str:
@@ -246,11 +241,9 @@ def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int) -> lis
     event = cursor.trace[cursor.at]
     behind = rule(event)
     parts = (how_known_in_short(cursor.trace, event), behind.function, behind.file, behind.text)
-    source = line(" ", (" · ".join(part for part in parts if part), "dim"), indent=1)
-    room, before = height - len(needed), _plain(" ".join(row.plain for row in needed))
-    seen = {use.term.name for use in uses(before)}
-    marked = with_first_terms(cursor.trace, [source], seen)
-    return [*needed, *paragraphs(marked, width - 1, room)] if room else needed
+    source = " · ".join(part for part in parts if part)
+    room = height - len(needed)
+    return [*needed, *paragraphs([line(" ", (source, "dim"), indent=1)], width - 1, room)] if room else needed
 
 
 def why_lines(trace: Trace, at: int) -> list[Line]:

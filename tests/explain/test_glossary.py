@@ -24,6 +24,7 @@ PROGRAM = "import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\n"
 def test_the_terms_are_in_order_and_find_themselves() -> None:
     assert [term.name.lower() for term in TERMS] == sorted(term.name.lower() for term in TERMS)
     assert [term.name for term in TERMS if term not in terms_in(term.name)] == []
+    assert [use.term for term in TERMS for use in uses(term.name)] == list(TERMS)
 
 
 def test_a_step_has_its_terms_first() -> None:

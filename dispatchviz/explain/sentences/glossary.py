@@ -132,10 +132,12 @@ def terms_in(text: str) -> list[Term]:
 
 
 def _prose() -> re.Pattern[str]:
-    """One expression for all terms, a group each; of two that begin at one place the longer one is asked first."""
+    """One expression for all terms, a group each; of two that begin at one place the longer one is asked first. Most
+    words are passed by their first letter."""
     by_length = sorted(enumerate(TERMS), key=lambda each: -len(each[1].name))
-    groups = (f"(?P<t{number}>{term.in_prose or term.words})" for number, term in by_length)
-    return re.compile("|".join(groups))
+    patterns = {number: term.in_prose or term.words for number, term in by_length}
+    groups = (f"(?P<t{number}>{pattern})" for number, pattern in patterns.items())
+    return re.compile(rf"\b(?=[bdfgklNorsv])(?:{'|'.join(groups)})")
 
 
 PROSE = _prose()

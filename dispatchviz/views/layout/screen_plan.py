@@ -24,6 +24,7 @@ from dispatchviz.views.panes.nothing_said import nothing
 from dispatchviz.views.predictions.question_rows import question_frame, question_note
 from dispatchviz.views.screen_bars import first_notes, footer_row, header_rows, needed_rows, position, why_rows
 from dispatchviz.views.text.line_fitting import wrap
+from dispatchviz.views.text.marked_terms import with_first_terms
 from dispatchviz.views.text.styled_line import Line, line
 
 NOTHING_SAID = Said()
@@ -83,7 +84,8 @@ class Scene:
         panes = arrange(width, height, shown.panes, frame, self.choice.zoomed, shown.shrunk)
         keys = footer_row(width, bool(cursor.breakpoints or self.lesson.rows), self.leaving, bool(cursor.playing))
         footer = line((self.label, "keycap")) if self.label else keys
-        bars = {"header": header, "why": why_rows(cursor, needed, width, frame.why), "footer": [footer]}
+        why = why_rows(cursor, needed, width, frame.why)
+        bars = {"header": header, "why": with_first_terms(cursor.trace, why), "footer": [footer]}
         around = _boxes_around(width, height, frame, len(self.label))
         return ScreenPlan(bars, panes, {f"pane{number}": box for number, box in panes.items()} | around)
 
@@ -108,7 +110,7 @@ class Scene:
         boxes = {f"pane{number}": box for number, box in placed.items()}
         boxes |= {"header": Box(0, 0, width, 1), "why": sentence_box(width, 1, len(sentence))}
         boxes["prompt"] = Box(len(self.label), height - 1, width - len(self.label), 1)
-        bars = {"header": header, "why": sentence}
+        bars = {"header": header, "why": with_first_terms(cursor.trace, sentence)}
         if self.label:
             bars["footer"], boxes["footer"] = [line((self.label, "keycap"))], Box(0, height - 1, len(self.label), 1)
         return ScreenPlan(bars, placed, boxes, presenting=True)

@@ -1,57 +1,79 @@
-"""The terms of the glossary in the lines of a screen: the first use of each is marked, so that readers look it up."""
+"""The terms of the glossary in the lines of a screen: the first use of each is marked, so that readers look it up.
+
+Rows are marked as they are on the screen: a term may begin in one row and end in the next.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.glossary import uses
+from dispatchviz.explain.sentences.glossary import Use, uses
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.views.text.styled_line import Line, Span
 
 TERM_ROLES = {"bold": "term", "": "term.plain", "dim": "term.dim"}
 """Roles of prose, each with that of a term in it."""
 
+HIDDEN = "\0"
+"""In place of each character that is no prose."""
+
 
 def with_terms(trace: Trace, row: Line) -> Line:
     """A row with all its terms marked: a page says what each means, and shows the mark of the first."""
-    return _marked(trace, row, None)
+    return _marked([row], _terms(trace, [row]))[0]
 
 
-def with_first_terms(trace: Trace, rows: Iterable[Line], seen: set[str]) -> list[Line]:
-    """Rows with the first use of each term marked; ``seen`` has those of the rows before."""
-    return [_marked(trace, row, seen) for row in rows]
+def with_first_terms(trace: Trace, rows: Sequence[Line]) -> list[Line]:
+    """Rows of a screen, with the first use of each term marked."""
+    firsts = {use.term.name: use for use in reversed(_terms(trace, rows))}
+    return _marked(rows, sorted(firsts.values(), key=lambda use: use.begin))
 
 
-def _marked(trace: Trace, row: Line, seen: set[str] | None) -> Line:
+def _terms(trace: Trace, rows: Sequence[Line]) -> list[Use]:
+    """The terms in the text of all rows, in order; a word that is a variable of the program is none."""
+    text, known = " ".join(_prose(row).strip() for row in rows), index(trace).holders
+    return [use for use in uses(text) if known.get(text[use.begin : use.end]) is None]
+
+
+def _prose(row: Line) -> str:
+    """The text of a row, as long as it is, with what is no prose hidden."""
     pairs = zip(row.spans, (("", ""), *row.spans), strict=False)
-    spans = tuple(
-        chain.from_iterable([span] if _is_label(span, before) else _parts(trace, span, seen) for span, before in pairs)
+    return "".join(
+        text if role in TERM_ROLES and not _is_label(text, before) else HIDDEN * len(text)
+        for (text, role), before in pairs
     )
-    return row if spans == row.spans else replace(row, spans=spans)
 
 
-def _is_label(span: Span, before: Span) -> bool:
-    """Whether a span is the one word behind a key of the keyboard: ``? keys``."""
-    return before[1] == "keycap" and len(span[0].split()) == 1
+def _is_label(text: str, before: Span) -> bool:
+    """Whether a text is the one word behind a key of the keyboard: ``? keys``."""
+    return before[1] == "keycap" and len(text.split()) == 1
 
 
-def _parts(trace: Trace, span: Span, seen: set[str] | None) -> Iterator[Span]:
-    """A span cut where its terms begin and end; a word that is a variable of the program is none."""
-    text, role = span
-    at, marked = 0, TERM_ROLES.get(role, "")
-    for use in uses(text) if marked else ():
-        word, term = text[use.begin : use.end], use.term.name
-        if (seen is not None and term in seen) or index(trace).holders.get(word) is not None:
-            continue
-        if seen is not None:
-            seen.add(term)
-        if at < use.begin:
-            yield text[at : use.begin], role
-        yield word, marked
-        at = use.end
-    if at < len(text):
-        yield text[at:], role
+def _marked(rows: Sequence[Line], terms: Sequence[Use]) -> list[Line]:
+    """The rows with some terms marked."""
+    found, begin = [], 0
+    for row in rows:
+        prose = _prose(row)
+        at = begin - (len(prose) - len(prose.lstrip()))
+        spans = tuple(_cut(row.spans, at, terms)) if terms else row.spans
+        found.append(row if spans == row.spans else replace(row, spans=spans))
+        begin += len(prose.strip()) + 1
+    return found
+
+
+def _cut(spans: Sequence[Span], at: int, terms: Sequence[Use]) -> Iterator[Span]:
+    """Spans of which the first begins at a place of the whole text, cut where terms begin and end."""
+    for text, role in spans:
+        begin, end = at, at + len(text)
+        for use in terms:
+            first, last = max(use.begin, at), min(use.end, end)
+            if first < last and role in TERM_ROLES:
+                yield from ([(text[at - begin : first - begin], role)] if at < first else [])
+                yield text[first - begin : last - begin], TERM_ROLES[role]
+                at = last
+        if at < end:
+            yield text[at - begin :], role
+        at = end

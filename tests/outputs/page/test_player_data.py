@@ -37,6 +37,7 @@ from dispatchviz.views.panes import engine_pane
 from dispatchviz.views.panes.nothing_said import nothing
 from dispatchviz.views.panes.pane_list import ENGINE, PANES, rows_of
 from dispatchviz.views.screen_bars import why_lines
+from dispatchviz.views.text.marked_terms import with_terms
 from dispatchviz.views.text.styled_line import Line
 from tests.outputs.page.decoded import Decoded, Row, ordered, sums, texts, whole
 from tests.steps import last_step
@@ -150,7 +151,7 @@ def test_then_and_now_is_in_the_steppers_order() -> None:
 def test_the_sentence_the_rule_and_the_place_of_every_step() -> None:
     trace, page = example("forum.py"), decoded("forum.py")
     for at in range(len(trace)):
-        assert page.rows(page.data["why"], at) == [as_row(row) for row in why_lines(trace, at)]
+        assert page.rows(page.data["why"], at) == [as_row(with_terms(trace, row)) for row in why_lines(trace, at)]
         where = page.rows(page.data["where"], at)
         assert f"depth {trace.depths[at]}" in where[0][0][0][0]
 
