@@ -14,7 +14,7 @@ class RecordedValues(NamedTuple):
     """How many times at most; 0: no limit."""
 
 
-NONE, SMALL, ALL_SMALL = RecordedValues(0, 0), RecordedValues(16, 2_000), RecordedValues(16, 0)
+NONE, SMALL, ALL_SMALL = RecordedValues(0, 0), RecordedValues(16, 1_000), RecordedValues(16, 0)
 """Without numbers; what commands record by themselves, which costs a long program little; ``--values``."""
 
 
