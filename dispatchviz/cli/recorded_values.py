@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 
 class RecordedValues(NamedTuple):
-    """A limit of each; 0 elements: no numbers are recorded."""
+    """Arguments of ``running.program.run``."""
 
-    elements: int
-    """Tensors of so many elements at most."""
-    times: int
+    values: int
+    """Tensors of so many elements at most; 0: no numbers are recorded."""
+    most_values: int
     """How many times at most; 0: no limit."""
 
 

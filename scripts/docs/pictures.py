@@ -64,7 +64,7 @@ def _own() -> Trace:
     text = next(block["text"] for block in BLOCK.finditer(page) if block["name"] == "mine.py")
     with TemporaryDirectory() as folder, contextlib.chdir(folder):
         Path("mine.py").write_text(text, "utf-8")
-        return run("mine.py", (), io.StringIO(), values=SMALL.elements, most_values=SMALL.times).trace
+        return run("mine.py", (), io.StringIO(), **SMALL._asdict()).trace
 
 
 def _screen(app: StepperApp | HomeApp, title: str, *keys: str) -> str:
