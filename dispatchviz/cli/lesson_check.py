@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import dispatchviz.testing
+from dispatchviz.cli.recorded_values import SMALL
 from dispatchviz.core.record import events
 from dispatchviz.explain.predictions.trace_predictions import prediction_at
 from dispatchviz.foundation.english import counted
@@ -49,7 +50,9 @@ def run_lesson(lesson: Lesson) -> Outcome:
     with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
         warnings.resetwarnings()
         warnings.simplefilter("default")
-        return run(script_of(lesson.path), (), io.StringIO(), rewritten=lambda source: lesson.program)
+        return run(
+            script_of(lesson.path), (), io.StringIO(), rewritten=lambda source: lesson.program, **SMALL._asdict()
+        )
 
 
 def problems(lesson: Lesson) -> Iterator[Problem]:

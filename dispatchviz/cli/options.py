@@ -173,7 +173,7 @@ values = click.option(
     "--values/--no-values",
     default=None,
     help="How many times the numbers of small tensors, 16 elements at most, are recorded: without a limit, or not at "
-    "all. Without this option, 2,000 times, on the model. The tensors pane shows them at each step. For tensors on a "
+    "all. Without this option, 1,000 times, on the model. The tensors pane shows them at each step. For tensors on a "
     "GPU the recording waits until the numbers are there, and says so.",
 )
 

@@ -74,6 +74,7 @@ def _trace(source: str) -> Trace:
     import io
 
     from dispatchviz.cli.input_source import trace_in
+    from dispatchviz.cli.recorded_values import SMALL
     from dispatchviz.running.program import run
 
-    return trace_in(source) or run(source, (), io.StringIO()).trace
+    return trace_in(source) or run(source, (), io.StringIO(), **SMALL._asdict()).trace

@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 
 class RecordedValues(NamedTuple):
-    """A limit of each; 0 elements: no numbers are recorded."""
+    """Arguments of ``running.program.run``."""
 
-    elements: int
-    """Tensors of so many elements at most."""
-    times: int
+    values: int
+    """Tensors of so many elements at most; 0: no numbers are recorded."""
+    most_values: int
     """How many times at most; 0: no limit."""
 
 
-NONE, SMALL, ALL_SMALL = RecordedValues(0, 0), RecordedValues(16, 2_000), RecordedValues(16, 0)
+NONE, SMALL, ALL_SMALL = RecordedValues(0, 0), RecordedValues(16, 1_000), RecordedValues(16, 0)
 """Without numbers; what commands record by themselves, which costs a long program little; ``--values``."""
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from dispatchviz.cli.recorded_values import SMALL
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.shipped_examples import folder
@@ -176,7 +177,7 @@ def _trace(stop: Stop) -> Trace:
     before = Path.cwd()
     os.chdir(folder().parent)
     try:
-        return run(_script(stop), (), io.StringIO()).trace
+        return run(_script(stop), (), io.StringIO(), **SMALL._asdict()).trace
     finally:
         os.chdir(before)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from dispatchviz.cli.lesson_check import run_lesson
+from dispatchviz.cli.recorded_values import SMALL
 from dispatchviz.foundation.shipped_examples import examples
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import read_lesson
@@ -63,7 +64,7 @@ def _own() -> Trace:
     text = next(block["text"] for block in BLOCK.finditer(page) if block["name"] == "mine.py")
     with TemporaryDirectory() as folder, contextlib.chdir(folder):
         Path("mine.py").write_text(text, "utf-8")
-        return run("mine.py", (), io.StringIO()).trace
+        return run("mine.py", (), io.StringIO(), **SMALL._asdict()).trace
 
 
 def _screen(app: StepperApp | HomeApp, title: str, *keys: str) -> str:

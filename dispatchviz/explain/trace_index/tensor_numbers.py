@@ -41,14 +41,18 @@ def end_of_numbers(trace: Trace) -> int | None:
     return event.seq if isinstance(event, ev.NumbersRecorded) and event.last else None
 
 
+def outermost_call(trace: Trace, at: int) -> int | None:
+    """The step of the outermost call that a step is, or is within; None if there is none."""
+    calls = [around.seq for around in trace.ancestors(at) if isinstance(around, ev.Dispatched)]
+    return calls[-1] if calls else at if isinstance(trace[at], ev.Dispatched) else None
+
+
 def _is_being_written(trace: Trace, following: Sequence[int], at: int) -> bool:
     """Whether the outermost call around a step writes to the memory that these next events are about, or may do so."""
-    calls = [around.seq for around in trace.ancestors(at) if isinstance(around, ev.Dispatched)]
-    if isinstance(trace[at], ev.Dispatched):
-        calls.insert(0, at)
-    if not calls:
+    call = outermost_call(trace, at)
+    if call is None:
         return False
-    end, limit = trace.ends[calls[-1]], end_of_numbers(trace)
+    end, limit = trace.ends[call], end_of_numbers(trace)
     if limit is not None and limit <= end:
         return True
     within = [step for step in following if step <= end]

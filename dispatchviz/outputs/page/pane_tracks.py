@@ -18,7 +18,8 @@ from dispatchviz.explain.codegen.operator_at_step import running_operator
 from dispatchviz.explain.graph.node.node_of_step import node_of_step
 from dispatchviz.explain.locations.source_view import source_at
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
-from dispatchviz.explain.trace_index.step_tensors import tensors_of
+from dispatchviz.explain.trace_index.step_tensors import parameters_of, tensors_of
+from dispatchviz.explain.trace_index.tensor_numbers import outermost_call
 from dispatchviz.outputs.page.interned_lines import Lines
 from dispatchviz.outputs.page.moments import NO_NODE, NO_TENSOR, Kinds, moment
 from dispatchviz.outputs.page.tracks import Track
@@ -123,6 +124,11 @@ def _told(module: str, quiet: Kinds, about: Callable[[Trace, int], Hashable]) ->
     return lambda trace, at: ((moment(trace, at, quiet), about(trace, at)), lambda: rows(trace, at, WIDTH))
 
 
+def _tensors(trace: Trace, at: int) -> Hashable:
+    """The tensors of a step, as which arguments, and the call that may be writing to them."""
+    return tuple(tensors_of(trace, at)), tuple(parameters_of(trace, at).items()), outermost_call(trace, at)
+
+
 def _engine(trace: Trace, at: int, whole: bool) -> Made:
     return moment(trace, at, NO_NODE), lambda: engine_pane.rows_as(trace, at, whole)
 
@@ -187,7 +193,7 @@ ON: dict[int, Callable[[Trace, int], Made]] = {
     TABLE: _table,
     GRAPH: _told("graph_pane", NO_NODE, lambda trace, at: None),
     NODE: _told("node_pane", NO_NODE, node_of_step),
-    TENSORS: _told("tensors_pane", NO_TENSOR, lambda trace, at: tuple(tensors_of(trace, at))),
+    TENSORS: _told("tensors_pane", NO_TENSOR, _tensors),
     ENGINE: partial(_engine, whole=False),
 }
 """Panes whose rows are the same at many steps."""

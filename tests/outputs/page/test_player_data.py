@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from bisect import bisect_right
 from functools import cache
@@ -18,6 +19,7 @@ from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.things.crossing import crossing
 from dispatchviz.explain.things.step_things import things_of
+from dispatchviz.explain.trace_index.tensor_numbers import end_of_numbers
 from dispatchviz.outputs.page.graph_data import graph_data
 from dispatchviz.outputs.page.graph_scenes import scenes
 from dispatchviz.outputs.page.interned_lines import Lines
@@ -29,13 +31,14 @@ from dispatchviz.outputs.page.player_data import player_data
 from dispatchviz.outputs.page.step_texts import step_texts
 from dispatchviz.outputs.picture.dot import node_texts
 from dispatchviz.running.program import run
+from dispatchviz.running.program_source import Code
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.targets import TARGETS
 from dispatchviz.views.details.then_and_now_rows import block_rows, blocks_at
 from dispatchviz.views.details.traceback_rows import traceback_at, traceback_rows
 from dispatchviz.views.panes import engine_pane
 from dispatchviz.views.panes.nothing_said import nothing
-from dispatchviz.views.panes.pane_list import ENGINE, PANES, rows_of
+from dispatchviz.views.panes.pane_list import ENGINE, PANES, TENSORS, rows_of
 from dispatchviz.views.screen_bars import why_lines
 from dispatchviz.views.text.marked_terms import with_terms
 from dispatchviz.views.text.styled_line import Line
@@ -78,6 +81,17 @@ def test_every_pane_at_every_step_is_the_steppers(name: str, pane: int) -> None:
         else:
             assert page.rows(kept["empty"], at) == []
             assert page.rows(kept["rows"], at) == [as_row(row) for row in rows(trace, at, WIDTH)], at
+
+
+def test_the_numbers_of_tensors_are_those_of_the_stepper() -> None:
+    text = "import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\ny.mul_(3)\ny.sum().backward()\n"
+    trace = run(Code(text), output=io.StringIO(), values=16, most_values=8).trace
+    page, rows = Decoded(player_data(trace)), rows_of(PANES[TENSORS][1])
+    kept = next(each for each in page.data["panes"] if each["number"] == TENSORS)
+    shown = [page.rows(kept["rows"], at) for at in range(len(trace)) if nothing(TENSORS, trace, at) is None]
+    at_each = [at for at in range(len(trace)) if nothing(TENSORS, trace, at) is None]
+    assert shown == [[as_row(row) for row in rows(trace, at, WIDTH)] for at in at_each]
+    assert end_of_numbers(trace) is not None
 
 
 @pytest.mark.parametrize("pane", OTHERS)
