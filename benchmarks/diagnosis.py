@@ -18,7 +18,6 @@ from pathlib import Path
 
 from benchmarks.sizes import QUICK, judge, often
 from benchmarks.tui import LOOP
-from dispatchviz.cli.diagnose_command import MOST_VALUES
 from dispatchviz.cli.script_run import run_script
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnose import diagnoses
@@ -50,13 +49,13 @@ BARS = {"100,000": 2, "1,000,000": 1.5}
 
 
 def recorded(script: str) -> Trace:
-    """The trace of a program, recorded to a file as ``dispatchviz run`` and ``why`` record it."""
-    return run_script(script, (), "auto", f"{script}.dvtrace").trace
+    """The trace of a program without numbers of tensors, recorded to a file."""
+    return run_script(script, (), "auto", f"{script}.dvtrace", values=False).trace
 
 
 def diagnosed(script: str) -> Trace:
-    """The same with the numbers of small tensors, and its diagnosis."""
-    trace = run_script(script, (), "auto", f"{script}.dvtrace", values=True, most_values=MOST_VALUES).trace
+    """The same as ``dispatchviz run`` and ``why`` record it, with the numbers of small tensors, and its diagnosis."""
+    trace = run_script(script, (), "auto", f"{script}.dvtrace").trace
     diagnoses(trace)
     return trace
 

@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from dispatchviz.trace import Trace
 
 
-MOST_VALUES = 2_000
-"""How many times the numbers of small tensors are recorded: to record all takes twice the time in a long program."""
-
-
 @click.command("why", cls=options.OfProgram)
 @options.engine
 @options.cuda
@@ -54,13 +50,14 @@ def command(
     """Run SCRIPT and say why it fails, or what silently goes wrong in it; - reads it from standard input. A TRACE is
     read.
 
-    Lines begin with why, "PyTorch says" and try; the line see has the command that opens the stepper at the proof. The
-    exit status is 1 if the program raised, 0 otherwise. What the program prints goes to stderr.
+    Lines begin with why, "PyTorch says" and try; the line see has the command that opens the stepper at the proof. Of a
+    sound program one line says so, and a note what it shows: the order of hooks, what autocast casts, what is frozen.
+    The exit status is 1 if the program raised, 0 otherwise. What the program prints goes to stderr.
 
     \b
     Examples:
       dispatchviz why examples/forum.py
-      dispatchviz why --engine torch train.py --epochs 1
+      dispatchviz why --engine torch examples/mlp.py
       dispatchviz why -c "import torch; torch.ones(2).sum().backward()"
       dispatchviz why forum.dvtrace
       dispatchviz why --call add --line 6 examples/forum.py
@@ -82,7 +79,6 @@ def command(
         check_no_arguments(source, args)
         alone("a saved trace", save=save, engine=engine != "model", **recording)
         return tell(trace, name_of(source))
-    recording |= {"values": engine == "model", "most_values": MOST_VALUES}
     outcome = run_script(source, args, cuda, save, to_stderr=True, engine=engine, **recording)
     with kept(outcome, save):
         raised = tell(outcome.trace, save or kept_trace(outcome.trace))

@@ -137,7 +137,7 @@ def command(
     limit: str | None,
     strict: bool,
     hashes: bool,
-    values: bool,
+    values: bool | None,
     engine: EngineName,
     cuda: str,
     source: Script,

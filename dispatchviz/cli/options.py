@@ -136,8 +136,8 @@ only = click.option(
     "--only",
     metavar="WHAT",
     multiple=True,
-    help="Keep only what this selects, with what is around it: op=NAME, line=[FILE:]N or N-M, module=NAME (a file or a "
-    "class), step=N or N-M, with commas between.",
+    help="Keep only what this selects, with what is around it: op=NAME, line=[FILE:]N or N-M, module=NAME (a file, a "
+    "class or a module's path), step=N or N-M, with commas between.",
 )
 limit = click.option(
     "--limit",
@@ -170,10 +170,11 @@ hashes = click.option(
 
 
 values = click.option(
-    "--values",
-    is_flag=True,
-    help="Also record the numbers of small tensors, 16 elements at most: the tensors pane shows them at each step. For "
-    "those on a GPU the recording waits until they are there, and says so.",
+    "--values/--no-values",
+    default=None,
+    help="How many times the numbers of small tensors, 16 elements at most, are recorded: without a limit, or not at "
+    "all. Without this option, 2,000 times, on the model. The tensors pane shows them at each step. For tensors on a "
+    "GPU the recording waits until the numbers are there, and says so.",
 )
 
 

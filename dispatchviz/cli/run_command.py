@@ -57,7 +57,7 @@ def command(
     strict: bool,
     unbuffered: bool,
     hashes: bool,
-    values: bool,
+    values: bool | None,
     source: Script,
     args: tuple[str, ...],
 ) -> int:
@@ -139,7 +139,7 @@ def _recorded(
     limit: str | None,
     unbuffered: bool,
     hashes: bool,
-    values: bool,
+    values: bool | None,
 ) -> tuple[str, ...]:
     """What is typed to record a program so that its steps have the same numbers."""
     return (
@@ -149,7 +149,7 @@ def _recorded(
         *(("--limit", limit) if limit else ()),
         *(["--unbuffered"] if unbuffered else ()),
         *(["--hashes"] if hashes else ()),
-        *(["--values"] if values else ()),
+        *(() if values is None else ["--values" if values else "--no-values"]),
     )
 
 

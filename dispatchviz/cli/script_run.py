@@ -9,6 +9,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dispatchviz.cli.checked_before_run import check_only
 from dispatchviz.cli.input_source import standard_input
 from dispatchviz.cli.kept_traces import StreamKeeper, kept_in, streamed
+from dispatchviz.cli.recorded_values import recorded_values
 from dispatchviz.cli.trace_folders import places
 from dispatchviz.core.device.array_library import choose_cuda
 from dispatchviz.core.record.event_filter import read_only
@@ -28,9 +29,6 @@ from dispatchviz.running.program_source import STANDARD_INPUT, Script
 from dispatchviz.running.recording import EngineName, Recording
 from dispatchviz.trace import Trace
 
-FEW = 16
-"""Elements of a tensor whose numbers are recorded if they are asked for."""
-
 
 def run_script(
     script: Script,
@@ -42,8 +40,7 @@ def run_script(
     limit: str | None = None,
     unbuffered: bool = False,
     hashes: bool = False,
-    values: bool = False,
-    most_values: int = 0,
+    values: bool | None = None,
     rewritten: Callable[[str], str] = str,
     changed: Changed = lambda tree: tree,
     engine: EngineName = "model",
@@ -52,15 +49,16 @@ def run_script(
 
     ``to_stderr`` is where the program's output goes, ``only`` selects what is kept, ``limit`` how much; ``unbuffered``
     writes each step before the program goes on; ``hashes`` adds hashes of results, ``values`` the numbers of small
-    tensors, ``most_values`` times at most (0: without an end); ``rewritten`` makes of the script's text the one that
-    runs, ``changed`` of its syntax tree; ``engine`` is what it runs on.
+    tensors without a limit, and False none (``recorded_values.py``); ``rewritten`` makes of the script's text the one
+    that runs, ``changed`` of its syntax tree; ``engine`` is what it runs on.
 
     Raises DispatchvizError for what is the user's to mend.
     """
     selected, at_most = read_only(only) if only else None, read_limit(limit)
     if selected is not None:
         check_only(selected, script, engine)
-    chosen = _engine(engine, cuda, hashes, values)
+    chosen = _engine(engine, cuda, hashes, values is True)
+    recorded = recorded_values(values, chosen is MODEL)
     given = standard_input() if script == STANDARD_INPUT else b""
     file = save and os.path.abspath(save)  # the program may go elsewhere
     keepers: list[StreamKeeper] = []
@@ -80,8 +78,8 @@ def run_script(
             keeping=keeping,
             only=selected,
             hashes=hashes,
-            values=FEW if values else 0,
-            most_values=most_values,
+            values=recorded.elements,
+            most_values=recorded.times,
             rewritten=rewritten,
             changed=changed,
             engine=chosen,

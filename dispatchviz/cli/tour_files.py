@@ -35,7 +35,7 @@ STOPS = (
         "The first screen",
         "forum",
         (),
-        "What the program did, line by line, and where autograd begins: why AutogradCUDA is there at all.",
+        "It opens where autograd begins, at the call that makes the first Node: why AutogradCUDA is there at all.",
         (80, 24),
     ),
     Stop(
@@ -57,7 +57,7 @@ STOPS = (
         "loop",
         "A training loop",
         "mlp",
-        (),
+        ("g", "c", "c"),
         "Turns of a loop are one row until they are unfolded; a row counts what happened in it.",
         (100, 30),
     ),

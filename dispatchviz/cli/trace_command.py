@@ -60,7 +60,7 @@ def command(
     strict: bool,
     unbuffered: bool,
     hashes: bool,
-    values: bool,
+    values: bool | None,
     source: Script,
     args: tuple[str, ...],
 ) -> int:

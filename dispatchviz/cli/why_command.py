@@ -46,7 +46,7 @@ def run(error: str | None, build: str | None, as_json: bool, operator: str | Non
     \b
     Examples:
       dispatchviz why examples/forum.py
-      dispatchviz why --engine torch train.py --epochs 1
+      dispatchviz why --engine torch examples/mlp.py
       dispatchviz why -c "import torch; torch.ones(2).sum().backward()"
       dispatchviz why --call add --line 6 examples/forum.py
       dispatchviz why linear PrivateUse1

@@ -22,8 +22,8 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 
 def numbered(number: int, one: str) -> str:
-    """``1 channel``, ``3 channels``: a number beside others in digits."""
-    return f"{number} {one if number == 1 else one + 's'}"
+    """``1 edge``, ``12 edges``, ``1,200 edges``: with digits, where numbers are compared."""
+    return f"{number:,} {one}{'' if number == 1 else 's'}"
 
 
 def ordinal(position: int) -> str:

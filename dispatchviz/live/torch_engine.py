@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from dispatchviz.live.begun_keys import begun_keys_watched, originals_again
 from dispatchviz.live.blind_spots import blind_spots
+from dispatchviz.live.called_modules import modules_followed
 from dispatchviz.live.compiled_regions import compiler_unwatched
 from dispatchviz.live.custom_functions import saving_followed
 from dispatchviz.live.hidden_frames import our_frames_hidden
@@ -91,6 +92,7 @@ class TorchEngine:
             saving_followed(watch, begun),
             compiler_unwatched(watch, lambda: originals_again(begun)) as unwatched,
             formatting_followed(self.torch, watch),
+            modules_followed(self.torch, watch),
             watch.engine.watching(unwatched),
             watch.nodes.hooks.counted(),
             hooks_followed(self.torch, watch),

@@ -430,6 +430,17 @@ class ProgramRecorder(Recorder):
             if type(value) not in HOLDS_NOTHING and is_module(value):
                 self.names.bind(scope, name, value)
 
+    def module_called(self, module: Any, /) -> None:
+        """The line that calls, then the module."""
+        if len(self.notes) > self.many_notes:
+            self.hand_over()
+        self._arrive(())
+        super().module_called(module)
+
+    def module_name(self, module: Any, /) -> str:
+        """The path of a module, as the program's variables give it."""
+        return self.names.module_name(module)
+
     def module_changed(self, module: Any, /) -> None:
         """Its names are looked at again before the next line."""
         self.names.holder_changed(module)

@@ -49,8 +49,8 @@ class Names:
         """Variables to the names of what their values hold."""
         self._holders: dict[Variable, weakref.ref[Any]] = {}
         """Variables to modules that are part of no other, and to other objects that hold tensors."""
-        self._parts: dict[int, tuple[weakref.ref[Any], Variable]] = {}
-        """``id`` of those, and of modules within, to the variable of the outermost."""
+        self._parts: dict[int, tuple[weakref.ref[Any], Variable, str]] = {}
+        """``id`` of those, and of modules within, to the variable of the outermost and to their path."""
         self.changed: dict[Variable, None] = {}
         """Variables whose values hold something else by now, in order."""
         self.seen_again: dict[Variable, None] = {}
@@ -99,6 +99,13 @@ class Names:
             self.changed[known[1]] = None
             self.unsettled = True
 
+    def module_name(self, module: Any) -> str:
+        """The path of a module behind the variable that holds the outermost one; empty if none does."""
+        if self.changed:
+            self.look_again()
+        known = self._parts.get(id(module))
+        return known[2] if known is not None and known[0]() is module else ""
+
     def settle(self) -> None:
         """A line begins: what was put off is named now."""
         self.unsettled = False
@@ -138,12 +145,12 @@ class Names:
                 below.append((scope, name + text))
                 self._set(below[-1], held)
             else:
-                self._parts[id(held)] = weakref.ref(held), variable
+                self._parts[id(held)] = weakref.ref(held), variable, name + text
         if below:
             self._below[variable] = tuple(below)
             if type(value).__weakrefoffset__:
                 self._holders[variable] = weakref.ref(value)
-                self._parts[id(value)] = self._holders[variable], variable
+                self._parts[id(value)] = self._holders[variable], variable, name
 
     def _is_part(self, value: Any, variable: Variable) -> bool:
         """Whether a value is a module that another variable names already, or is part of what that names."""

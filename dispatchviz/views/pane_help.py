@@ -52,8 +52,8 @@ ABOUT = {
     ),
     TENSORS: (
         "The tensors that this step is about, then those of your variables: what each is now, its keys, whose memory "
-        "it shares, and which Nodes keep it for backward; in a trace recorded with --values also the numbers of small "
-        "ones, x.grad among them. A click goes to where it appeared."
+        "it shares, and which Nodes keep it for backward; of small ones also the numbers, x.grad among them, as far as "
+        "these were recorded. A click goes to where it appeared."
     ),
     ENGINE: (
         "Within a backward pass: the Node that runs and which formulas it needs, the ready queues with what decides "

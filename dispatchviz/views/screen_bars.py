@@ -4,6 +4,7 @@ the bottom."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import repeat
 
 from msgspec.structs import replace
 
@@ -15,16 +16,19 @@ from dispatchviz.explain.diagnosis.mistakes import mistake_at
 from dispatchviz.explain.kinds.all_kinds import how_known, how_known_in_short, rule, why_here
 from dispatchviz.explain.kinds.kind import Rule
 from dispatchviz.explain.outline.overview import counts, first_node
+from dispatchviz.explain.sentences.glossary import uses
 from dispatchviz.explain.sentences.statement import part_of, parts_of, place_of, text_of
 from dispatchviz.explain.trace_index.lookups import uses_cuda
 from dispatchviz.explain.trace_index.recorded_engine import engine_text, is_live
 from dispatchviz.explain.trace_index.thread_state import ThreadState, thread_state
 from dispatchviz.foundation.english import shortened
 from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.cursor.opening import SPECIAL
 from dispatchviz.views.keymap import QUIT, QUITS, Key, Leaving, entries, footer, key_of
 from dispatchviz.views.predictions.spoilers import ASKED_FIRST, hides_sentence
 from dispatchviz.views.replies import FASTER, SLOWER
 from dispatchviz.views.text.line_fitting import LONGEST, cut_row, cut_text, fit, paragraphs, path_end, shorter, wrap
+from dispatchviz.views.text.marked_terms import with_first_terms
 from dispatchviz.views.text.styled_line import Line, Span, line
 
 LONGEST_FILTER = 24
@@ -155,7 +159,7 @@ def first_notes(trace: Trace, at: int) -> list[Line]:
         return [_left_off(event)]
     keys = (*_caps("move('unfold')", "unfold"), GAP, *_caps("move('into')", "step"), GAP, *_caps("help", "keys"))
     notes = [line((f" {counts(trace)}", "hint"), GAP, *keys)]
-    if (first := first_node(trace)) is not None and first.step > at:
+    if (first := first_node(trace)) is not None and first.step > at and not isinstance(event, SPECIAL):
         key = key_of("target('Node', True)").first
         notes.append(line(f" {first.text} ", (key, "keycap"), " goes there"))
     return notes
@@ -184,22 +188,24 @@ def needed_rows(
     message of an error. Where a diagnosis takes more than ``most`` rows, PyTorch's message gets one of them."""
     event = cursor.trace[cursor.at]
     if notes_alone:
-        return [part for note in notes for part in wrap(cut_row(replace(note, indent=1), LONGEST_REASON), width - 1)]
+        return _wrapped(cursor.trace, [replace(note, indent=1) for note in notes], width)
     shown = _stage(cursor) or sentence_at(cursor.trace, cursor.at)
     sentence = ASKED_FIRST.plain if hides_sentence(cursor) else shown
     parts, before = sentence_spans(sentence), [replace(note, indent=1) for note in notes]
-    rows = _wrapped([*before, *_told(parts), *message_lines(event, sentence)], width)
+    rows = _wrapped(cursor.trace, [*before, *_told(parts), *message_lines(event, sentence)], width)
     if len(rows) <= most or len(parts) == 1 or not most:
         return rows
-    return _wrapped([*before, *_told(_in_bar(part, width) for part in parts)], width)
+    return _wrapped(cursor.trace, [*before, *_told(_in_bar(part, width) for part in parts)], width)
 
 
 def _told(parts: Iterable[tuple[Span, ...]]) -> list[Line]:
     return [line(" ", *part, indent=1) for part in parts]
 
 
-def _wrapped(rows: Iterable[Line], width: int) -> list[Line]:
-    return [part for row in rows for part in wrap(cut_row(row, LONGEST_REASON), width - 1)]
+def _wrapped(trace: Trace, rows: Iterable[Line], width: int) -> list[Line]:
+    """Rows as wide as the bar, with the first use of each term marked."""
+    marked = with_first_terms(trace, map(cut_row, rows, repeat(LONGEST_REASON)), set())
+    return [part for row in marked for part in wrap(row, width - 1)]
 
 
 def sentence_at(trace: Trace, at: int) -> str:
@@ -240,9 +246,11 @@ def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int) -> lis
     event = cursor.trace[cursor.at]
     behind = rule(event)
     parts = (how_known_in_short(cursor.trace, event), behind.function, behind.file, behind.text)
-    source = " · ".join(part for part in parts if part)
-    room = height - len(needed)
-    return [*needed, *paragraphs([line(" ", (source, "dim"), indent=1)], width - 1, room)] if room else needed
+    source = line(" ", (" · ".join(part for part in parts if part), "dim"), indent=1)
+    room, before = height - len(needed), _plain(" ".join(row.plain for row in needed))
+    seen = {use.term.name for use in uses(before)}
+    marked = with_first_terms(cursor.trace, [source], seen)
+    return [*needed, *paragraphs(marked, width - 1, room)] if room else needed
 
 
 def why_lines(trace: Trace, at: int) -> list[Line]:

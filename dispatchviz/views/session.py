@@ -9,10 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.record.events import Dispatched, ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
-from dispatchviz.explain.diagnosis.mistakes import first_mistake, mistakes
+from dispatchviz.explain.diagnosis.mistakes import mistakes
 from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.predictions.prediction import Prediction
@@ -20,6 +19,7 @@ from dispatchviz.explain.sentences.statement import number_of_steps
 from dispatchviz.views.cursor.breakpoints.breakpoint import carry_over
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.kept_texts import Marks
+from dispatchviz.views.cursor.opening import opening_step
 from dispatchviz.views.cursor.step_search import Search, still_hits
 from dispatchviz.views.keymap import QUITS, Leaving, key_of
 from dispatchviz.views.layout.pane_layout import STEPS
@@ -104,12 +104,11 @@ class Session:
         return self.cursor.trace
 
     def at_first_mistake(self) -> Cursor:
-        """The cursor, after silent mistakes were looked for: at the first one unless the reader has chosen a step."""
+        """The cursor, after silent mistakes were looked for: a first one may be more important than what is shown."""
         if self.followed is None and self.guide is None:
             mistakes(self.trace)
-        if self._chooses_step and not isinstance(self.trace[-1], ProgramRaised):
-            mistake = first_mistake(self.trace)
-            self.cursor = self.cursor if mistake is None else replace(self.cursor, at=mistake)
+        if self._chooses_step and self.cursor.outline is not None:
+            self.cursor = replace(self.cursor, at=opening_step(self.cursor.outline))
         return self.cursor
 
     def grown(self, trace: Trace) -> Update:
@@ -129,9 +128,8 @@ class Session:
         return Update(after, line((f" The recording has ended after {number_of_steps(len(trace))}{end}", "hint")))
 
     def _first_cursor(self, outline: Outline, step: int | None) -> Cursor:
-        """At ``step``, as near as there is one; without it where something happens first, or where the program
-        raised."""
-        begin = _first_step(outline) if step is None else step
+        """At ``step``, as near as there is one; without it at what matters most."""
+        begin = opening_step(outline) if step is None else step
         return Cursor(
             outline.trace,
             max(0, min(begin, len(outline.trace) - 1)),
@@ -141,19 +139,6 @@ class Session:
             is_growing=self.followed is not None and not self.followed.over,
             search=self.search,
         )
-
-
-def _first_step(outline: Outline) -> int:
-    """The last step if the program raised; the first silent mistake, if one was found; else the first line that calls
-    an operator."""
-    trace = outline.trace
-    if isinstance(trace[-1], ProgramRaised):
-        return len(trace) - 1
-    if (mistake := first_mistake(trace)) is not None:
-        return mistake
-    calls = trace.steps_of(Dispatched)
-    path = outline.path(calls[0]) if calls else ()
-    return outline.begin(path[0]) if path else 0
 
 
 def _still_shown(cursor: Cursor, outline: Outline) -> tuple[Sequence[int], str]:

@@ -65,8 +65,9 @@ UNSEEN = {
     "change: cell stays": "a registration that another one outranks",
     "change: composite decomposes": "a kernel at an autograd key that precedes a composite, removed",
     "result hashed": "a recording that is asked for hashes (`--hashes`)",
-    "numbers recorded": "a recording that is asked for the numbers of small tensors (`--values`)",
-    "numbers not recorded": "a recording that is asked for the numbers of small tensors (`--values`)",
+    "numbers recorded": "a recording that is asked for the numbers of small tensors (`record(values=16)`)",
+    "numbers not recorded": "a recording that has the numbers of small tensors (`record(values=16)`)",
+    "limit of numbers": "a recording that has the numbers of small tensors 2,000 times",
     "backward on a thread of the pool": "61 backward passes within each other",
     "meta checks": "a meta function that is interrupted before it asks for its output",
 }

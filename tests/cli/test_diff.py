@@ -29,17 +29,17 @@ def test_two_scripts(tmp_path: Path) -> None:
         "The ways part first at line 5 in no_grad.py: with torch.no_grad():\n"
         "  Only in no_grad.py: torch.no_grad() switches grad mode off: no key changes and the autograd\n"
         "  kernels still run, but they make no Nodes until it is on again.\n"
-        "  Step 65 in no_grad.py\n"
+        "  Step 67 in no_grad.py\n"
         "\n"
         "What differs after that\n"
         "  line 5 in plain.py, line 6 in no_grad.py: z = torch.add(x, y)\n"
         "      In plain.py VariableType::add_Tensor makes AddBackward0. In no_grad.py it makes none: grad\n"
         "      mode is off, so no Node is made: the kernel only redispatches.\n"
         "\n"
-        "To step from there: dispatchviz run --hashes --step 65 no_grad.py\n"
+        "To step from there: dispatchviz run --hashes --step 67 no_grad.py\n"
     )
     log = dispatchviz("trace", "--hashes", names[1], cwd=tmp_path).out
-    assert "\n65 §   grad mode off (torch.no_grad())\n" in log
+    assert "\n67 §   grad mode off (torch.no_grad())\n" in log
     assert ended.err == "torch.Size([2])\n" * 2
 
 

@@ -21,10 +21,11 @@ pytestmark = pytest.mark.long
 
 ERROR = "RuntimeError: Could not run 'aten::add.out' with arguments from the 'QuantizedCPU' backend.\n"
 
-STATUS = {"diff": 1, **dict.fromkeys(("check", "snapshot"), 0 if find_spec("torch") else 2)}
+HAS_TORCH = find_spec("torch") is not None
+STATUS = {"diff": 1, **dict.fromkeys(("check", "snapshot"), 0 if HAS_TORCH else 2)}
 """Those that are compared differ; a check and a snapshot need a PyTorch."""
 
-HAS_STACK = find_spec("torch") is not None and shutil.which("gdb") is not None
+HAS_STACK = HAS_TORCH and shutil.which("gdb") is not None
 """Whether programs run in gdb here, if gdb may watch them."""
 
 
@@ -50,6 +51,10 @@ def examples(command: str) -> list[list[str]]:
 def status(command: str, arguments: list[str]) -> int:
     if command == "stack" and "--read" not in arguments:
         return 0 if HAS_STACK else 2
+    if "torch" in arguments and not HAS_TORCH:
+        return 2
+    if command == "why" and any("backward" in each for each in arguments):
+        return 1  # a program that fails
     return STATUS.get(command, 0)
 
 

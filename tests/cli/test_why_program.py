@@ -34,6 +34,30 @@ def test_a_sound_program_has_one_line() -> None:
     assert not ended.out.startswith("why")
 
 
+ROWS = (
+    "import torch\na = torch.ones(3, 1, requires_grad=True)\nb = torch.ones(4, requires_grad=True)\n"
+    "y = a + b\nprint(y.grad_fn.next_functions)\ny.sum().backward()\n"
+)
+
+
+def test_notes_say_what_a_sound_program_shows(tmp_path: Path) -> None:
+    ended = dispatchviz("why", script(tmp_path, ROWS), cwd=tmp_path)
+    assert ended.status == 0
+    sound, *lines = ended.out.splitlines()
+    assert sound.endswith("no error and none of the known silent mistakes.")
+    assert [line[:12].rstrip() for line in lines if line[0] != " "] == ["note", "note", "see"]
+    assert "[0] is AccumulateGrad (a); [1] is AccumulateGrad (b)." in " ".join(ended.out.split())
+    assert "that of a over dimension 1 and that of b over dimension 0." in " ".join(ended.out.split())
+    opened = dispatchviz("open", "--plain", *lines[-1].split()[3:])
+    assert opened.status == 0
+    assert "AddBackward0" in opened.out
+    values = json.loads(dispatchviz("why", "--json", script(tmp_path, ROWS), cwd=tmp_path).out)
+    assert [each["kind"] for each in values["notes"]] == [
+        "what next_functions holds",
+        "gradient summed after broadcasting",
+    ]
+
+
 def test_what_the_program_prints_and_its_status_are_its_own(tmp_path: Path) -> None:
     ended = dispatchviz("why", "-c", "import sys; print('own', *sys.argv[1:]); sys.exit(3)", "--json", cwd=tmp_path)
     assert (ended.status, ended.err) == (3, "own --json\n")
@@ -50,7 +74,7 @@ def test_a_saved_trace_is_explained(tmp_path: Path) -> None:
     dispatchviz("trace", "--save", "a.dvtrace", script(tmp_path, FAILS), cwd=tmp_path)
     ended = dispatchviz("why", "a.dvtrace", cwd=tmp_path)
     assert (ended.status, ended.err) == (1, "")
-    assert ended.out.endswith("see           dispatchviz open --step 121 a.dvtrace\n")
+    assert ended.out.endswith("see           dispatchviz open --step 126 a.dvtrace\n")
 
 
 def test_the_log_and_the_end_of_an_export_say_why(tmp_path: Path) -> None:

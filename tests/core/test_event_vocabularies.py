@@ -156,7 +156,8 @@ OPEN = {
     "names that the program gives": (
         "CellsRecomputed.operator", "ErrorRaised.exception", "FunctionEntered.file", "FinalCallbackCalled.function",
         "FinalCallbackQueued.function", "HookRan.function", "HookRegistered.function", "KernelRegistered.kernel",
-        "KernelRegistered.operator", "NameBound.name", "NameUnbound.name", "NodeStarted.file",
+        "KernelRegistered.operator", "ModuleCalled.kind", "ModuleCalled.name", "NameBound.name", "NameUnbound.name",
+        "NodeStarted.file",
         "OperatorDefined.operator", "OperatorDefined.schema", "ProgramRaised.exception", "ProgramRaised.file",
         "SavedTensorHookRan.function", "SavedTensorHookRan.packed", "SourceLine.file", "SourceLine.function",
         "Warned.category", "Warned.file", "TorchDispatchEntered.handler", "TorchDispatchEntered.types",

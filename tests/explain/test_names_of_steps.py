@@ -10,6 +10,7 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.kinds.all_kinds import statements
+from dispatchviz.explain.trace_index.derived_names import TRANSPOSED, derived
 from dispatchviz.explain.trace_index.display_names import (
     GRAD,
     described,
@@ -129,6 +130,13 @@ def plain(name: str) -> str:
     return "" if re.search(r"\(t\d+\)$|@\d+$|^t\d+$", name) else name
 
 
+def is_first(trace: Trace, tensor: int, at: int) -> bool:
+    """Whether a tensor is called by one that no variable names yet, and the variable names none."""
+    away, known = derived(trace, tensor), index(trace)
+    coming = "" if away is None else known.coming_name(away.tensor, at)
+    return bool(coming) and known.holder(coming, at) is None
+
+
 def check(trace: Trace) -> int:
     """How many plain names were shown; at most some 100 steps are asked."""
     known, bound, made, found = index(trace), dict[str, int](), dict[int, bool](), 0
@@ -144,12 +152,17 @@ def check(trace: Trace) -> int:
         if event.seq % asked and not isinstance(event, ev.NameBound | ev.NameUnbound):
             continue
         names = {tensor: tensor_name(trace, tensor, event.seq) for tensor, number in made.items() if not number}
-        assert len(set(names.values())) == len(names), "no two are called alike"
+        away = {tensor: each for tensor in names if (each := derived(trace, tensor)) and each.suffix in names[tensor]}
+        own = [name for tensor, name in names.items() if tensor not in away or away[tensor].suffix != TRANSPOSED]
+        assert len(set(own)) == len(own), "no two are called alike, but transposes of one matrix"
         holders = {known.shown(name): tensor for name, tensor in bound.items()}
         assert len(holders) == len(bound)
         for tensor, name in names.items():
             if (said := plain(name)) and said == name:
-                assert holders[said] == tensor
+                variable, _, _ = said.partition(away[tensor].suffix if tensor in away else " ")
+                assert holders.get(variable) == (away[tensor].tensor if tensor in away else tensor) or is_first(
+                    trace, tensor, event.seq
+                )
                 found += 1
     return found
 

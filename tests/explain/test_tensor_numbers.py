@@ -12,15 +12,18 @@ import dispatchviz
 import dispatchviz.torch as torch
 from dispatchviz.core.device.array_library import on_host
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.event_filter import read_only
 from dispatchviz.core.record.recorders.number_recorder import text_of
 from dispatchviz.core.tensor.conj_neg_bits import resolved
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.explain.kinds.all_kinds import why_here
-from dispatchviz.explain.trace_index.tensor_numbers import numbers_of
+from dispatchviz.explain.trace_index.tensor_numbers import end_of_numbers, numbers_of
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.running.program import run
 from dispatchviz.running.program_recorder import ProgramRecorder
+from dispatchviz.running.program_source import Code
 from dispatchviz.trace import Trace
+from dispatchviz.views.panes.tensors_pane import rows as tensor_rows
 from tests.amounts import some
 from tests.cuda_kinds import CUDA_KINDS, STAND_IN, cuda_is
 from truth import programs
@@ -194,3 +197,49 @@ def test_a_recording_that_nobody_asked_for_numbers_copies_nothing(kind: str, mon
             (x * x).sum().backward()
         with pytest.raises(pytest.fail.Exception), dispatchviz.record(values=MOST):
             x * 2
+
+
+LOOP = """import torch
+x = torch.zeros(2)
+for step in range(6):
+    x.add_(1)
+big = torch.ones(2)
+"""
+
+
+def test_from_the_limit_on_no_numbers_are_told() -> None:
+    whole = run(Code(LOOP), output=io.StringIO(), values=MOST).trace
+    trace = run(Code(LOOP), output=io.StringIO(), values=MOST, most_values=3).trace
+    assert end_of_numbers(whole) is None
+    end = end_of_numbers(trace)
+    assert end is not None
+    assert "which is the limit" in why_here(trace, end)
+    assert all(numbers_of(trace, tensor, end) == "" for tensor in index(trace).tensors)
+    assert {numbers_of(trace, 0, at) for at in range(len(trace))} < {
+        numbers_of(whole, 0, at) for at in range(len(whole))
+    }
+    assert trace.steps_of(ev.NumbersRecorded)[-1] == end
+    told = "\n".join(row.plain for row in tensor_rows(trace, len(trace) - 1, 80))
+    assert f"From step {end} on no numbers are recorded" in told
+    assert "From step" not in "\n".join(row.plain for row in tensor_rows(trace, end - 1, 80))
+    without = [type(event) for event in whole if not isinstance(event, ev.NumbersRecorded)]
+    assert without == [type(event) for event in trace if not isinstance(event, ev.NumbersRecorded)]
+    assert without == [type(event) for event in run(Code(LOOP), output=io.StringIO()).trace], "recorded as without them"
+
+
+@pytest.mark.parametrize("only", ["line=3", "line=5", "op=mul_", "op=add", "step=0-40"])
+def test_of_a_part_of_a_run_no_numbers_are_told_that_are_out_of_date(only: str) -> None:
+    text = "import torch\nx = torch.ones(2)\ny = x + 1\nx.mul_(3)\nz = x + y\ny.data = z\nx.unsqueeze_(0)\nw = y + x\n"
+    whole, part = [
+        run(Code(text), output=io.StringIO(), values=MOST, only=kept).trace for kept in (None, read_only([only]))
+    ]
+    assert 0 < len(part) < len(whole)
+    for name in "xyzw":
+        tensor, end = holder(whole, name), len(part) - 1
+        assert numbers_of(part, holder(part, name), end) in ("", numbers_of(whole, tensor, len(whole) - 1)), name
+
+
+def holder(trace: Trace, name: str) -> int:
+    found = index(trace).holder(name, len(trace) - 1)
+    assert found is not None
+    return found

@@ -58,6 +58,7 @@ with torch.autograd.set_detect_anomaly(True):
     torch.autograd.grad((x * x).sum(), x, create_graph=True)
 x.register_hook(lambda gradient: torch.autograd.Variable._execution_engine.queue_callback(lambda: None))
 (x * 2).sum().backward()
+torch.nn.Tanh()(x)
 """
 """What is set of a Node apart from its making: no program that was recorded on PyTorch does all of it."""
 

@@ -132,7 +132,7 @@ def test_a_filter_hides_them_too() -> None:
 
 
 def test_the_first_screen_does_not_tell_where_the_first_node_is_made() -> None:
-    session = Session(traced(FORUM))
+    session = Session(traced(FORUM), 2)
     plain = Scene(session.cursor, opened_at=session.cursor.at).plan(120, 40)
     assert any("AddBackward0" in row.plain for row in plain.bars["why"])
     asks = masked(session, started(session).cursor)
@@ -307,7 +307,7 @@ def test_a_question_has_room_below_the_steps(size: tuple[int, int]) -> None:
 
 
 async def test_played_on_the_screen() -> None:
-    async with stepper_of(Session(traced(FORUM))) as reader:
+    async with stepper_of(Session(traced(FORUM), 2)) as reader:
         await reader.press("p")
         assert reader.sees("Each step that decides something is asked first")
         await reader.press("c")
@@ -338,7 +338,7 @@ async def test_played_on_the_screen() -> None:
 
 
 async def test_the_list_leads_to_a_step_and_forgets() -> None:
-    async with stepper_of(Session(traced(FORUM))) as reader:
+    async with stepper_of(Session(traced(FORUM), 2)) as reader:
         await reader.press("p", "c", "1", "c", "1", "p", "down", "enter")
         assert isinstance(reader.app.session.trace[reader.at], ev.KernelSelected)
         assert reader.sees("✓ Right: the kernel registered for BackendSelect itself.")
@@ -350,7 +350,7 @@ async def test_the_list_leads_to_a_step_and_forgets() -> None:
 
 
 async def test_a_question_can_be_left_for_good_and_survives_another_size() -> None:
-    async with stepper_of(Session(traced(FORUM))) as reader:
+    async with stepper_of(Session(traced(FORUM), 2)) as reader:
         await reader.press("p", "c")
         await reader.pilot.resize_terminal(80, 24)
         await reader.pilot.pause()

@@ -176,6 +176,8 @@ def _recorded_creation(self: Functional, size: Size, stride: Size, dtype: DType,
     number, storage = next(rec.tensor_numbers), -1 if device.type == "meta" else next(rec.storage_numbers)
     output = self.output = self.target = allocated(size, stride, dtype, device, number, storage)
     rec.note(("output_created", number, size, stride, dtype, device, output._ks, storage))
+    if rec.numbers:
+        rec.memory_allocated(storage)
 
 
 process_modes.hot_function(

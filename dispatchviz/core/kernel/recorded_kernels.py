@@ -4,18 +4,22 @@ The dispatcher runs these in a cell's stead while a recording goes on. Every eve
 here, so the functions are written out in ``generated/recorded_calls.py``: with as many parameters as the operator has,
 up to eight (``*args`` would cost more than the notes), with the recorder's values as constants, and calls whose only
 tensors are one or two plain parameters, most calls, name those outright. This module chooses among them, and has the
-same for more arguments, and for recordings with hashes or numbers of results.
+same for more arguments, and for recordings with hashes of results. Where numbers of tensors are recorded, the kernel
+that runs says them.
 ``operator_entry.py`` drops them when a recorder begins or ceases to listen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from sys import _getframe
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.generated import recorded_calls as written_out
+from dispatchviz.core.keys.keys import ALIAS_MEMBERS
+from dispatchviz.core.keys.keys import DispatchKey as K
 from dispatchviz.core.thread.thread_state import thread
 
 if TYPE_CHECKING:
@@ -25,10 +29,15 @@ if TYPE_CHECKING:
     from dispatchviz.core.table.operator_entry import Cell
     from dispatchviz.core.thread.guards import ExcludeFixed
 
+PASSING_ON = frozenset((*ALIAS_MEMBERS[K.Autograd], K.Autograd, K.ADInplaceOrView, K.BackendSelect))
+"""Kernels registered to these write no numbers themselves: they pass the call on, or call other operators."""
+
 
 def recorded_call(rec: Recorder, cell: Cell) -> Typed:
     """The kernel of a cell as ``call`` runs it: ``function(ks, *args)``."""
-    if rec.hashes or rec.numbers:
+    if rec.numbers:
+        cell = _with_numbers(rec, cell, True)
+    if rec.hashes:
         return _call_of_any(rec, cell)
     count, tensors = len(cell.operator.schema.arguments), cell.operator.schema.plain_tensors
     make = written_out.CALLS.get((count, tensors)) or written_out.CALLS.get((count, ()), _call_of_any)
@@ -37,17 +46,51 @@ def recorded_call(rec: Recorder, cell: Cell) -> Typed:
 
 def recorded_redispatch(rec: Recorder, cell: Cell) -> Typed:
     """The kernel of a cell as ``redispatch`` runs it: ``function(ks, *args)``."""
-    if rec.hashes or rec.numbers:
+    if rec.numbers:
+        cell = _with_numbers(rec, cell, False)
+    if rec.hashes:
         return _redispatch_of_any(rec, cell)
     return written_out.REDISPATCHES.get(len(cell.operator.schema.arguments), _redispatch_of_any)(rec, cell)
 
 
 def recorded_redispatch_within(rec: Recorder, cell: Cell, ks: int, guard: type[ExcludeFixed]) -> Guarded:
     """The kernel of a cell with its set, run within a guard: called with all arguments."""
-    if rec.hashes or rec.numbers:
+    if rec.numbers:
+        cell = _with_numbers(rec, cell, False)
+    if rec.hashes:
         return _redispatch_within_of_any(rec, cell, ks, guard)
     count = len(cell.operator.schema.arguments)
     return written_out.REDISPATCHES_WITHIN.get(count, _redispatch_within_of_any)(rec, cell, ks, guard)
+
+
+def _with_numbers(rec: Recorder, cell: Cell, called: bool) -> Cell:
+    """The cell, with a kernel that also says the numbers of small tensors: of its arguments too, if it is ``called``.
+
+    What such a kernel has written and returns the one says that it passes the call on to.
+    """
+    function, op, before, after = cell.function, cell.operator, rec.numbers_before, rec.numbers_after
+
+    def with_arguments(ks: int, *args: Any) -> Any:
+        before(args)
+        return function(ks, *args)
+
+    def with_results(ks: int, *args: Any) -> Any:
+        if called:
+            before(args)
+        try:
+            result = function(ks, *args)
+        except BaseException:
+            after(op, args, ())
+            raise
+        after(op, args, result)
+        return result
+
+    passes_on = cell.source in PASSING_ON
+    if passes_on and not called:
+        return cell
+    same = copy(cell)
+    same.function = with_arguments if passes_on else with_results
+    return same
 
 
 def is_recorded_call(code: CodeType) -> bool:
@@ -68,8 +111,6 @@ def _call_of_any(rec: Recorder, cell: Cell) -> Typed:
             elif id(_getframe(2).f_code) not in kernels:
                 rec.find_caller()
         rec.called("call", cell, ks, args)
-        if rec.numbers:
-            rec.numbers_before(args)
         return _returned(rec, cell, function, ks, args)
 
     return recorded
@@ -90,14 +131,10 @@ def _returned(rec: Recorder, cell: Cell, function: Callable[..., Any], ks: int, 
     try:
         result = function(ks, *args)
     except BaseException as error:
-        if rec.numbers:
-            rec.numbers_after(cell.operator, args, ())
         rec.call_failed(error)
         raise
     if rec.hashes:
         rec.result_hashed(cell.operator, result)
-    if rec.numbers:
-        rec.numbers_after(cell.operator, args, result)
     rec.returned(result)
     return result
 
@@ -120,8 +157,6 @@ def _redispatch_within_of_any(rec: Recorder, cell: Cell, ks: int, guard: type[Ex
         state.excluded = excluded
         if rec.hashes:
             rec.result_hashed(cell.operator, result)
-        if rec.numbers:
-            rec.numbers_after(cell.operator, args, result)
         rec.returned(result)
         rec.note(("guard_left", name, state.included, excluded))
         return result

@@ -2,8 +2,9 @@
 
 An event is kept if it is in what every given condition selects; what is within a selected one is selected too, and what
 runs in a function that a selected line called. The events around a kept one are kept. What later events refer to by
-number (tensors, Nodes, names) is always kept, within the innermost event that is; so is the program's end. Kept events
-are numbered anew, so that what is left is a trace like any other.
+number (tensors, Nodes, names) is always kept, within the innermost event that is; so is the program's end, and what
+tells that numbers of a tensor that were kept hold no longer. Kept events are numbered anew, so that what is left is a
+trace like any other.
 
 Not here: how conditions are written on a command line (``read_only``, below, reads one), where events come from.
 """
@@ -37,7 +38,8 @@ class Only(msgspec.Struct, frozen=True):
     line: tuple[tuple[str, int, int], ...] = ()
     """File (empty: any), first and last line."""
     module: tuple[str, ...] = ()
-    """Files of the program (``net``, with ``.py`` or without) or classes whose methods run (``Net``)."""
+    """Files of the program (``net``, with ``.py`` or without), classes whose methods run (``Net``) or whose modules
+    are called (``Linear``), and paths of modules (``net.layers.0``)."""
     step: Ranges = ()
     """First and last step, counted as if all were kept."""
 
@@ -71,6 +73,9 @@ class EventFilter:
         self._outer: dict[int, int | None] = {}
         """Of each event that others may be within, the one around."""
         self._names: dict[str, bool] = {}
+        self._told: set[int] = set()
+        self._storages: set[int] = set()
+        """The tensors of which numbers were kept, and the memory that these are on."""
         self.kept = 0
         """How many events were kept so far."""
 
@@ -84,8 +89,14 @@ class EventFilter:
                 self._held[event.seq] = event
             if selected == self._given:
                 yield from self._with_outer(event)
-            elif isinstance(event, ALWAYS):
+            elif isinstance(event, ALWAYS) or self._outdates(event):
                 yield self._numbered(event, self._kept_around(event.parent))
+
+    def _outdates(self, event: AnyEvent) -> bool:
+        """Whether numbers that were kept hold no longer."""
+        if not isinstance(event, ev.NumbersRecorded):
+            return False
+        return event.last or event.tensor in self._told or event.storage in self._storages
 
     def forget(self, needed: Collection[int]) -> None:
         """Nothing more comes within any event but these, nor is called from another."""
@@ -117,6 +128,9 @@ class EventFilter:
 
     def _numbered(self, event: AnyEvent, parent: int | None) -> AnyEvent:
         number, self.kept = self.kept, self.kept + 1
+        if isinstance(event, ev.NumbersRecorded):
+            self._told.add(event.tensor)
+            self._storages.add(event.storage)
         if isinstance(event, Container):
             self._numbers[event.seq] = number
             self._held.pop(event.seq, None)
@@ -136,6 +150,8 @@ class EventFilter:
             selected |= self._of_line(event)
         elif isinstance(event, ev.Dispatched) and self._only.op and self._is_named(event.operator):
             selected |= _OP
+        elif isinstance(event, ev.ModuleCalled) and not {event.name, event.kind}.isdisjoint(self._only.module):
+            selected |= _MODULE
         if any(first <= event.seq <= last for first, last in self._only.step):
             selected |= _STEP
         return selected

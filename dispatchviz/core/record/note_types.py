@@ -90,6 +90,9 @@ CalledFromFrame = tuple[Literal["called_from_frame"], CodeLocations]
 Arrival = CalledFromLine | CalledFromFrame | FrameResumed
 """From where a binding is entered."""
 
+ModuleLeft = tuple[Literal["module_left"], bool]
+"""The call of the innermost open module is over, and with it the line of its forward; whether it raised."""
+
 # -- bindings ---------------------------------------------------------------------------------------------------------
 
 BindingEntered = tuple[Literal["binding_entered"], Binding, int, tuple[str, ...]]
@@ -217,6 +220,7 @@ ProgramNote = (
     | BindingCalled
     | BindingCalledAgain
     | LeaveUnlessOver
+    | ModuleLeft
 )
 CallNote = (
     Called

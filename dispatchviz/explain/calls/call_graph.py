@@ -14,6 +14,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.columns import NONE
 from dispatchviz.explain.trace_index.enclosing_steps import source_text, within
+from dispatchviz.explain.trace_index.folded_steps import profiler_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +88,10 @@ class _Calls:
         self._children: dict[int, list[int]] = {}
         """Step of a Dispatched, NONE for no other, to those within it."""
         self.left_out = 0
+        profilers = frozenset(profiler_calls(trace))
         for step in found[:MOST]:
             around = self._around(step)
-            if around is not None:
+            if around is not None and step not in profilers:
                 self._children.setdefault(around if around >= first else NONE, []).append(step)
         self.left_out = max(len(found) - MOST, 0)
 

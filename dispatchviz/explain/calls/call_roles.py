@@ -15,6 +15,7 @@ ROLES: dict[type[ev.Event], str] = {
     ev.MetaEntered: "meta function",
     ev.ImplEntered: "impl function",
     ev.FunctionEntered: "custom Function",
+    ev.ModuleCalled: "module",
     ev.ForwardFormulaEntered: "forward formula",
     ev.BackwardStarted: "engine",
     ev.NodeStarted: "engine",

@@ -11,6 +11,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_roles import YOURS, role_of
 from dispatchviz.explain.calls.hook_frames import PYTHON_HOOK, hook_caller
+from dispatchviz.explain.kinds.module import module_title
 from dispatchviz.explain.locations.native_files import kernel_file, structured_file
 from dispatchviz.explain.locations.pytorch_locations import ENGINE, apply_function, binding_file, entry_point
 from dispatchviz.explain.trace_index.enclosing_steps import source_text, user_stack
@@ -102,7 +103,7 @@ def frames_of(trace: Trace, event: ev.AnyEvent, seq: int) -> Iterator[Frame]:
 def _with_roles(trace: Trace, seq: int) -> tuple[Frame, ...]:
     """The same at all steps within an event."""
     event = trace[seq]
-    return tuple(replace(frame, role=frame.role or role_of(trace, event)) for frame in _frames(event))
+    return tuple(replace(frame, role=frame.role or role_of(trace, event)) for frame in _frames(trace, event))
 
 
 def _program(trace: Trace, line: ev.SourceLine) -> Frame:
@@ -110,7 +111,7 @@ def _program(trace: Trace, line: ev.SourceLine) -> Frame:
     return Frame(f"{line.function}: {text}" if line.function else text, f"{line.file}:{line.line}", line.seq, YOURS)
 
 
-def _frames(event: ev.AnyEvent) -> Iterator[Frame]:
+def _frames(trace: Trace, event: ev.AnyEvent) -> Iterator[Frame]:
     """What an event puts on the stack; guards, lines and facts put nothing there."""
     match event:
         case ev.BindingEntered():
@@ -121,6 +122,8 @@ def _frames(event: ev.AnyEvent) -> Iterator[Frame]:
             yield Frame(event.kernel, kernel_file(event.kernel, event.pytorch_file), event.seq)
         case ev.MetaEntered() | ev.ImplEntered():
             yield Frame(event.function, structured_file(event.function), event.seq)
+        case ev.ModuleCalled():
+            yield Frame(module_title(trace, event), "torch/nn/modules/module.py", event.seq)
         case ev.FunctionEntered():
             yield Frame("THPFunction_apply", "torch/csrc/autograd/python_function.cpp", event.seq)
             yield Frame(f"{event.function}.forward", f"{event.file}:{event.line}", event.seq)

@@ -173,6 +173,7 @@ _PAIRED_BY: dict[type[ev.Event], tuple[str, ...]] = {
     ev.VariableNotSaved: ("name",),
     ev.HookRan: ("function",),
     ev.FunctionEntered: ("function",),
+    ev.ModuleCalled: ("name", "kind"),
     ev.OperatorDefined: ("operator",),
     ev.KernelRegistered: ("operator", "key", "removed"),
     ev.ErrorRaised: ("exception",),

@@ -2,6 +2,7 @@
 
 A trace nests an event in what it happened during, and that may be a guard that the program holds over many lines
 (``with torch.inference_mode():``): here such a guard is one event of its line, and what is within it stands beside it.
+The numbers of small tensors are left out: one run may have them and the other not.
 
 Every event has three hashes: ``pairs`` says whose counterpart it may be, ``ways`` what PyTorch did in it and within it,
 ``wholes`` that, the values and the program's texts. What is equal in ``wholes`` needs no second look. They are made in
@@ -24,7 +25,7 @@ from dispatchviz.explain.trace_index.enclosing_steps import source_text
 ROOT = -1
 """What the outermost events are within."""
 
-_NO_WAY = (*TEXT, ev.ResultHashed, ev.NumbersRecorded)
+_NO_WAY = (*TEXT, ev.ResultHashed)
 
 NOTHING = 0
 """The way of what is nothing but texts of the program and numbers."""
@@ -73,6 +74,7 @@ class RunTree:
         """The events by what they are within, and where the children of each begin; ``ROOT``'s are first."""
         parents = np.frombuffer(self.parents, np.int32) if len(self.parents) else np.empty(0, np.int32)
         order = np.argsort(parents, kind="stable")
+        order = order[np.isin(order, self.trace.steps_of(ev.NumbersRecorded), invert=True)]
         begins = np.searchsorted(parents[order], np.arange(ROOT, len(parents) + 1))
         return order.tolist(), begins.tolist()
 
@@ -119,7 +121,10 @@ def _fold(parents: Sequence[int], ways: array[int], wholes: array[int], trace: T
     """Makes the hash of each event that of all within it: children come after their parents, so from the end on."""
     formatted = _steps(trace, ev.TensorFormatted)
     of_ways, of_wholes = [0] * len(parents), [0] * len(parents)
+    numbers = _steps(trace, ev.NumbersRecorded)
     for seq in range(len(parents) - 1, ROOT, -1):
+        if seq in numbers:
+            continue
         if seq not in formatted:
             if below := of_ways[seq]:
                 ways[seq] = hash((ways[seq], below))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from weakref import WeakKeyDictionary
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
+from dispatchviz.explain.diagnosis.diagnosis import Diagnosis, Rank
 
 MOST = 100_000
 """Of longer traces screens look for none: ``dispatchviz why`` does."""
@@ -34,6 +34,7 @@ def mistake_at(trace: Trace, at: int) -> Diagnosis | None:
     return _found.get(trace, {}).get(at)
 
 
-def first_mistake(trace: Trace) -> int | None:
-    """The step of the most important mistake, if they have been looked for and there is one."""
-    return next(iter(_found.get(trace, ())), None)
+def first_mistake(trace: Trace, rank: Rank) -> int | None:
+    """The step of the first mistake of a rank, if they have been looked for and there is one."""
+    found = _found.get(trace, {}).items()
+    return next((at for at, each in found if each.rank == rank), None)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import numbered
@@ -35,6 +36,9 @@ RETURN_SELF = frozenset(
 )
 """Methods of a module that return it."""
 
+MOST = 10_000
+"""How many calls of modules are looked at."""
+
 
 class Made(NamedTuple):
     """The call that makes a module, in the program's text."""
@@ -53,10 +57,18 @@ def module_path(trace: Trace, tensor: int, at: int) -> str:
 
 
 def shown_module(trace: Trace, tensor: int, at: int) -> str:
-    """``net.2 (Linear)``, or ``net.2`` if the program's text does not say the class; empty if there is no module."""
+    """``net.2 (Linear)``; ``net.2`` if neither the program's text nor a call says the class; empty if there is no
+    module."""
     path, made = module_path(trace, tensor, at), module_made(trace, tensor, at)
     short = index(trace).shown(_path(trace, tensor, at)).rpartition(".")[0] or path
-    return f"{short} ({made.kind})" if made is not None else short
+    kind = made.kind if made is not None else _called_kind(trace, path)
+    return f"{short} ({kind})" if kind else short
+
+
+def _called_kind(trace: Trace, path: str) -> str:
+    """The class of a module that the program calls; empty if it is not among the first calls."""
+    calls = map(trace.__getitem__, trace.steps_of(ev.ModuleCalled)[:MOST]) if path else ()
+    return next((call.kind for call in calls if isinstance(call, ev.ModuleCalled) and call.name == path), "")
 
 
 def module_made(trace: Trace, tensor: int, at: int) -> Made | None:

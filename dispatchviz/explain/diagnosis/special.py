@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
@@ -27,6 +27,11 @@ class Special(NamedTuple):
 def special(trace: Trace) -> list[Special]:
     """What is special, in the order in which it begins; of each kind the first."""
     return sorted(found for kind, words in WORDS.items() for found in _first(trace, kind, words))
+
+
+def first_special(trace: Trace, kinds: Iterable[type[ev.Event]]) -> int | None:
+    """The step at which the first of some kinds begins; None if the program has none of them."""
+    return min((found.at for kind in kinds for found in _first(trace, kind, WORDS[kind])), default=None)
 
 
 def _first(trace: Trace, kind: type[ev.Event], words: Words) -> Iterator[Special]:

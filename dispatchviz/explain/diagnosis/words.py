@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
+from itertools import islice
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.things.calls_around import maker, plain
-from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.explain.trace_index.display_names import code_name
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text, user_stack, within
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import ordinal, shortened
@@ -20,20 +21,43 @@ LONGEST = 60
 """A line of the program is cut at so many characters."""
 
 MOST = 1_000
-"""How many calls of one line are looked at."""
+"""How many calls of one line, and how many of its runs, are looked at."""
 
 OUR_WORDS = ("line ", "a view ", "a tensor", "the result ", "that result", "the tensor ")
 """How what is no variable begins."""
 
 
 def on_line(trace: Trace, seq: int, text: bool = True) -> str:
-    """``line 4 (y = x * 2)``; with the file's name if it is not the program's own; empty if the step has no line."""
+    """``line 4 (y = x * 2)``, ``line 9 (h = self.fc(x)) in blocks.1``, without ``text`` ``line 4``; with the
+    file's name if it is not the program's own; empty if the step has no line."""
     line = line_of(trace, seq)
     if line is None:
         return ""
     file = file_of(trace, line)
-    code = shortened(source_text(trace, line).partition("  #")[0], LONGEST) if text else ""
-    return f"{file}line {line.line}{f' ({code})' if code else ''}"
+    if not text:
+        return f"{file}line {line.line}"
+    code, module = shortened(source_text(trace, line).partition("  #")[0], LONGEST), module_of_line(trace, line)
+    return f"{file}line {line.line}{f' ({code})' if code else ''}{f' in {module}' if module else ''}"
+
+
+def module_of_line(trace: Trace, line: ev.SourceLine) -> str:
+    """``blocks.1``: the module whose forward a line is in; an outermost one only if others run the line, too."""
+    own = _called_module(trace, line.seq)
+    return index(trace).shown_module(own) if "." in own or (own and _runs_for_others(trace, line.seq, own)) else ""
+
+
+def _runs_for_others(trace: Trace, line: int, module: str) -> bool:
+    steps, places = trace.steps_of(ev.SourceLine), trace.columns.places
+    at = bisect_left(steps, line)
+    same = (step for step, place in zip(steps, places, strict=False) if at < len(places) and place == places[at])
+    return any(_called_module(trace, step) != module for step in islice(same, MOST))
+
+
+def _called_module(trace: Trace, line: int) -> str:
+    """The path of the module whose call a line is directly in; empty if there is none."""
+    parent = trace.columns.parents[line]
+    called = trace[parent] if parent >= 0 else None
+    return called.name if isinstance(called, ev.ModuleCalled) else ""
 
 
 def file_of(trace: Trace, line: ev.SourceLine) -> str:
@@ -58,13 +82,12 @@ def begun(text: str) -> str:
 
 def last_name(trace: Trace, tensor: int, at: int) -> str:
     """A tensor by its variable as of a step, ``w``; else by what made it, ``the result of mul on line 4``."""
-    name = tensor_name(trace, tensor, at)
+    name = code_name(trace, tensor, at)
     if name != f"t{tensor}":
         return _earlier(trace, tensor, name) if name.startswith("earlier ") else name.removesuffix(f" (t{tensor})")
     view = index(trace).views.get(tensor)
     if view is not None and (base := last_name(trace, view.base, at)) and not base.startswith("the "):
-        call = made_by(trace, tensor)
-        return f"{base}.T" if call is not None and plain(call) in ("t", "numpy_T") else f"a view of {base}"
+        return f"a view of {base}"
     call = made_by(trace, tensor)
     return made_on(trace, tensor) or name if call is None else result_of(trace, call)
 

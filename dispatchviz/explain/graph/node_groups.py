@@ -50,6 +50,7 @@ class UserPlaces:
     def __init__(self, trace: Trace) -> None:
         self._trace, self._columns = trace, trace.columns
         self._steps = trace.steps_of(ev.SourceLine)
+        self._module = self._columns.code(ev.ModuleCalled)
         self._first = history(trace).events.first
         self._stacks: dict[int, Path] = {}
 
@@ -68,10 +69,15 @@ class UserPlaces:
         return self._stacks[place]
 
     def call_of(self, node: int) -> int:
-        """The step of the outermost call in which a Node was made, or of its making: one for all that it makes."""
-        step, parents = self._step(node), self._columns.parents
+        """The step of the outermost call in which a Node was made, or of its making: one for all that it makes.
+
+        The call of a module is none of these.
+        """
+        step, parents, kinds = self._step(node), self._columns.parents, self._columns.kinds
         lines = self._columns.lines[step] if step < len(parents) else NONE
         while step < len(parents) and parents[step] not in (NONE, lines) and parents[step] < step:
+            if kinds[parents[step]] == self._module:
+                break
             step = parents[step]
         return step
 

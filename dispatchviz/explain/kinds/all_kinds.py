@@ -19,6 +19,7 @@ from dispatchviz.explain.kinds.graph import GRAPH_KINDS
 from dispatchviz.explain.kinds.guard import GUARD_KINDS
 from dispatchviz.explain.kinds.hook import HOOK_KINDS
 from dispatchviz.explain.kinds.kind import SIGNS, Group, Rule
+from dispatchviz.explain.kinds.module import MODULE_KINDS
 from dispatchviz.explain.kinds.node import NODE_KINDS
 from dispatchviz.explain.kinds.program import PROGRAM_KINDS
 from dispatchviz.explain.kinds.ready_queue import READY_QUEUE_KINDS
@@ -45,6 +46,7 @@ _ALL = (
     | NODE_KINDS
     | HOOK_KINDS
     | FUNCTION_KINDS
+    | MODULE_KINDS
     | FORWARD_AD_KINDS
     | ENGINE_KINDS
     | READY_QUEUE_KINDS

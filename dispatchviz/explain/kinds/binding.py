@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_text import call_text
@@ -11,7 +13,11 @@ from dispatchviz.explain.locations.pytorch_locations import (
 )
 from dispatchviz.explain.sentences.sentence_claims import BindingOf
 from dispatchviz.explain.sentences.statement import Statement, Statements
-from dispatchviz.foundation.english import ordinal, shortened
+from dispatchviz.explain.trace_index.display_names import with_names
+from dispatchviz.foundation.english import listed, ordinal, shortened
+
+TENSOR = re.compile(r"t\d{1,18}")
+"""How an argument that is a tensor is written."""
 
 
 def _why_binding(trace: Trace, event: ev.BindingEntered) -> Statements:
@@ -28,7 +34,14 @@ def _why_binding(trace: Trace, event: ev.BindingEntered) -> Statements:
         else (f"Of its signatures the {ordinal(event.signatures_tried)} is the first that fits")
     )
     leads = f"; it leads to the operator {operator}" if operator else ""
-    return Statement("binding", first, claims), Statement("signature", f"{fits}, {event.signature}{leads}.")
+    said = f"{fits}, {event.signature}{_tensors(trace, event)}{leads}."
+    return Statement("binding", first, claims), Statement("signature", said)
+
+
+def _tensors(trace: Trace, event: ev.BindingEntered) -> str:
+    """Which of several tensors is which parameter: ``, with input = x and weight = w``."""
+    tensors = [(name, with_names(trace, text, event.seq)) for name, text in event.arguments if TENSOR.fullmatch(text)]
+    return f", with {listed([f'{name} = {text}' for name, text in tensors])}" if len(tensors) > 1 else ""
 
 
 def _operator(trace: Trace, event: ev.BindingEntered) -> str:

@@ -10,7 +10,7 @@ from dispatchviz.explain.locations.pytorch_locations import ENGINE
 from dispatchviz.explain.sentences.engine_claims import pass_number, tensor_behind
 from dispatchviz.explain.sentences.sentence_claims import GradCaptured, GradWritten
 from dispatchviz.explain.sentences.statement import Statement
-from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
+from dispatchviz.explain.trace_index.display_names import grad_name, node_title, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import ordinal, shaped
@@ -52,20 +52,20 @@ def _buffered(trace: Trace, event: ev.GradientBuffered) -> Statement:
 
 
 def _accumulated(trace: Trace, event: ev.GradientAccumulated) -> Statement:
-    leaf, gradient = tensor_name(trace, event.tensor, event.seq), f"t{event.gradient}"
+    grad, gradient = grad_name(trace, event.tensor, event.seq), f"t{event.gradient}"
     because, claims = _because(event.why), _written(trace, event)
     match event.how:
         case "stolen":
             taken = f"is set to the gradient {gradient} without a copy{because}"
-            text = f"{leaf}.grad {taken}: t{event.result} shares its memory."
+            text = f"{grad} {taken}: t{event.result} shares its memory."
             return Statement("gradient stolen", text, claims)
         case "copied":
-            return Statement("gradient copied", f"{leaf}.grad gets a copy of the gradient {gradient}{because}.", claims)
+            return Statement("gradient copied", f"{grad} gets a copy of the gradient {gradient}{because}.", claims)
         case "added in place":
-            text = f"The gradient {gradient} is added to {leaf}.grad in place{because}."
+            text = f"The gradient {gradient} is added to {grad} in place{because}."
             return Statement("gradient added to .grad in place", text, claims)
         case _:
-            text = f"{leaf}.grad becomes a new tensor, the old one plus the gradient {gradient}{because}."
+            text = f"{grad} becomes a new tensor, the old one plus the gradient {gradient}{because}."
             return Statement("gradient added to .grad out of place", text, claims)
 
 
@@ -136,7 +136,7 @@ GRADIENT_KINDS = (
     | Kind(
         ev.GradientAccumulated,
         group="engine",
-        label=lambda trace, event: f"{tensor_name(trace, event.tensor, event.seq)}.grad ({event.how})",
+        label=lambda trace, event: f"{grad_name(trace, event.tensor, event.seq)} ({event.how})",
         why=_accumulated,
         rule=Rule(
             "The first gradient is stolen (detached, not copied) if grad mode is off, nothing else references it, and "

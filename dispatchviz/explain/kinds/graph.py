@@ -20,7 +20,7 @@ from dispatchviz.explain.sentences import (
 from dispatchviz.explain.sentences.node_sentences import FIRST_THREAD, NO_NUMBER
 from dispatchviz.explain.sentences.sentence_claims import RequiresGrad
 from dispatchviz.explain.sentences.statement import Statement
-from dispatchviz.explain.trace_index.display_names import node_name, node_title, plain_node, tensor_name
+from dispatchviz.explain.trace_index.display_names import attribute, node_name, node_title, plain_node, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import arguments
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import capital, listed, shortened
@@ -73,12 +73,15 @@ def _accumulator_label(trace: Trace, event: ev.AccumulatorMade) -> str:
 
 
 def _history_label(trace: Trace, event: ev.HistorySet) -> str:
-    return f"{tensor_name(trace, event.tensor, event.seq)}.grad_fn = {node_title(trace, event.node, event.seq)}"
+    name = tensor_name(trace, event.tensor, event.seq)
+    return f"{attribute(name, 'grad_fn')} = {node_title(trace, event.node, event.seq)}"
 
 
 def _rebased_label(trace: Trace, event: ev.HistoryRebased) -> str:
     name, node = tensor_name(trace, event.tensor, event.seq), node_title(trace, event.node, event.seq)
-    return f"{name}.grad_fn = {node} ({'regenerated' if event.tensor in index(trace).views else 'rebased'})"
+    return (
+        f"{attribute(name, 'grad_fn')} = {node} ({'regenerated' if event.tensor in index(trace).views else 'rebased'})"
+    )
 
 
 def _accumulator(trace: Trace, event: ev.AccumulatorMade) -> Statement:

@@ -13,7 +13,7 @@ from dispatchviz.explain.sentences import (
     saved_variable_sentences,
 )
 from dispatchviz.explain.sentences.statement import Statement
-from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
+from dispatchviz.explain.trace_index.display_names import attribute, node_title, tensor_name
 from dispatchviz.foundation.english import capital, shortened
 
 _HOOK_ORDER = (
@@ -78,26 +78,26 @@ _HOOK = "torch/csrc/autograd/function_hook.h"
 
 _WHEN: dict[ev.HookKind, str] = {
     "tensor pre hook": "It gets the gradient of {tensor} when that is complete, and may replace it.",
-    "retains-grad hook": "It writes the gradient of {tensor}, as the tensor pre hooks leave it, to {tensor}.grad.",
+    "retains-grad hook": "It writes the gradient of {tensor}, as the tensor pre hooks leave it, to {grad}.",
     "pre hook": "It gets all gradients that arrive at the Node before the Node runs, and may replace them.",
     "post hook": "It gets what the Node returned and what it was given, and may replace what it returned.",
-    "post-accumulate hook": "It gets {tensor} itself once {tensor}.grad is written, and must return None.",
+    "post-accumulate hook": "It gets {tensor} itself once {grad} is written, and must return None.",
 }
 """When a hook of each kind is called, and with what."""
 
 
 def _registered(trace: Trace, event: ev.HookRegistered) -> Statement:
     tensor = "the tensor" if event.tensor is None else tensor_name(trace, event.tensor, event.seq)
-    named = () if event.tensor is None else (tensor,)
+    named, grad = () if event.tensor is None else (tensor,), attribute(tensor, "grad")
     keeper = tensor if event.node is None else node_title(trace, event.node, event.seq)
     if event.moved:
         text = (
             f"{capital(tensor, named)} has another grad_fn, {keeper}, and its retains-grad hook goes along: "
-            f"{tensor}.grad will be the gradient of what it holds now. Its tensor pre hooks stay with the Node before."
+            f"{grad} will be the gradient of what it holds now. Its tensor pre hooks stay with the Node before."
         )
         return Statement("retains-grad hook moved", text)
-    text = f"{capital(keeper, named)} keeps a {event.kind}, {event.function}. {_WHEN[event.kind].format(tensor=tensor)}"
-    return Statement("hook registered", text)
+    when = _WHEN[event.kind].format(tensor=tensor, grad=grad)
+    return Statement("hook registered", f"{capital(keeper, named)} keeps a {event.kind}, {event.function}. {when}")
 
 
 def _removed(trace: Trace, event: ev.HookRemoved) -> Statement:

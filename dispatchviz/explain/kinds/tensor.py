@@ -18,7 +18,7 @@ from dispatchviz.explain.sentences import requires_grad_sentences, view_sentence
 from dispatchviz.explain.sentences.inplace_sentences import why_checked
 from dispatchviz.explain.sentences.sentence_claims import TensorKeys, Version
 from dispatchviz.explain.sentences.statement import Statement
-from dispatchviz.explain.trace_index.display_names import described, tensor_name
+from dispatchviz.explain.trace_index.display_names import attribute, described, grad_name, numbered, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed, plain_dtype, shaped, shortened
@@ -29,9 +29,7 @@ _CHANGED = "that an existing tensor changes is not watched"
 def _tensor_label(trace: Trace, event: ev.TensorCreated) -> str:
     shape = f"{shaped(event.shape)} {plain_dtype(event.dtype)} {event.device}"
     name = (
-        f"t{event.tensor}  {event.value}".rstrip()
-        if event.wrapped_number
-        else tensor_name(trace, event.tensor, event.seq)
+        f"t{event.tensor}  {event.value}".rstrip() if event.wrapped_number else numbered(trace, event.tensor, event.seq)
     )
     return f"tensor {name}  {shape}{'' if event.how == 'new' else f' ({event.how})'}"
 
@@ -57,12 +55,16 @@ def _geometry_label(trace: Trace, event: ev.GeometryChanged) -> str:
 
 def _requires_grad_label(trace: Trace, event: ev.RequiresGradSet) -> str:
     name = tensor_name(trace, event.tensor, event.seq)
-    return f"{name} is detached in place" if event.detached else f"{name}.requires_grad = {event.requires_grad}"
+    return (
+        f"{name} is detached in place"
+        if event.detached
+        else f"{attribute(name, 'requires_grad')} = {event.requires_grad}"
+    )
 
 
 def _grad_set_label(trace: Trace, event: ev.GradSet) -> str:
-    name = tensor_name(trace, event.tensor, event.seq)
-    return f"{name}.grad = {'None' if event.result is None else f't{event.result}'}"
+    name = grad_name(trace, event.tensor, event.seq)
+    return f"{name} = {'None' if event.result is None else f't{event.result}'}"
 
 
 def _keys_label(trace: Trace, event: ev.KeySetChanged) -> str:
@@ -75,6 +77,8 @@ def _change_label(event: ev.KeySetChanged) -> str:
 
 
 def _numbers_label(trace: Trace, event: ev.NumbersRecorded) -> str:
+    if event.last:
+        return "no more numbers are recorded"
     name = tensor_name(trace, event.tensor, event.seq)
     return shortened(f"{name} holds {event.numbers}" if event.numbers else f"numbers of {name} are not known", WIDTH)
 
@@ -87,7 +91,7 @@ _WRAPPERS = functorch_transforms_ks | raw(DispatchKey.Functionalize)
 
 def _created(trace: Trace, event: ev.TensorCreated) -> Statement:
     what, claims = described(trace, event.tensor, event.seq), (TensorKeys(event.tensor, event.key_set),)
-    name, keys = tensor_name(trace, event.tensor, event.seq), f"{_keys(event.key_set)}."
+    name, keys = numbered(trace, event.tensor, event.seq), f"{_keys(event.key_set)}."
     if event.how != "new":
         text = f"{name} is first seen here, it was made before: {what}. Its keys: {keys}"
         return Statement("known tensor", text, claims)
@@ -137,6 +141,11 @@ def _taken_over(trace: Trace, event: ev.GeometryChanged) -> Statement:
 
 
 def _numbers(trace: Trace, event: ev.NumbersRecorded) -> Statement:
+    if event.last:
+        said = f"The numbers of small tensors were recorded {len(trace.steps_of(ev.NumbersRecorded)) - 1:,} times"
+        return Statement(
+            "limit of numbers", f"{said}, which is the limit: from here on none are. --values has no limit."
+        )
     name = tensor_name(trace, event.tensor, event.seq)
     if event.numbers:
         waited = " To read them, the recording waited for the GPU; the program by itself does not." * event.waited
@@ -151,7 +160,8 @@ def _grad_set(trace: Trace, event: ev.GradSet) -> Statement:
         text = f"{name} has no .grad from here on: the next gradient that arrives is not added to anything."
         return Statement("grad cleared", text)
     if event.retained:
-        text = f"{name} is no leaf, and its gradient would be dropped: retain_grad's hook writes it to {name}.grad."
+        kept = grad_name(trace, event.tensor, event.seq)
+        text = f"{name} is no leaf, and its gradient would be dropped: retain_grad's hook writes it to {kept}."
         return Statement("grad retained", text)
     return Statement("grad assigned", f"The program has given {name} its .grad, t{event.result}; no backward has.")
 

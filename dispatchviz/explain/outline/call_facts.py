@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from weakref import WeakKeyDictionary
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.trace_index.call_chains import Chain, call_chain, outermost
+from dispatchviz.explain.trace_index.call_chains import Chain, call_chain, outermost_calls
 
 Fact = tuple[str, str]
 """Text and group."""
@@ -18,16 +16,6 @@ NAMED = 3
 
 SHORT = 2
 """Beside other calls, a chain of up to this many keys is written in full; of a longer one only the first key."""
-
-_OUTERMOST: WeakKeyDictionary[Trace, array[int]] = WeakKeyDictionary()
-
-
-def outermost_calls(trace: Trace) -> array[int]:
-    """The calls of operators that are in no other call, in no run of the engine and in no printing."""
-    known = _OUTERMOST.get(trace)
-    if known is None:
-        known = _OUTERMOST[trace] = array("i", outermost(trace, 0, len(trace) - 1))
-    return known
 
 
 def call_facts(trace: Trace, begin: int, end: int) -> Iterator[Fact]:

@@ -13,10 +13,10 @@ from itertools import islice
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.call_facts import Fact, call_facts
-from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name
-from dispatchviz.explain.trace_index.lookups import between, events_between
+from dispatchviz.explain.trace_index.display_names import attribute, grad_name, plain_node, tensor_name
+from dispatchviz.explain.trace_index.lookups import between, created_nodes, events_between
 from dispatchviz.explain.trace_index.trace_index import index
-from dispatchviz.foundation.english import plain_dtype, shaped
+from dispatchviz.foundation.english import numbered, plain_dtype, shaped
 
 NAMED = 3
 """Up to this many casts, Nodes or gradients are named; of more there is the number."""
@@ -58,12 +58,6 @@ def made_nodes(trace: Trace, begin: int, end: int) -> Iterator[int]:
     """The steps at which operators made Nodes, without what accumulates gradients."""
     columns, accumulates = trace.columns, _accumulates(trace)
     return (step for step in created_nodes(trace, begin, end) if columns.names[step] != accumulates)
-
-
-def created_nodes(trace: Trace, begin: int, end: int) -> Iterator[int]:
-    """The steps at which Nodes appear, whatever made them."""
-    firsts = trace.columns.of_node.firsts
-    return (step for step in between(trace, ev.NodeCreated, begin, end) if step in firsts)
 
 
 def _accumulates(trace: Trace) -> int:
@@ -112,7 +106,7 @@ def _backward(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
 def _gradient(trace: Trace, leaf: int, step: int, end: int) -> Fact:
     event = trace[step]
     size = sized(trace, event.result, end) if isinstance(event, ev.GradientAccumulated) else ""
-    return f"{tensor_name(trace, leaf, end)}.grad: {size}", "tensor"
+    return f"{grad_name(trace, leaf, end)}: {size}", "tensor"
 
 
 def _modes(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
@@ -143,25 +137,22 @@ def _flag(trace: Trace, flag: ev.RequiresGradSet, end: int) -> Fact:
     tensors = trace.columns.tensors
     unchanged = not any(tensors[step] == flag.tensor for step in between(trace, ev.KeySetChanged, 0, end))
     text = "a flag, its keys stay the same" if unchanged else "a flag"
-    return f"{tensor_name(trace, flag.tensor, flag.seq)}.requires_grad = {flag.requires_grad}: {text}", "tensor"
+    name = attribute(tensor_name(trace, flag.tensor, flag.seq), "requires_grad")
+    return f"{name} = {flag.requires_grad}: {text}", "tensor"
 
 
 def _registrations(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
     if number := len(between(trace, ev.OperatorDefined, begin, end)):
-        yield f"+ {_many(number, 'operator')} registered", "registration"
+        yield f"+ {numbered(number, 'operator')} registered", "registration"
     number = len(between(trace, ev.KernelRegistered, begin, end))
     if number > LOOKED_AT:
-        yield f"+ {_many(number, 'kernel')} registered or removed", "registration"
+        yield f"+ {numbered(number, 'kernel')} registered or removed", "registration"
         return
     removed = sum(event.removed for event in events_between(trace, ev.KernelRegistered, begin, end))
     if number > removed:
-        yield f"+ {_many(number - removed, 'kernel')} registered", "registration"
+        yield f"+ {numbered(number - removed, 'kernel')} registered", "registration"
     if removed:
-        yield f"- {_many(removed, 'kernel')} removed", "registration"
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+        yield f"- {numbered(removed, 'kernel')} removed", "registration"
 
 
 def _output(trace: Trace, begin: int, end: int) -> Iterator[Fact]:

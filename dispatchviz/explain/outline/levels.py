@@ -28,7 +28,7 @@ def _kinds(*levels: str) -> tuple[type[ev.Event], ...]:
 
 
 LEVELS = (
-    Level("lines", _kinds("lines"), "Lines of the program, what it prints, errors"),
+    Level("lines", _kinds("lines"), "Lines of the program, modules, what it prints, errors"),
     Level("calls", _kinds("lines", "calls"), "Calls, redispatches, Nodes, the engine's Nodes, modes"),
     Level("keys", _kinds("lines", "calls", "keys"), "Also key sets, skipped keys, cells, kernels, guards"),
     Level("all", None, "Every step"),
@@ -39,7 +39,7 @@ DEFAULT, ALL = 1, 3
 
 
 def steps_at(trace: Trace, level: int) -> Sequence[int]:
-    """The steps of a level, in order; what printing a tensor takes is in none but the last."""
+    """The steps of a level, in order; what ``folded_steps.py`` folds is in none but the last."""
     kinds = LEVELS[level].kinds
     if kinds is None:
         return range(len(trace))
@@ -47,12 +47,10 @@ def steps_at(trace: Trace, level: int) -> Sequence[int]:
     steps = array("i")
     for kind in kinds:
         steps.extend(of_kind.get(code(kind), ()))
-    return _without_printing(trace, array("i", sorted(steps)))
+    return _unfolded(trace, array("i", sorted(steps)))
 
 
-def _without_printing(trace: Trace, steps: array[int]) -> array[int]:
-    if not trace.steps_of(ev.TensorFormatted):
-        return steps
+def _unfolded(trace: Trace, steps: array[int]) -> array[int]:
     kept = array("i")
     for each in shown_ranges(trace):
         kept.extend(steps[bisect_left(steps, each.start) : bisect_left(steps, each.stop)])

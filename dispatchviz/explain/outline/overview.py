@@ -7,9 +7,10 @@ from typing import NamedTuple
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import statements, why_here
-from dispatchviz.explain.outline.call_facts import outermost_calls
-from dispatchviz.explain.outline.facts import created_nodes, made_nodes, node_text
+from dispatchviz.explain.outline.facts import made_nodes, node_text
+from dispatchviz.explain.trace_index.call_chains import outermost_calls
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, source_line
+from dispatchviz.explain.trace_index.lookups import created_nodes
 
 
 def counts(trace: Trace) -> str:

@@ -8,6 +8,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.columns import NONE
 from dispatchviz.explain.kinds.all_kinds import group, label
+from dispatchviz.explain.kinds.module import module_row
 from dispatchviz.explain.outline.call_facts import Fact
 from dispatchviz.explain.outline.facts import facts, leaves, sized
 from dispatchviz.explain.outline.line_rows import GOES_ON, RowKind
@@ -142,6 +143,9 @@ def event_texts(trace: Trace, seq: int) -> Texts:
     other = _elsewhere(trace, seq)
     if isinstance(event, ev.Dispatched):
         return (_call(event), "dispatch"), [*other, *_call_facts(trace, event)]
+    if isinstance(event, ev.ModuleCalled):
+        end = trace.ends[seq]
+        return (module_row(trace, event), "program"), [*other, *facts(trace, seq, end), *leaves(trace, seq, end)]
     return (label(trace, seq), group(event)), other
 
 

@@ -6,7 +6,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.explain.predictions.prediction import Kind, Prediction, prediction
-from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.explain.trace_index.display_names import attribute, tensor_name
 
 FIRST = ("stolen", "copied")
 """What may happen while there is no ``.grad``; the others add to one."""
@@ -15,18 +15,18 @@ FIRST = ("stolen", "copied")
 def how_accumulated(trace: Trace, event: ev.GradientAccumulated) -> Prediction | None:
     """Asked when an AccumulateGrad runs."""
     leaf = tensor_name(trace, event.tensor, event.seq)
-    said = why_here(trace, event.seq)
+    grad, said = attribute(leaf, "grad"), why_here(trace, event.seq)
     texts = {
-        "stolen": f"stolen: {leaf}.grad shares its memory, nothing is copied",
-        "copied": f"copied: {leaf}.grad gets memory of its own",
-        "added in place": f"added in place to the {leaf}.grad that is there",
-        "added out of place": f"the old {leaf}.grad and it are added into a new tensor",
+        "stolen": f"stolen: {grad} shares its memory, nothing is copied",
+        "copied": f"copied: {grad} gets memory of its own",
+        "added in place": f"added in place to the {grad} that is there",
+        "added out of place": f"the old {grad} and it are added into a new tensor",
     }
-    not_at_all = f"not at all: {leaf}.grad stays as it is"
-    runs = f"AccumulateGrad runs, and that writes {leaf}.grad; grad() would return the gradient instead. {said}"
+    not_at_all = f"not at all: {grad} stays as it is"
+    runs = f"AccumulateGrad runs, and that writes {grad}; grad() would return the gradient instead. {said}"
     return prediction(
         Kind.GRADIENT,
-        f"The gradient t{event.gradient} is at AccumulateGrad ({leaf}): how does {leaf}.grad get it?",
+        f"The gradient t{event.gradient} is at AccumulateGrad ({leaf}): how does {grad} get it?",
         [*((text, _reason(leaf, how, event, said)) for how, text in texts.items()), (not_at_all, runs)],
         texts[event.how],
         event.seq,

@@ -6,6 +6,7 @@ One list for the stepper, the page and the documentation.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -19,6 +20,8 @@ class Term(NamedTuple):
     """The file of PyTorch that defines it."""
     words: str
     """A regular expression of the words by which texts use it."""
+    in_prose: str = ""
+    """Of the words that are marked in a sentence, if these are fewer: none that is a name, or has another meaning."""
 
 
 TERMS = (
@@ -28,6 +31,7 @@ TERMS = (
         "operator's signature. A fallback is boxed: one function serves all operators.",
         "ATen/core/boxing/KernelFunction.h",
         r"\bboxed\b|callBoxed|redispatchBoxed",
+        r"\bboxed(?: kernels?)?\b",
     ),
     Term(
         "dispatch key",
@@ -35,6 +39,7 @@ TERMS = (
         "order of keys.",
         "c10/core/DispatchKey.h",
         r"\bkeys?\b",
+        r"\b(?:dispatch )?keys?\b(?! set)",
     ),
     Term(
         "dispatch table",
@@ -42,6 +47,7 @@ TERMS = (
         "when the operator is called.",
         "ATen/core/dispatch/OperatorEntry.h",
         r"\btable\b",
+        r"\bdispatch table\b|\boperator's table\b",
     ),
     Term(
         "fallthrough",
@@ -84,6 +90,7 @@ TERMS = (
         "formula needs, and has an edge to the Node of each input. A tensor's Node is its grad_fn.",
         "torch/csrc/autograd/node.h",
         r"\bNodes?\b|\b\w+Backward\d+\b|\bgrad_fn\b",
+        r"\bNodes?\b",
     ),
     Term(
         "redispatch",
@@ -98,6 +105,7 @@ TERMS = (
         "PyTorch compares the versions and raises an error if the tensor was changed in place since.",
         "torch/csrc/autograd/saved_variable.h",
         r"\bsaved?\b",
+        r"\bsaved tensors?\b",
     ),
     Term(
         "sequence number",
@@ -105,6 +113,7 @@ TERMS = (
         "engine runs the one with the highest number first.",
         "torch/csrc/autograd/node.h",
         r"\bsequence number\b|\bseq\b",
+        r"\bsequence numbers?\b",
     ),
     Term(
         "version",
@@ -120,3 +129,43 @@ TERMS = (
 def terms_in(text: str) -> list[Term]:
     """The terms that a text uses."""
     return [term for term in TERMS if re.search(term.words, text)]
+
+
+def _prose() -> re.Pattern[str]:
+    """One expression for all terms, a group each; of two that begin at one place the longer one is asked first."""
+    by_length = sorted(enumerate(TERMS), key=lambda each: -len(each[1].name))
+    groups = (f"(?P<t{number}>{term.in_prose or term.words})" for number, term in by_length)
+    return re.compile("|".join(groups))
+
+
+PROSE = _prose()
+
+NO_PROSE = re.compile(r"`[^`]*`|\"[^\"]*\"|\bline \d+ \(.*?\)(?=[\s,.;:]|$)")
+"""Code and quotations in a sentence."""
+
+BEFORE, BEHIND = re.compile(r"[.\[=/']$|\w\($"), re.compile(r"[\[(=/]|\.\w|'(?!s\b)")
+"""What makes a word a part of code where it stands next to it."""
+
+
+class Use(NamedTuple):
+    """A term in a sentence."""
+
+    begin: int
+    end: int
+    term: Term
+
+
+@lru_cache(maxsize=2048)
+def uses(text: str) -> tuple[Use, ...]:
+    """The terms that the prose of a text uses, in order."""
+    code = [found.span() for found in NO_PROSE.finditer(text)]
+    return tuple(
+        Use(*found.span(), TERMS[int((found.lastgroup or "t0")[1:])])
+        for found in PROSE.finditer(text)
+        if not _is_name(text, *found.span()) and not any(begin <= found.start() < end for begin, end in code)
+    )
+
+
+def _is_name(text: str, begin: int, end: int) -> bool:
+    """Whether a word is a part of code: ``f(key)``, ``x.key``, ``table[0]``."""
+    return BEFORE.search(text[max(begin - 2, 0) : begin]) is not None or BEHIND.match(text, end) is not None

@@ -7,7 +7,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.sentences.sentence_claims import NodeEdges, NodeRaises
 from dispatchviz.explain.sentences.statement import Statement, Statements
-from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name, tensor_names
+from dispatchviz.explain.trace_index.display_names import attribute, node_title, plain_node, tensor_name, tensor_names
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.trace_index import index
@@ -70,7 +70,7 @@ def _accumulator(trace: Trace, event: ev.NodeCreated) -> Statement:
     leaf = tensor_name(trace, index(trace).accumulators[event.node].tensor, event.seq)
     text = (
         f"{leaf} requires grad and has no history (it is a leaf), so its gradients go to a Node of its own, "
-        f"AccumulateGrad, which writes {leaf}.grad."
+        f"AccumulateGrad, which writes {attribute(leaf, 'grad')}."
     )
     return Statement("AccumulateGrad made", text)
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.trace_index.display_names import node_title
 
 
 def maker(trace: Trace, seq: int, tensor: int) -> ev.Dispatched | None:
@@ -14,12 +13,6 @@ def maker(trace: Trace, seq: int, tensor: int) -> ev.Dispatched | None:
     calls = list(calls_around(trace, seq))
     returning = [call for call in calls if returns(trace, call.seq, tensor)]
     return returning[-1] if returning else next(iter(calls), None)
-
-
-def by(trace: Trace, seq: int) -> str:
-    """The innermost call around a step, else the function or the Node; empty if there is none."""
-    call = next(calls_around(trace, seq), None)
-    return without_call(trace, seq) if call is None else plain(call)
 
 
 def calls_around(trace: Trace, seq: int) -> Iterator[ev.Dispatched]:
@@ -40,15 +33,3 @@ def returns(trace: Trace, call: int, tensor: int) -> bool:
 def plain(call: ev.Dispatched) -> str:
     """``add.Tensor``; operators of other namespaces keep theirs."""
     return call.operator.removeprefix("aten::")
-
-
-def without_call(trace: Trace, seq: int) -> str:
-    """What made something where no call is around: a Node, a binding, a Function; empty if nothing is."""
-    for event in trace.ancestors(seq):
-        if isinstance(event, ev.NodeStarted):
-            return node_title(trace, event.node, seq)
-        if isinstance(event, ev.BindingEntered | ev.FunctionEntered):
-            return event.function
-        if isinstance(event, ev.SourceLine):
-            break
-    return ""

@@ -12,10 +12,10 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.things.answer import MOST, Answer, Question, nearest
-from dispatchviz.explain.things.calls_around import by
 from dispatchviz.explain.things.keepers import freed_at, is_freed, keepers, losses, unknown_tensors
+from dispatchviz.explain.things.made_by import by
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
-from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name
+from dispatchviz.explain.trace_index.display_names import attribute, grad_name, node_title, plain_node, tensor_name
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed
@@ -82,7 +82,9 @@ def _origins(trace: Trace, node: int, at: int) -> Iterator[Answer]:
         tensor = trace.columns.tensors[step]
         name = tensor_name(trace, tensor, at)
         of_leaf = trace.columns.kinds[step] == codes[2]
-        yield Answer(f"writes {name}.grad" if of_leaf else f"is grad_fn of {name}", step, TensorThing(tensor))
+        yield Answer(
+            f"writes {attribute(name, 'grad')}" if of_leaf else f"is grad_fn of {name}", step, TensorThing(tensor)
+        )
 
 
 def _edges(trace: Trace, node: int, at: int) -> Iterator[Answer]:
@@ -188,8 +190,8 @@ def _said(trace: Trace, event: ev.AnyEvent, at: int) -> Answer | None:
         case ev.NodeFinished():
             return Answer(f"returns {_gradients(trace, event.gradients, at)}", event.seq)
         case ev.GradientAccumulated():
-            name = tensor_name(trace, event.tensor, at)
-            return Answer(f"writes {name}.grad: {event.how}", event.seq, TensorThing(event.tensor))
+            name = grad_name(trace, event.tensor, at)
+            return Answer(f"writes {name}: {event.how}", event.seq, TensorThing(event.tensor))
         case _:
             return None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from itertools import islice
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -14,6 +13,7 @@ from dispatchviz.explain.things.named_things import things_in_sentence
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index import statements
 from dispatchviz.explain.trace_index.enclosing_steps import around
+from dispatchviz.explain.trace_index.lookups import between
 from dispatchviz.explain.trace_index.step_tensors import tensors_of
 from dispatchviz.explain.trace_index.trace_index import index
 
@@ -86,10 +86,8 @@ def _results(trace: Trace, event: ev.AnyEvent) -> Iterator[int]:
 
 
 def _of_first_calls(trace: Trace, line: int) -> Iterator[int]:
-    """What the first functions that a line calls get."""
-    columns = trace.columns
-    calls = (step for step in columns.children(line) if columns.kinds[step] == columns.code(ev.BindingEntered))
-    for call in islice(calls, CALLS_LOOKED_AT):
+    """What the first functions that a line calls get, those that its modules call included."""
+    for call in between(trace, ev.BindingEntered, line, trace.ends[line])[:CALLS_LOOKED_AT]:
         yield from tensors_of(trace, call)
 
 

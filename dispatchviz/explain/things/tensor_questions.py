@@ -14,11 +14,12 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.things.answer import MOST, Answer, Question, nearest
-from dispatchviz.explain.things.calls_around import by, maker, plain, without_call
+from dispatchviz.explain.things.calls_around import maker, plain
+from dispatchviz.explain.things.made_by import by, without_call
 from dispatchviz.explain.things.node_questions import node_questions
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.things.uses import Uses, uses
-from dispatchviz.explain.trace_index.display_names import described, node_title, tensor_name
+from dispatchviz.explain.trace_index.display_names import attribute, described, grad_name, node_title, tensor_name
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.tensor_card import storage_of
 from dispatchviz.explain.trace_index.trace_index import index
@@ -96,8 +97,8 @@ def changes(trace: Trace, tensor: int) -> list[int]:
 def _change(trace: Trace, tensor: int, step: int, at: int) -> Answer | None:
     event = trace[step]
     if isinstance(event, ev.GradientAccumulated):
-        name, gradient = tensor_name(trace, tensor, at), tensor_name(trace, event.gradient, at)
-        return Answer(f"{name}.grad is written: {gradient} {event.how}", step, TensorThing(event.result))
+        name, gradient = grad_name(trace, tensor, at), tensor_name(trace, event.gradient, at)
+        return Answer(f"{name} is written: {gradient} {event.how}", step, TensorThing(event.result))
     if not isinstance(event, ev.VersionBumped):
         return None
     call = by(trace, step)
@@ -189,7 +190,7 @@ def _share(trace: Trace, step: int, at: int) -> Answer:
     if isinstance(trace[step], ev.TensorCreated):
         how = "appeared on its memory"
     else:
-        how = f"took it by {by(trace, step) or f'{name}.data = ...'}"
+        how = f"took it by {by(trace, step) or attribute(name, 'data = ...')}"
     return Answer(f"{name} {how}", step, TensorThing(other))
 
 

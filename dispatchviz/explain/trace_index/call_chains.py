@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from heapq import merge
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.keys.key_text import is_backend
 from dispatchviz.explain.trace_index.enclosing_steps import within
+from dispatchviz.explain.trace_index.folded_steps import profiler_calls
 from dispatchviz.explain.trace_index.lookups import between
 
 COMPOSITE: tuple[ev.CellReason, ...] = ("math kernel", "nested kernel", "batched kernel")
@@ -85,3 +88,17 @@ def outermost(trace: Trace, begin: int, end: int) -> Iterator[int]:
             last = ends[step]
             if kinds[step] == call:
                 yield step
+
+
+_OUTERMOST: WeakKeyDictionary[Trace, array[int]] = WeakKeyDictionary()
+
+
+def outermost_calls(trace: Trace) -> array[int]:
+    """The calls of operators that are in no other call, in no run of the engine and in no printing, without the
+    profiler's."""
+    known = _OUTERMOST.get(trace)
+    if known is None:
+        profilers = frozenset(profiler_calls(trace))
+        calls = (step for step in outermost(trace, 0, len(trace) - 1) if step not in profilers)
+        known = _OUTERMOST[trace] = array("i", calls)
+    return known

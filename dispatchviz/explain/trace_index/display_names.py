@@ -3,6 +3,9 @@
 A plain name, ``z``, is one that names the tensor as of the step: from where the program bound it until the variable
 went on to another. Before that it is ``z (t4)``, the tensor that ``z`` will name. Afterwards it is ``loss@3``, what
 ``loss`` named in the third turn of its line, or ``earlier z (t4)`` where there are no turns to count.
+
+A tensor that no variable ever names is called by one that is a step away (``derived_names.py``): ``w.T``, ``x before
+.cuda()``. The second is no expression, so code (``code_name``, ``with_names``) has the number.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import re
 from collections.abc import Iterable
 
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.trace_index.derived_names import BEFORE, TRANSPOSED, derived
 from dispatchviz.explain.trace_index.trace_index import Index, index
 from dispatchviz.foundation.english import listed, plain_dtype, shaped
 
@@ -26,19 +30,52 @@ _NUMBERED = re.compile(r"\bt(\d{1,18})\b")
 
 
 def tensor_name(trace: Trace, tensor: int, at: int) -> str:
-    """The user's name of a tensor as of a step: ``x``, ``x.grad``; else ``z (t5)``, ``x@3``, ``0.1``, or ``t5``."""
+    """The user's name of a tensor as of a step: ``x``, ``x.grad``; else ``z (t5)``, ``x@3``, ``0.1``, ``x.T``,
+    ``x before .cuda()``, or ``t5``."""
+    named, grads = _known_name(trace, tensor, at)
+    name = _name(trace, named, at)
+    return f"({name}){grads}" if grads and BEFORE in name else name + grads
+
+
+def code_name(trace: Trace, tensor: int, at: int) -> str:
+    """The same, as a part of code: ``t5`` for what only words describe."""
+    named, grads = _known_name(trace, tensor, at)
+    name = _name(trace, named, at)
+    return (f"t{named}" if BEFORE in name else name) + grads
+
+
+def attribute(name: str, of: str) -> str:
+    """``x.grad``, ``(x before .cuda()).grad``"""
+    return f"({name}).{of}" if BEFORE in name else f"{name}.{of}"
+
+
+def grad_name(trace: Trace, tensor: int, at: int) -> str:
+    """A tensor's ``.grad``: ``x.grad``."""
+    return attribute(tensor_name(trace, tensor, at), "grad")
+
+
+def numbered(trace: Trace, tensor: int, at: int) -> str:
+    """The name, with the number where that is not said yet and the tensor has no variable: ``x.T (t5)``."""
+    name, number = tensor_name(trace, tensor, at), f"t{tensor}"
+    is_known = name.endswith((number, f"({number})")) or index(trace).names.get(tensor) is not None
+    return name if is_known or derived(trace, tensor) is None else f"{name} ({number})"
+
+
+def _known_name(trace: Trace, tensor: int, at: int) -> tuple[int, str]:
+    """The tensor itself, or the leaf whose ``.grad`` it is, or ``.grad.grad``, which is the other part."""
     known, grads = index(trace), ""
-    while len(grads) < len(GRAD) * DEEPEST:
-        if name := known.name(tensor, at):
-            return known.shown(name) + grads
+    while len(grads) < len(GRAD) * DEEPEST and not known.name(tensor, at):
         leaf = _leaf(known, tensor, at)
         if leaf is None:
             break
         tensor, grads = leaf, grads + GRAD
-    return _unbound_name(known, tensor, at) + grads
+    return tensor, grads
 
 
-def _unbound_name(known: Index, tensor: int, at: int) -> str:
+def _name(trace: Trace, tensor: int, at: int) -> str:
+    known = index(trace)
+    if name := known.name(tensor, at):
+        return known.shown(name)
     made = known.tensors.get(tensor)
     if made is not None and made.wrapped_number:
         return made.value or f"the number t{tensor}"
@@ -47,7 +84,27 @@ def _unbound_name(known: Index, tensor: int, at: int) -> str:
     lost, turn = known.lost_name(tensor, at)
     if turn:
         return f"{lost}@{turn}"
-    return f"earlier {known.shown(lost)} (t{tensor})" if lost else f"t{tensor}"
+    return f"earlier {known.shown(lost)} (t{tensor})" if lost else _derived_name(trace, tensor, at) or f"t{tensor}"
+
+
+def _derived_name(trace: Trace, tensor: int, at: int) -> str:
+    """By the name of the tensor that it is a step away from; empty if it is a step away from none that has one."""
+    found = derived(trace, tensor)
+    if found is None:
+        return ""
+    known = index(trace)
+    if name := known.name(found.tensor, at):
+        return known.shown(name) + found.suffix
+    lost, turn = known.lost_name(found.tensor, at)
+    if turn:
+        return f"{lost}@{turn}{found.suffix}"
+    if found.suffix == TRANSPOSED:
+        return ""
+    if lost:
+        return f"earlier {known.shown(lost)}{found.suffix} (t{tensor})"
+    coming = known.coming_name(found.tensor, at)
+    number = "" if known.holder(coming, at) is None else f" (t{tensor})"  # what has that name now may have one before
+    return f"{known.shown(coming)}{found.suffix}{number}" if coming else ""
 
 
 def _leaf(known: Index, tensor: int, at: int) -> int | None:
@@ -103,4 +160,4 @@ def plain_node(name: str) -> str:
 
 def with_names(trace: Trace, text: str, at: int) -> str:
     """A text in which tensors are written by number (``[t3, t4]``), with the user's names instead."""
-    return _NUMBERED.sub(lambda found: tensor_name(trace, int(found[1]), at), text)
+    return _NUMBERED.sub(lambda found: code_name(trace, int(found[1]), at), text)

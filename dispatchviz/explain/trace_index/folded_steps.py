@@ -1,41 +1,62 @@
-"""The steps that are shown at first: what printing a tensor takes is folded into the step that says so.
+"""The steps that are shown at first. Folded are what printing a tensor takes, into the step that says so, and calls of
+the profiler's operators, which only mark where a stretch of time begins and ends.
 
-Printing ten numbers takes a hundred calls, and a reader hardly ever asks about them. They are in the trace all the
-same; numbers of steps count them.
+Printing ten numbers takes a hundred calls, and each step of an optimizer makes two calls of the profiler. A reader
+hardly ever asks about them. They are in the trace all the same; numbers of steps count them.
 """
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
+from heapq import merge
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 
+PROFILER = "profiler::"
+"""How the names of the profiler's operators begin (``torch/csrc/autograd/record_function_ops.cpp``)."""
+
 
 def unfolded(trace: Trace, begin: int = 0) -> Iterator[int]:
-    """The steps outside of printing, from one on; those inside too where printing fails, or is what it begins with."""
+    """The steps outside of printing and of the profiler, from one on; those inside too where printing fails, or where
+    the first step is inside."""
     for steps in shown_ranges(trace, begin):
         yield from steps
 
 
-def shown_ranges(trace: Trace, begin: int = 0) -> Iterator[range]:
-    """The same, as ranges of steps one after the other."""
+def shown_ranges(trace: Trace, begin: int = 0, profiler: bool = False) -> Iterator[range]:
+    """The same, as ranges of steps one after the other; with ``profiler`` its calls are shown, too."""
     at = begin
-    for formatted in trace.steps_of(ev.TensorFormatted):
-        if formatted >= at and not _failed(trace, formatted):
-            yield range(at, formatted + 1)
-            at = trace.ends[formatted] + 1
+    for step, shown in _folded(trace, profiler):
+        if step >= at:
+            yield range(at, step + shown)
+            at = trace.ends[step] + 1
     yield range(at, len(trace))
 
 
+def _folded(trace: Trace, profiler: bool) -> Iterator[tuple[int, int]]:
+    """The steps whose inside is folded, each with 1 if its own row is shown, else 0."""
+    printing = ((step, 1) for step in trace.steps_of(ev.TensorFormatted) if not _failed(trace, step))
+    return merge(printing, ((step, 0) for step in (() if profiler else profiler_calls(trace))))
+
+
+def profiler_calls(trace: Trace) -> array[int]:
+    """The calls of the profiler's operators."""
+    calls = (steps for operator, _, steps in trace.columns.calls() if operator.startswith(PROFILER))
+    return array("i", merge(*calls))
+
+
 def unfolded_events(trace: Trace, begin: int = 0) -> Iterator[ev.AnyEvent]:
-    """The same, the events themselves: read one after the other, none is looked up."""
+    """The events of ``unfolded``, read one after the other: none is looked up."""
     following = begin
     for event in map(trace.__getitem__, range(begin, len(trace))) if begin else trace:
         if event.seq >= following:
-            yield event
-            if isinstance(event, ev.TensorFormatted) and not _failed(trace, event.seq):
+            is_profilers = isinstance(event, ev.Dispatched) and event.operator.startswith(PROFILER)
+            if not is_profilers:
+                yield event
+            if is_profilers or (isinstance(event, ev.TensorFormatted) and not _failed(trace, event.seq)):
                 following = trace.ends[event.seq] + 1
 
 

@@ -175,6 +175,12 @@ def events_between(trace: Trace, kind: type[E], begin: int, end: int) -> Iterato
     return (event for event in map(trace.__getitem__, between(trace, kind, begin, end)) if isinstance(event, kind))
 
 
+def created_nodes(trace: Trace, begin: int, end: int) -> Iterator[int]:
+    """The steps at which Nodes appear, whatever made them."""
+    firsts = trace.columns.of_node.firsts
+    return (step for step in between(trace, ev.NodeCreated, begin, end) if step in firsts)
+
+
 def last_event(trace: Trace, at: int, kind: type[E]) -> E | None:
     """The last event of a kind up to a step; None if there was none yet."""
     return next(latest_first(trace, at, kind), None)

@@ -79,9 +79,16 @@ def _other_number(event: ev.AnyEvent, field: str) -> bool:
 
 def _of_call(trace: Trace, at: int) -> Iterator[int]:
     """The arguments of the dispatch around a step."""
+    yield from parameters_of(trace, at)
+
+
+def parameters_of(trace: Trace, at: int) -> dict[int, str]:
+    """The arguments of the dispatch around a step, each with the first parameter that it is passed for: ``self``."""
     computed = arguments(trace, at) if trace.steps_of(ev.KeySetComputed) else None
-    if computed is not None:
-        yield from (tensor for _, tensor, _ in computed.arguments)
+    found: dict[int, str] = {}
+    for name, tensor, _ in () if computed is None else computed.arguments:
+        found.setdefault(tensor, name)
+    return found
 
 
 def _of_node(trace: Trace, at: int) -> Iterator[int]:

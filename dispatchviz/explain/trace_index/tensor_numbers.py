@@ -1,7 +1,8 @@
-"""The numbers of a tensor as of a step, in recordings that were asked for them, where nothing can have changed them.
+"""The numbers of a tensor as of a step, in recordings that have them, where nothing can have changed them.
 
 What was said of a tensor last holds until something is written to its memory. While the call goes on that writes to it
-next, nobody can tell how far it is: nothing is said then.
+next, nobody can tell how far it is: nothing is said then. From the step on at which the recording reached its limit of
+numbers, nothing is said of any tensor.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ LOOKED_AT = 32
 
 def numbers_of(trace: Trace, tensor: int, at: int) -> str:
     """``[[0.1, 2.0], [3.0, nan]]``; empty if the trace does not tell them."""
-    if not trace.steps_of(ev.NumbersRecorded):
+    if not trace.steps_of(ev.NumbersRecorded) or at >= (end_of_numbers(trace) or at + 1):
         return ""
     steps = index(trace).steps_about(tensor, ev.NumbersRecorded, ev.GeometryChanged, ev.KeySetChanged)
     place = bisect_right(steps, at)
@@ -33,14 +34,23 @@ def numbers_of(trace: Trace, tensor: int, at: int) -> str:
     return "" if _is_being_written(trace, about[until : until + LOOKED_AT + 1], at) else said.numbers
 
 
+def end_of_numbers(trace: Trace) -> int | None:
+    """The step from which on no numbers are recorded, since the recording has reached its limit; None without one."""
+    steps = trace.steps_of(ev.NumbersRecorded)
+    event = trace[steps[-1]] if steps else None
+    return event.seq if isinstance(event, ev.NumbersRecorded) and event.last else None
+
+
 def _is_being_written(trace: Trace, following: Sequence[int], at: int) -> bool:
-    """Whether the outermost call around a step writes to the memory that these next events are about."""
+    """Whether the outermost call around a step writes to the memory that these next events are about, or may do so."""
     calls = [around.seq for around in trace.ancestors(at) if isinstance(around, ev.Dispatched)]
     if isinstance(trace[at], ev.Dispatched):
         calls.insert(0, at)
     if not calls:
         return False
-    end = trace.ends[calls[-1]]
+    end, limit = trace.ends[calls[-1]], end_of_numbers(trace)
+    if limit is not None and limit <= end:
+        return True
     within = [step for step in following if step <= end]
     return len(within) > LOOKED_AT or any(_wrote(trace, step) for step in within)
 

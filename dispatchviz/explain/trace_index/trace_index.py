@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary, ref
 
 from dispatchviz.core.record import events as ev
@@ -20,6 +20,14 @@ from dispatchviz.explain.trace_index.lookups import NOTHING, Entries, Lookup, No
 
 T = TypeVar("T")
 E = TypeVar("E", bound=ev.Event)
+
+
+class Derived(NamedTuple):
+    """By which tensor another one is called that no variable names (``derived_names.py``)."""
+
+    tensor: int
+    suffix: str
+    """What comes behind that tensor's name: ``.T``; `` before .cuda()``, with which the name is no expression."""
 
 
 class Index:
@@ -67,6 +75,8 @@ class Index:
         """Name to the number of Nodes that have it."""
         self.transforms: Lookup[int, Entries[str]] = Lookup(self._transforms, {})
         """Level to (step, transform that has it from then on)."""
+        self.derived: dict[int, Derived | None] = {}
+        """Tensor to the one that it is a step away from, as far as that was asked."""
         self.inference: Entries[bool] = Entries(trace.steps_of(ev.InferenceModeChanged), self._inference)
 
     def holder(self, name: str, at: int) -> int | None:
@@ -104,6 +114,10 @@ class Index:
             return name
         short = short_path(name, self._common_variable)
         return name if short in self._numbers else short
+
+    def shown_module(self, path: str) -> str:
+        """The path of a module as its parameters' names have it: ``blocks.0`` where they are ``blocks.0.weight``."""
+        return self.shown(f"{path}.weight").rpartition(".")[0]
 
     @cached_property
     def _common_variable(self) -> str:

@@ -57,7 +57,7 @@ ALL_STEPS = LogFilter()
 def chosen_steps(trace: Trace, wanted: LogFilter) -> Sequence[int]:
     """The steps in order. Raises DispatchvizError, saying what there is, if nothing was done there."""
     chosen = np.zeros(len(trace), np.bool_)
-    for steps in shown_ranges(trace):
+    for steps in shown_ranges(trace, profiler=bool(wanted.operator)):
         chosen[steps.start : steps.stop] = True
     if wanted.line:
         chosen &= _on_line(trace, wanted.line)

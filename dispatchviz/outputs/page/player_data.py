@@ -6,6 +6,7 @@ from dispatchviz.core.record.events import ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.mistakes import mistakes
 from dispatchviz.explain.outline.levels import DEFAULT
+from dispatchviz.explain.sentences.glossary import TERMS
 from dispatchviz.foundation.shown_text import quoted
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.outputs.page.graph_data import graph_data
@@ -26,6 +27,7 @@ from dispatchviz.views.pane_help import ABOUT, LEGEND
 from dispatchviz.views.screen_bars import engine_spans, first_notes, place, why_lines
 from dispatchviz.views.session import Session
 from dispatchviz.views.text import code_colours
+from dispatchviz.views.text.marked_terms import with_terms
 from dispatchviz.views.text.styled_line import Line, line
 
 FORMAT = 1
@@ -44,7 +46,8 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
         "program": trace.header.program,
         "engine": lines.number(line(*engine_spans(trace))),
         "notices": trace.notices,
-        "first_notes": lines.numbers(_first_notes(trace, first)),
+        "first_notes": lines.numbers(with_terms(trace, note) for note in _first_notes(trace, first)),
+        "glossary": [(term.name, term.in_prose or term.words, term.meaning) for term in TERMS],
         "count": len(trace),
         "first": first,
         "level": DEFAULT,
@@ -73,7 +76,7 @@ def _bars(trace: Trace, lines: Lines) -> tuple[dict[str, object], dict[str, obje
     """What happens at each step and the rule behind it; where each step is."""
     why, where = Track(), Track()
     for at in range(len(trace)):
-        why.show(at, lines.numbers(why_lines(trace, at)))
+        why.show(at, lines.numbers(with_terms(trace, row) for row in why_lines(trace, at)))
         where.show(at, (lines.number(line(*place(trace, at))),))
     return why.data(), where.data()
 
@@ -104,7 +107,7 @@ def _lesson(trace: Trace, guide: Guide, lines: Lines) -> list[dict[str, object]]
     for number, place_of in enumerate(guide.places):
         guide.at = number
         shown = said(session, session.cursor.goto(place_of.step))
-        rows = lines.numbers(shown.rows)
+        rows = lines.numbers(with_terms(trace, row) for row in shown.rows)
         found.append({"step": place_of.step, "rows": rows, "asks": place_of.asks, "alone": shown.alone})
     guide.at = 0
     return found

@@ -25,6 +25,7 @@ from dispatchviz.outputs.page.player_data import player_data
 
 SCRIPTS = (
     "data.js",
+    "glossary.js",
     "lines.js",
     "tree.js",
     "moves.js",

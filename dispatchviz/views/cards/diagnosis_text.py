@@ -7,12 +7,14 @@ from typing import Any
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
+from dispatchviz.explain.diagnosis.note_rules import notes
+from dispatchviz.explain.diagnosis.notes.note import Note
 from dispatchviz.explain.diagnosis.silent.recorded_numbers import until
 from dispatchviz.explain.diagnosis.special import special
 from dispatchviz.foundation.english import listed
 from dispatchviz.views.text.console import Console
 
-LABELS = ("why", "PyTorch says", "try", "not seen", "see")
+LABELS = ("why", "PyTorch says", "try", "not seen", "note", "see")
 """The parts, in their order."""
 
 NAMED = 3
@@ -23,9 +25,12 @@ COLUMN = max(map(len, LABELS)) + 2
 
 
 def diagnosis_lines(trace: Trace, found: Sequence[Diagnosis], trace_file: str, console: Console) -> Iterator[str]:
-    """Each diagnosis, with the command that opens the stepper where it is proven; one line if there is none."""
+    """Each diagnosis, with the command that opens the stepper where it is proven; without one a line that says so, and
+    notes."""
     if not found:
         yield nothing_wrong(trace)
+        for label, text in _of_notes(notes(trace), trace_file):
+            yield from labelled(label, text, console)
     for number, diagnosis in enumerate(found):
         if number:
             yield ""
@@ -42,7 +47,18 @@ def parts(diagnosis: Diagnosis, trace_file: str = "") -> Iterator[tuple[str, str
     if diagnosis.unseen:
         yield "not seen", diagnosis.unseen
     if trace_file:
-        yield "see", f"dispatchviz open --step {diagnosis.at} {trace_file}"
+        yield _see(diagnosis.at, trace_file)
+
+
+def _of_notes(found: Sequence[Note], trace_file: str) -> Iterator[tuple[str, str]]:
+    """The notes on a sound program, and the command that opens the stepper at the first."""
+    yield from (("note", each.said.text) for each in found)
+    if found and trace_file:
+        yield _see(found[0].at, trace_file)
+
+
+def _see(step: int, trace_file: str) -> tuple[str, str]:
+    return "see", f"dispatchviz open --step {step} {trace_file}"
 
 
 def labelled(label: str, text: str, console: Console) -> Iterator[str]:
@@ -77,5 +93,9 @@ def as_values(trace: Trace, found: Sequence[Diagnosis]) -> dict[str, Any]:
                 "not seen": each.unseen,
             }
             for each in found
+        ],
+        "notes": [
+            {"kind": each.said.kind, "step": each.at, "note": each.said.text}
+            for each in (() if found else notes(trace))
         ],
     }

@@ -77,11 +77,14 @@ def raw_rows(trace: Trace, at: int) -> list[Line]:
 
 
 def _winner(card: KeySetCard) -> Line:
+    """The key, the operator, and which tensor is which of its parameters."""
+    arguments = ", ".join(row.title for row in card.rows[: card.arguments])
     return line(
         (card.winner, "winner"),
         (" wins", "winner"),
         (f"  {card.how} of ", "dim"),
         card.operator,
+        (f"({arguments})" if arguments else "", "dim"),
         key="winner",
         value=card.winner,
         here=True,

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dispatchviz.explain.calls.key_set_card import KeySetCard, Row, State
+from dispatchviz.explain.trace_index.derived_names import BEFORE
 from dispatchviz.views.text.line_fitting import shorter
 from dispatchviz.views.text.styled_line import Line, Span, line
 
@@ -82,10 +83,16 @@ def _folded(arguments: Sequence[Row]) -> Iterator[_Set]:
     """A column for all arguments with the same keys."""
     groups: dict[tuple[State, ...], list[str]] = {}
     for row in arguments:
-        groups.setdefault(row.cells, []).append(_name(row.title))
+        groups.setdefault(row.cells, []).append(_argument(row))
     for cells, names in groups.items():
         listed = ", ".join(dict.fromkeys(names))
         yield _Set(listed if len(listed) <= LONGEST_HEAD else _many(names), cells)
+
+
+def _argument(row: Row) -> str:
+    """A name that is an expression, or the tensor's number."""
+    name = _name(row.title)
+    return f"t{row.tensor}" if BEFORE in name and row.tensor is not None else name
 
 
 def _many(names: Sequence[str]) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_set_lanes import names_of
 from dispatchviz.explain.things.thing import TensorThing
-from dispatchviz.explain.trace_index.step_tensors import tensors_of, variables_of
+from dispatchviz.explain.trace_index.display_names import numbered
+from dispatchviz.explain.trace_index.step_tensors import parameters_of, tensors_of, variables_of
 from dispatchviz.explain.trace_index.tensor_card import TensorCard, tensor_card
+from dispatchviz.explain.trace_index.tensor_numbers import end_of_numbers
 from dispatchviz.foundation.english import plain_dtype, shaped
 from dispatchviz.views.text.line_fitting import shorter
 from dispatchviz.views.text.styled_line import Line, line
@@ -16,37 +19,64 @@ from dispatchviz.views.text.styled_line import Line, line
 MOST = 8
 """So many tensors are shown of each kind: nobody reads more at a step."""
 
-LONGEST_NAME = 20
+LONGEST_NAME = 22
+
+
+class _Shown(NamedTuple):
+    """A tensor in the pane."""
+
+    card: TensorCard
+    name: str
+    """With its number, if that is not said elsewhere."""
+    parameter: str
+    """Of the call around the step, whose argument it is; empty if it is none."""
 
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
     """Of each tensor what it is, its keys, and who shares or keeps it."""
     here = tensors_of(trace, at)
     others = [tensor for tensor in variables_of(trace, at) if tensor not in here]
-    cards = [[card for tensor in group[:MOST] if (card := tensor_card(trace, tensor, at))] for group in (here, others)]
-    if not any(cards):
+    shown = [list(_shown(trace, group[:MOST], at)) for group in (here, others)]
+    if not any(shown):
         return [line(("This step is about no tensor, and no variable names one.", "dim"))]
-    width = max(len(shorter(card.name, LONGEST_NAME)) for group in cards for card in group)
-    first, rest = (_rows(group, width) for group in cards)
+    width = max(len(each.name) for group in shown for each in group)
+    first, rest = (_rows(group, width) for group in shown)
     more = [line((f"… {len(here) - MOST} more at this step", "dim"))] if len(here) > MOST else []
     between = [line(("Variables, the last assigned first:", "dim"))] if rest else []
-    return [*first, *more, *between, *rest]
+    return [*first, *more, *between, *rest, *_end_of_numbers(trace, at)]
 
 
-def _rows(cards: Sequence[TensorCard], width: int) -> list[Line]:
+def _shown(trace: Trace, tensors: Sequence[int], at: int) -> Iterator[_Shown]:
+    parameters = parameters_of(trace, at)
+    for tensor in tensors:
+        if card := tensor_card(trace, tensor, at):
+            yield _Shown(card, shorter(numbered(trace, tensor, at), LONGEST_NAME), parameters.get(tensor, ""))
+
+
+def _end_of_numbers(trace: Trace, at: int) -> Iterator[Line]:
+    """That the trace has no numbers of tensors here, where the recording had reached its limit."""
+    end = end_of_numbers(trace)
+    if end is not None and at >= end:
+        yield line((f"From step {end:,} on no numbers are recorded: --values lifts the limit.", "dim"), goto=end)
+
+
+def _rows(tensors: Sequence[_Shown], width: int) -> list[Line]:
     """A tensor's keys are named where those of the one before it are others."""
-    before = [None, *(card.key_set for card in cards)]
-    return [row for card, keys in zip(cards, before, strict=False) for row in _card(card, card.key_set == keys, width)]
+    before = [None, *(each.card.key_set for each in tensors)]
+    return [row for each, keys in zip(tensors, before, strict=False) for row in _row(each, keys, width)]
 
 
-def _card(card: TensorCard, alike: bool, width: int) -> Iterator[Line]:
-    name = shorter(card.name, LONGEST_NAME)
+def _row(tensor: _Shown, before: int | None, width: int) -> Iterator[Line]:
+    """``before``: the keys of the tensor above."""
+    card, alike = tensor.card, tensor.card.key_set == before
+    passed = f"  argument {tensor.parameter}" if tensor.parameter not in ("", card.name) else ""
     version = () if card.version is None else ((f"  version {card.version}", "dim"),)
     yield line(
-        (f"{name:<{width}}  ", "tensor"),
+        (f"{tensor.name:<{width}}  ", "tensor"),
         f"{shaped(card.shape)} {plain_dtype(card.dtype)} {card.device}",
         (_history(card), "name"),
         *version,
+        (passed, "dim"),
         ("  same keys" if alike else "", "dim"),
         key=f"tensor {card.number}",
         value="" if card.version is None else str(card.version),

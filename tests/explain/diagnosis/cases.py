@@ -18,7 +18,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import NamedTuple
 
-from dispatchviz.cli.diagnose_command import MOST_VALUES
+from dispatchviz.cli.recorded_values import SMALL
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnose import ERROR_RULES, diagnoses
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
@@ -96,10 +96,10 @@ def _modules() -> Iterator[tuple[str, ModuleType]]:
         yield each.name, import_module(f"{programs.__name__}.{each.name}")
 
 
-def traced(source: str, engine: EngineName = "model", most: int = MOST_VALUES) -> Trace:
+def traced(source: str, engine: EngineName = "model", most: int = SMALL.times) -> Trace:
     """The trace of a program given as text, as ``dispatchviz why`` records it. It may warn."""
     text = textwrap.dedent(source).strip() + "\n"
-    values = {"values": 16, "most_values": most} if engine == "model" else {}
+    values = {"values": SMALL.elements, "most_values": most} if engine == "model" else {}
     try:
         with warnings.catch_warnings(record=True):
             warnings.simplefilter("default")

@@ -13,9 +13,9 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.keys.key_text import is_backend
-from dispatchviz.explain.outline.call_facts import call_facts, call_text, outermost_calls, plain_operator
+from dispatchviz.explain.outline.call_facts import call_facts, call_text, plain_operator
 from dispatchviz.explain.outline.row_texts import event_texts
-from dispatchviz.explain.trace_index.call_chains import Chain, call_chain
+from dispatchviz.explain.trace_index.call_chains import Chain, call_chain, outermost_calls
 from tests.amounts import amount, some
 from tests.explain.programs import traced
 from tests.steps import line

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from dispatchviz.core.record.events import NameBound, SourceLine
+from dispatchviz.core.record.events import ModuleCalled, NameBound, SourceLine
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.levels import ALL, DEFAULT, LEVELS
 from dispatchviz.explain.outline.line_rows import RowKind, line_rows
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.outline.places import line_named, turn_named
 from dispatchviz.explain.outline.row_texts import heading, row_texts
+from dispatchviz.explain.trace_index.folded_steps import profiler_calls
 from tests.amounts import amount
 from tests.explain.programs import traced
 from tests.tui.synthetic import nested
@@ -103,6 +104,74 @@ def check_item(outline: Outline, item: int | None) -> None:
         assert outline.at(outline.begin(child))
         if outline.has_children(child):
             check_item(outline, child)
+
+
+MODULES = """
+    import torch
+    from torch import nn
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(4, 4)
+        def forward(self, x):
+            for _ in range(2):
+                x = self.fc(x).relu()
+            return x
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.blocks = nn.ModuleList([Block(), Block()])
+        def forward(self, x):
+            for block in self.blocks:
+                x = block(x)
+            return x
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for epoch in range(2):
+        loss = net(torch.ones(2, 4)).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+def test_a_module_is_a_row_with_its_name_its_class_and_what_it_took() -> None:
+    outline = Outline(traced(MODULES), DEFAULT)
+    items = [item for item in descended(outline) if item >= 0 and isinstance(outline.trace[item], ModuleCalled)]
+    rows = [row_texts(outline, item) for item in items[: len(items) // 2]]
+    inner = [f"blocks.{block}{part}" for block in range(2) for part in ("  Block", ".fc  Linear", ".fc  Linear")]
+    assert [name for (name, _), _ in rows] == ["net  Net", *inner]
+    counts = [[text for text, _ in facts] for _, facts in rows]
+    assert counts[0] == ["8 operator calls", "○ 16 Nodes"]
+    assert counts[1] == ["4 operator calls", "○ 8 Nodes"]
+    assert counts[2][0] == "linear → AutogradCPU (composite: t, addmm)"
+    assert counts[3] == ["linear → AutogradCPU (composite: t, addmm)", "○ TBackward0", "○ AddmmBackward0"]
+
+
+def test_the_loop_in_a_forward_has_its_turns_within_the_module() -> None:
+    outline = Outline(traced(MODULES), DEFAULT)
+    block = next(
+        item for item in descended(outline) if item >= 0 and row_texts(outline, item)[0][0] == "blocks.0  Block"
+    )
+    loop, last = outline.children(block)
+    assert [heading(outline, item) for item in outline.children(loop)] == ["turn 1", "turn 2"]
+    assert row_texts(outline, last)[0][0] == "return x"
+
+
+@pytest.mark.parametrize("level", range(len(LEVELS)))
+def test_every_step_of_modules_has_one_place(level: int) -> None:
+    check(Outline(traced(MODULES), level))
+
+
+def test_calls_of_the_profiler_are_rows_among_all_steps_alone() -> None:
+    trace = traced(MODULES)
+    calls = profiler_calls(trace)
+    assert len(calls) == 8, "two for each zero_grad and each step"
+    shown = [[step for step in calls if step in Outline(trace, level).steps] for level in range(len(LEVELS))]
+    assert shown == [[]] * ALL + [list(calls)]
+    texts = str([row_texts(outline, item) for outline in [Outline(trace, DEFAULT)] for item in descended(outline)])
+    assert "zero_grad" in texts
+    assert "_record_function" not in texts
 
 
 @pytest.mark.parametrize("level", range(len(LEVELS)))

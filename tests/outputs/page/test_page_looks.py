@@ -120,3 +120,25 @@ def test_a_screen_reader_is_told_the_tree_and_the_sentence(page: Page, folder: P
         "[...document.querySelectorAll('button')].filter((each) => !each.textContent.trim() && !each.ariaLabel).length"
     )
     assert unnamed == 0
+
+
+def test_a_term_is_marked_once_and_has_its_meaning(page: Page, folder: Path, forum: Trace) -> None:
+    opened(page, folder, forum, "forum")
+    page.send("Emulation.setFocusEmulationEnabled", enabled=True)
+    terms = "[...document.querySelectorAll('#why [data-term]')]"
+    first = page.evaluate(
+        f"{terms}.filter((each) => each.classList.contains('first')).map((each) => each.dataset.term)"
+    )
+    every = page.evaluate(f"{terms}.map((each) => each.dataset.term)")
+    assert first == list(dict.fromkeys(every))
+    assert {"Node", "dispatch key", "key set"} <= set(first)
+    page.evaluate(f"{terms}[0].focus()")
+    assert page.text("#meaning").startswith("Node The record of one operator in the backward graph.")
+    assert page.evaluate("document.querySelector('#meaning').hidden") is False
+    page.keys("Escape")
+    assert page.evaluate("document.querySelector('#meaning').hidden") is True
+    box = page.evaluate(f"(() => {{ const at = {terms}[1].getBoundingClientRect(); return [at.x + 3, at.y + 3]; }})()")
+    page.send("Input.dispatchMouseEvent", type="mouseMoved", x=box[0], y=box[1])
+    assert page.text("#meaning").startswith("dispatch key ")
+    assert page.evaluate("document.querySelector('#meaning').hidden") is False
+    assert page.evaluate("document.querySelectorAll('main [data-term]').length") == 0

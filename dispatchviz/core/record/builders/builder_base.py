@@ -74,11 +74,15 @@ class BuilderBase:
     def needed(self) -> set[int]:
         """The ``seq`` of the events that later ones may refer to: all that are open."""
         found = set[int]()
-        for seq in (self.open, *self._open_elsewhere.values()):
+        for seq in self._needed_first():
             while seq is not None and seq not in found:
                 found.add(seq)
                 seq = self.events[seq].parent
         return found
+
+    def _needed_first(self) -> tuple[int | None, ...]:
+        """The innermost events that are open."""
+        return self.open, *self._open_elsewhere.values()
 
     def forget_written(self) -> set[int]:
         """Forgets the events that a stream has written, but for those that later ones may refer to: gives these."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -9,7 +10,7 @@ from msgspec import Struct
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.builders.builder_base import BuilderBase, reads_note
 from dispatchviz.core.record.builders.numbers import Labels
-from dispatchviz.core.record.events import BindingEntered, NameBound, SourceLine
+from dispatchviz.core.record.events import BindingEntered, ModuleCalled, NameBound, SourceLine
 
 if TYPE_CHECKING:
     from dispatchviz.core.bindings.binding import Binding, Plan
@@ -63,10 +64,18 @@ class PythonBuilder(BuilderBase):
         self._labels = Labels(self.tensors)
         self._plans: dict[int, _PlanText] = {}
         """By the ``id`` of a plan."""
+        self._failed_on: int | None = None
+        self._failed_after = -1
+        """What was open when a module failed, and how many events there were."""
         self._written = ""
         """Text of a line of output that has not ended."""
         self._over_with_call: set[int | None] = set()
         """Bindings that are over when the call within them is."""
+
+    def _needed_first(self) -> tuple[int | None, ...]:
+        """Also what was open when a module failed, if that is all that has happened since."""
+        failed = (self._failed_on,) if self._failed_after == len(self.events) else ()
+        return (*super()._needed_first(), *failed)
 
     @reads_note
     def source_line(self, file: str, line: int, function: str, caller: int | None, resumed: bool, begins: bool) -> None:
@@ -75,9 +84,21 @@ class PythonBuilder(BuilderBase):
         if self._written:
             self.all_written()
         parent, seq = self.open, len(self.events)
-        if parent is None or type(self.events[parent]) is SourceLine:
-            parent, self.open = None, seq
+        if parent is not None and type(self.events[parent]) is SourceLine:
+            parent = self.events[parent].parent
+        if parent is None or type(self.events[parent]) is ModuleCalled:
+            self.open = seq
         self.events.append(SourceLine(seq, parent, file, line, function, caller, resumed, begins))
+
+    @reads_note
+    def module_left(self, failed: bool) -> None:
+        """The call of a module is over, and with it the line of its forward. If it ``failed``, the program may end."""
+        seq = self.open
+        if failed and self._failed_after != len(self.events):
+            self._failed_on, self._failed_after = seq, len(self.events)
+        if seq is not None and type(self.events[seq]) is SourceLine:
+            seq = self.events[seq].parent
+        self.open = None if seq is None else self.events[seq].parent
 
     @reads_note
     def name_bound(self, name: str, tensor: int, turn: int) -> None:
@@ -93,15 +114,21 @@ class PythonBuilder(BuilderBase):
     def raised(self, kind: str, message: str, file: str, line: int, traceback: str) -> None:
         """An exception left the program: every open event but its line ends, since an interrupt is raised anywhere."""
         self.moved = False  # it stays with the line that it came from
+        if self._failed_after == len(self.events):
+            self.open = self._failed_on
         self.all_written()
         self.open = self._enclosing_line()
         self._event(ev.ProgramRaised, kind, message, file, line, traceback)
 
     def _enclosing_line(self) -> int | None:
-        seq = self.open
-        while seq is not None and (parent := self.events[seq].parent) is not None:
-            seq = parent
-        return seq
+        """The innermost open line that only lines and modules are around."""
+        around, seq = list[int](), self.open
+        while seq is not None:
+            around.append(seq)
+            seq = self.events[seq].parent
+        ours = takewhile(lambda seq: type(self.events[seq]) in (SourceLine, ModuleCalled), reversed(around))
+        lines = [seq for seq in ours if type(self.events[seq]) is SourceLine]
+        return lines[-1] if lines else None
 
     @reads_note
     def wrote(self, text: str) -> None:

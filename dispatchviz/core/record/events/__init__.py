@@ -71,6 +71,7 @@ AnyEvent = (
     | SequenceNumberSet | UndefinedInputAdded | StackStored | ParentAssigned | HookRegistered | HookRemoved
     | FinalCallbackQueued | FinalCallbackCalled
     | NodeDeleted
+    | ModuleCalled
     | OptionalEvent
 )  # fmt: skip
 """The classes of all kinds. A new one comes before the optional ones: a trace file names these only if it has some."""

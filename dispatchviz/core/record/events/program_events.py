@@ -73,6 +73,17 @@ class TensorFormatted(Container, frozen=True):
     """The method that was called."""
 
 
+class ModuleCalled(Container, frozen=True):
+    """A module is called: its hooks and its ``forward`` run; open until the call ends (``Module._call_impl``,
+    ``torch/nn/modules/module.py``)."""
+
+    name: str
+    """The module's path, as ``named_modules`` writes it behind the variable of the outermost module: ``net.blocks.0``;
+    empty if no variable of the program holds the module."""
+    kind: str
+    """Name of the module's class: ``Linear``."""
+
+
 class Warned(Event, frozen=True):
     """A warning is issued: PyTorch's, a library's or the program's own. Those that a filter ignores are no events."""
 

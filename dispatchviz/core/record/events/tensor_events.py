@@ -144,8 +144,8 @@ class KeySetChanged(Event, frozen=True):
 
 class NumbersRecorded(Event, frozen=True):
     """The numbers of a small tensor, when they may have become others: it is met as an argument or a result of a call,
-    or its memory was written to. Only of a recording that was asked for numbers (``record(values=16)``,
-    ``--values``)."""
+    or its memory was written to. Only of a recording that has numbers: of a command, up to a limit, and of
+    ``record(values=16)``."""
 
     tensor: TensorNumber
     """Number of the tensor."""
@@ -160,6 +160,8 @@ class NumbersRecorded(Event, frozen=True):
     waited: bool = False
     """They were copied from a GPU, which had to come to the end of its work before: the program alone does not wait
     there."""
+    last: bool = False
+    """The recording has reached its limit: from here on no numbers are recorded, and none of those before hold."""
 
 
 class InplaceChecked(Event, frozen=True):

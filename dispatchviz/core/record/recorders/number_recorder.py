@@ -2,24 +2,29 @@
 
 A tensor's numbers are said when it is met as an argument or a result, and again when something is written to its
 memory, by whichever tensor that happens: the recorder knows which of the tensors that it has spoken of are alive, and
-keeps none of them alive. Memory that NumPy or the program has in its hands too can change unseen: of tensors on that
-nothing more is said, and that this is so is said once.
+keeps none of them alive. Numbers are compared as bytes, and become text where they are others. Memory that NumPy or the
+program has in its hands too can change unseen: of tensors on that nothing more is said, and that this is so is said
+once.
 
 Numbers on a GPU are copied to the host, for which the recording waits until the GPU has made them; the event says so.
+
+Where a recording has a limit, the last event says that it is the last: from there on nothing is known of any memory.
+Calls are recorded without a look at numbers afterwards, as fast as in a recording that was not asked for them.
 
 Not here: at which step which numbers hold (``explain/trace_index/tensor_numbers.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from dispatchviz.core.device.array_library import is_on_gpu, on_host
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.recorders.recorder_base import RecorderBase, tensors_in
 from dispatchviz.core.record.recorders.result_hash import writes_nothing
+from dispatchviz.core.seam import recorder
 from dispatchviz.core.tensor.conj_neg_bits import resolved
 
 if TYPE_CHECKING:
@@ -30,6 +35,20 @@ if TYPE_CHECKING:
 WRITTEN_TOO = ("running_mean", "running_var")
 """Parameters that batch norm writes to though its schema does not say so."""
 
+Held = tuple[int, tuple[int, ...], bytes]
+"""What a tensor holds: on which storage, in which shape, the bytes of its elements."""
+
+
+class Effects(NamedTuple):
+    """What an operator does to the memory of its arguments and results."""
+
+    written: tuple[int, ...]
+    """The positions of the arguments that it writes to."""
+    unwritten: bool
+    """Its results are on new memory that it does not write to."""
+    computes: bool
+    """Its results have numbers: its own, or those that Python code has written."""
+
 
 class NumberRecorder(RecorderBase):
     """Numbers of tensors."""
@@ -37,37 +56,58 @@ class NumberRecorder(RecorderBase):
     numbers = 0
     """Tensors of so many elements at most are looked at; to be set before the recording begins."""
     most_numbers = 0
-    """How many times numbers are told; the last ones do not hold afterwards. 0: no limit."""
+    """How many times numbers are told at most; the last ones do not hold afterwards. 0: no limit."""
     _told: int
     """How many times numbers were told."""
-    _said: dict[int, tuple[int, str]]
-    """Serial number of a tensor to its storage's and its text."""
+    _said: dict[int, Held]
+    """Serial number of a tensor to what was said of it."""
     _on: dict[int, WeakValueDictionary[int, Tensor]]
     """Storage to the tensors on it that were spoken of, by their numbers: to compare tensors would call an operator."""
     _unwritten: set[int]
     """Storages that nobody has written to yet: what is in them is chance."""
+    _effects: dict[OperatorEntry, Effects]
+    """Those of the operators that were called."""
 
     def begin(self) -> None:
         """Nothing is said yet."""
         super().begin()
-        self._said, self._on, self._unwritten, self._told = {}, {}, set(), 0
+        self._said, self._on, self._unwritten, self._effects, self._told = {}, {}, set(), {}, 0
 
     def numbers_before(self, args: Sequence[Any], /) -> None:
         """A call begins with these arguments."""
-        for tensor in tensors_in(args):
-            self._say(tensor)
+        for value in args:
+            if hasattr(value, "_ks"):
+                self._say(value)
+            elif isinstance(value, (list, tuple)):
+                for tensor in tensors_in(value):
+                    self._say(tensor)
 
     def numbers_after(self, op: OperatorEntry, args: Sequence[Any], result: Any, /) -> None:
         """A kernel is about to return something; its arguments are known unless it is boxed."""
-        for tensor in tensors_in(list(_written(op.schema, args))):
-            self._wrote(tensor)
-        if writes_nothing(op.schema) and not any(each.alias for each in op.schema.returns):
-            self._unwritten.update(map(self._storage_of, tensors_in(result)))
-        elif op.schema.name == "aten::lift_fresh" or not any(each.alias for each in op.schema.returns):
-            # of numbers that Python code has written, or that the kernel has computed
-            self._unwritten.difference_update(map(self._storage_of, tensors_in(result)))
-        for tensor in tensors_in(result):
+        effects = self._effects.get(op)
+        if effects is None:
+            effects = self._effects[op] = _effects(op.schema)
+        for position in effects.written:
+            for tensor in tensors_in(args[position] if position < len(args) else None):
+                self._wrote(tensor)
+        tensors = (result,) if hasattr(result, "_ks") else tuple(tensors_in(result))
+        if effects.unwritten:
+            self._unwritten.update(map(self._storage_of, tensors))
+        elif effects.computes and self._unwritten:
+            self._unwritten.difference_update(map(self._storage_of, tensors))
+        for tensor in tensors:
             self._say(tensor)
+
+    def memory_allocated(self, storage: int, /) -> None:
+        """A new storage, by its serial number: what is in it is chance until something is written there."""
+        self._unwritten.add(storage - self.first_storage)
+
+    def _number_tensor(self, tensor: Tensor, how: ev.TensorOrigin) -> int:
+        is_fresh = self.numbers and how == "new" and tensor._storage._number < self.first_storage
+        number = super()._number_tensor(tensor, how)
+        if is_fresh:
+            self.memory_allocated(tensor._storage._number)
+        return number
 
     def memory_changed(self, tensor: Tensor, /) -> None:
         """It is another piece of memory now, or reads it in another way: by geometry, by the bits of its key set."""
@@ -93,43 +133,58 @@ class NumberRecorder(RecorderBase):
             return
         known = list(self._on[storage].values()) if storage in self._on else []
         mates = [each for each in known if self._storage_of(each) == storage]
-        text = self._text(tensor)
-        if text and self._said.get(tensor._number) == (storage, text):
+        array = self._small(tensor)
+        held = None if array is None else _held(storage, array)
+        if held is not None and self._said.get(tensor._number) == held:
             return
-        if mates or text:
-            self._emit_numbers(tensor, storage, text, True)
+        if mates or held is not None:
+            self._tell(tensor, storage, array, held, True)
         for mate in mates:
-            if mate is not tensor and (text := self._text(mate)):
-                self._emit_numbers(mate, storage, text, False)
+            if mate is not tensor and (array := self._small(mate)) is not None:
+                self._tell(mate, storage, array, _held(storage, array), False)
 
     def _say(self, tensor: Tensor) -> None:
         """The numbers of a tensor, unless they were said."""
-        storage = self._storage_of(tensor)
-        if storage < 0 or tensor._storage.exposed or storage in self._unwritten or tensor._wrapped_number:
+        array, memory = tensor._array, tensor._storage
+        if array is None or not 0 < array.size <= self.numbers or memory.exposed or tensor._wrapped_number:
             return
-        text = self._text(tensor)
-        if text and self._said.get(tensor._number) != (storage, text):
-            self._emit_numbers(tensor, storage, text, False)
+        storage = self._storage_of(tensor)
+        if storage in self._unwritten or storage < 0:
+            return
+        array = on_host(resolved(tensor))
+        held = _held(storage, array)
+        if self._said.get(tensor._number) != held:
+            self._tell(tensor, storage, array, held, False)
 
-    def _emit_numbers(self, tensor: Tensor, storage: int, text: str, written: bool) -> None:
-        number = self._tensor(tensor)
-        self._emit(ev.NumbersRecorded, number, storage, text, written, bool(text) and is_on_gpu(tensor._array))
-        self._said[tensor._number] = storage, text
-        self._on.setdefault(storage, WeakValueDictionary())[tensor._number] = tensor
+    def _tell(self, tensor: Tensor, storage: int, array: Any | None, held: Held | None, written: bool) -> None:
+        """Numbers, or that those that were said are over: of a tensor with too many."""
+        if not self.numbers:  # the limit was reached
+            return
+        text, waited = ("", False) if array is None else (text_of(array), is_on_gpu(tensor._array))
+        self._emit(ev.NumbersRecorded, self._tensor(tensor), storage, text, written, waited)
+        if held is None:
+            self._said.pop(tensor._number, None)
+        else:
+            self._said[tensor._number] = held
+        mates = self._on.get(storage)
+        if mates is None:
+            mates = self._on[storage] = WeakValueDictionary()
+        mates[tensor._number] = tensor
         self._told += 1
         if self._told == self.most_numbers:
-            self._tell_no_more()
+            self._tell_no_more(tensor, storage)
 
-    def _tell_no_more(self) -> None:
-        """From now on any memory may change without being told: as memory that others have in their hands."""
-        for storage, tensors in self._on.items():
-            for tensor in list(tensors.values())[:1]:
-                self._emit(ev.NumbersRecorded, self._tensor(tensor), storage, "", True)
+    def _tell_no_more(self, tensor: Tensor, storage: int) -> None:
+        """From now on any memory may change without being told."""
+        self._emit(ev.NumbersRecorded, self._tensor(tensor), storage, "", True, False, True)
         self.numbers = 0
+        self._said, self._on, self._unwritten = {}, {}, set()
+        recorder.recorder_changes()
 
-    def _text(self, tensor: Tensor) -> str:
-        small = tensor._array is not None and 0 < tensor._array.size <= self.numbers
-        return text_of(on_host(resolved(tensor))) if small else ""
+    def _small(self, tensor: Tensor) -> Any | None:
+        """The elements of a tensor that has few, on the host; None of any other."""
+        array = tensor._array
+        return on_host(resolved(tensor)) if array is not None and 0 < array.size <= self.numbers else None
 
     def _storage_of(self, tensor: Tensor) -> int:
         """The number of its memory in this recording; -1 without."""
@@ -138,12 +193,20 @@ class NumberRecorder(RecorderBase):
         return -1 if storage.buffer is None else storage._number - self.first_storage
 
 
+def _held(storage: int, array: Any) -> Held:
+    return storage, array.shape, array.tobytes()
+
+
 def text_of(array: Any) -> str:
     """All numbers, as NumPy writes each, in the brackets of Python's lists: ``[[0.1, 2.0], [3.0, nan]]``."""
-    return f"[{', '.join(map(text_of, array))}]" if array.ndim else str(array[()])
+    if not array.ndim:
+        return str(array[()])
+    return f"[{', '.join(map(str if array.ndim == 1 else text_of, array))}]"
 
 
-def _written(schema: FunctionSchema, args: Sequence[Any]) -> Iterator[Any]:
-    for parameter, value in zip(schema.arguments, args, strict=False):
-        if value is not None and (parameter.is_write or parameter.name in WRITTEN_TOO):
-            yield value
+def _effects(schema: FunctionSchema) -> Effects:
+    """Of any operator; ``lift_fresh`` returns its argument, whose numbers Python code has written."""
+    written = [at for at, each in enumerate(schema.arguments) if each.is_write or each.name in WRITTEN_TOO]
+    aliases = any(each.alias for each in schema.returns)
+    unwritten = writes_nothing(schema) and not aliases
+    return Effects(tuple(written), unwritten, not unwritten and (not aliases or schema.name == "aten::lift_fresh"))

@@ -40,6 +40,18 @@ class PythonRecorder(RecorderBase):
         """Opens the event of a tensor whose text is made."""
         self._emit_span(ev.TensorFormatted, self._tensor(tensor), function)
 
+    def module_called(self, module: Any, /) -> None:
+        """Open the event of a call of a module."""
+        self._emit_span(ev.ModuleCalled, self.module_name(module), type(module).__name__)
+
+    def module_name(self, module: Any, /) -> str:
+        """The path of a module, for a recorder that knows names; else empty."""
+        return ""
+
+    def module_left(self, failed: bool, /) -> None:
+        """Close the event of the innermost call of a module, which returned or ``failed``."""
+        self.note(("module_left", failed))
+
     def program_raised(self, error: BaseException, file: str, line: int, traceback: str = "") -> None:
         """The last event of a program that failed."""
         self.note(("raised", type(error).__name__, text_of(error), file, line, traceback))

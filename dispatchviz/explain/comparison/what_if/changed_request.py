@@ -14,6 +14,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.what_if.changes import Change
 from dispatchviz.explain.trace_index.recorded_engine import engine_text, is_live
+from dispatchviz.explain.trace_index.tensor_numbers import end_of_numbers
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.shipped_examples import located
 
@@ -29,7 +30,8 @@ class ChangedRequest(msgspec.Struct, frozen=True):
     cuda: str
     only: tuple[str, ...]
     hashes: bool
-    values: bool
+    values: bool | None
+    """The numbers of small tensors; None: up to the limit."""
     save: str
     """The file for the trace."""
     text: str = ""
@@ -65,10 +67,15 @@ def changed_request(trace: Trace, change: Change, save: str, run_arguments: Sequ
         cuda=_cuda_of(header.cuda),
         only=header.only,
         hashes=len(trace.steps_of(ev.ResultHashed)) > 0,
-        values=len(trace.steps_of(ev.NumbersRecorded)) > 0,
+        values=_values_of(trace),
         save=save,
         text=text,
     )
+
+
+def _values_of(trace: Trace) -> bool | None:
+    """Without a limit where the trace has not come to it."""
+    return None if end_of_numbers(trace) is not None else len(trace.steps_of(ev.NumbersRecorded)) > 0
 
 
 def _cuda_of(text: str) -> str:

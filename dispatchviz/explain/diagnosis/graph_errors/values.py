@@ -10,6 +10,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.words import arguments_of, base_name, made_by, made_on, on_line, result_of
+from dispatchviz.explain.trace_index.derived_names import TRANSPOSED, derived
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 from dispatchviz.explain.trace_index.trace_index import index
@@ -53,7 +54,7 @@ def called(trace: Trace, tensor: int, at: int) -> str:
         return made_on(trace, tensor) or "a tensor"
     base = viewed(trace, tensor)
     if base is not None and (name := variable(trace, base, at)):
-        return f"{name}.T" if base_name(call) in ("t", "numpy_T") else f"a view of {name}"
+        return f"{name}.T" if derived(trace, tensor) == (base, TRANSPOSED) else f"a view of {name}"
     return result_of(trace, call)
 
 

@@ -84,7 +84,8 @@ function fill(parent, values, make) {
 function drawnSpan([text, role]) {
   const loud = role.startsWith("new:");
   const name = (loud ? role.slice(4) : role).replace(".", "-");
-  return made("span", `${name && `r-${name}`}${loud ? " loud" : ""}`, text);
+  const looks = `${name && `r-${name}`}${loud ? " loud" : ""}`;
+  return name.startsWith("term") ? drawnTerm(text, looks) : made("span", looks, text);
 }
 
 /** A line as an element; one that leads to a step is a button. */

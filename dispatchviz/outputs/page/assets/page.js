@@ -45,6 +45,7 @@ function drawWhy(asked) {
   if (element("sentence").textContent !== plain(shown)) element("sentence").replaceChildren(drawn(shown));
   element("rule").replaceChildren(...rule.map(drawn));
   for (const id of ["sentence", "rule"]) element(id).hidden = said?.alone === true;
+  markTerms();
 }
 
 /** The first step that is shown: the one of the link, of the lesson, where something happens first. */
@@ -68,7 +69,7 @@ function open() {
   begin();
   element("page").hidden = false;
   element("opening").remove();
-  for (const listen of [listenToSteps, listenToPanes, listenToGraph, listenToKeys, listenToTouch, listenToPrinter, listenToDialog]) listen();
+  for (const listen of [listenToSteps, listenToPanes, listenToGraph, listenToKeys, listenToTouch, listenToPrinter, listenToDialog, listenToTerms]) listen();
   render();
   element("list").focus({ preventScroll: true });
   document.documentElement.dataset.opened = performance.now().toFixed(1);

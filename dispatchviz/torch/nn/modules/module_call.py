@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
+from dispatchviz.core.seam import recorder
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn.modules.global_hooks import Hook
 from dispatchviz.torch.nn.modules.global_hooks import hooks as everywhere
@@ -100,7 +101,17 @@ class CallMixin:
     # -- calling ------------------------------------------------------------------------------------------------------
 
     def _wrapped_call_impl(self, *args: Any, **kwargs: Any) -> Any:
-        return self._call_impl(*args, **kwargs)
+        rec = recorder.active
+        if rec is None:
+            return self._call_impl(*args, **kwargs)
+        failed = True
+        rec.module_called(self)
+        try:
+            result = self._call_impl(*args, **kwargs)
+            failed = False
+            return result
+        finally:
+            rec.module_left(failed)
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         if not (

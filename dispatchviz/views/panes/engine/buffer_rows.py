@@ -14,7 +14,7 @@ from dispatchviz.explain.graph.engine.exec_info import topological_nr
 from dispatchviz.explain.graph.engine_state import EngineState, left_of
 from dispatchviz.explain.graph.graph_history import backward_around
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
-from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
+from dispatchviz.explain.trace_index.display_names import grad_name, node_title, tensor_name
 from dispatchviz.explain.trace_index.recorded_engine import is_live
 from dispatchviz.views.panes.engine.section import FEW, MANY, more
 from dispatchviz.views.text.styled_line import Line, line
@@ -127,7 +127,7 @@ def leaf_rows(trace: Trace, at: int) -> Iterator[Line]:
     found = accumulation(trace, event)
     case = f"  {ACCUMULATE_GRAD}" if is_live(trace.header) else f"  case {found.case} of {ACCUMULATE_GRAD}"
     yield line(
-        (f"{tensor_name(trace, event.tensor, at)}.grad ", "title"),
+        (f"{grad_name(trace, event.tensor, at)} ", "title"),
         (event.how, "bold"),
         (case, "dim"),
         goto=event.seq,

@@ -1,0 +1,103 @@
+"""Where the stepper opens: error, silent mistake, warning, missing gradient, mode or Function or level, first Node."""
+
+from __future__ import annotations
+
+import pytest
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.diagnosis.mistakes import mistakes
+from dispatchviz.explain.outline.levels import DEFAULT
+from dispatchviz.explain.trace_index.enclosing_steps import source_line
+from dispatchviz.outputs.page.player_data import player_data
+from dispatchviz.views.session import Session
+from tests.explain.diagnosis.cases import traced
+from tests.tui.programs import forum
+from tests.tui.screens import stepper
+
+LEAF = "import torch\nx = torch.ones(2, requires_grad=True)\n"
+FUNCTION = (
+    "class Twice(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return x * 2\n"
+    "    @staticmethod\n    def backward(ctx, g):\n        return g * 2\n"
+)
+DATA = "y = x.exp()\ny.data.mul_(2)\ny.sum().backward()\n"
+UNUSED = (
+    "net = torch.nn.Linear(2, 2)\nnet.register_parameter('extra', torch.nn.Parameter(torch.ones(1)))\n"
+    "net(x).sum().backward()\n"
+)
+WARNS = "import warnings\nwarnings.simplefilter('always')\nwarnings.warn('look here')\n"
+
+OPENS = {
+    "an error before all": (LEAF + WARNS + "y = x.exp()\nraise ValueError\n", ev.ProgramRaised, 7),
+    "a silent mistake before a warning": (LEAF + WARNS + DATA, ev.Dispatched, 7),
+    "a warning before a missing gradient": (LEAF + UNUSED + WARNS, ev.Warned, 8),
+    "a missing gradient before a mode": (
+        LEAF + "with torch.autocast('cpu'):\n    x.exp()\n" + UNUSED,
+        ev.BackwardStarted,
+        7,
+    ),
+    "autocast": (
+        LEAF + "y = x * 2\nwith torch.autocast('cpu'):\n    y = torch.mm(x[None], x[:, None])\n",
+        ev.AutocastChanged,
+        4,
+    ),
+    "inference mode": (LEAF + "y = x * 2\nwith torch.inference_mode():\n    x * 2\n", ev.InferenceModeChanged, 4),
+    "vmap": (LEAF + "y = x * 2\nz = torch.func.vmap(torch.sin)(y)\n", ev.DynamicLayerPushed, 4),
+    "a custom Function": (LEAF + FUNCTION + "y = x + 1\nTwice.apply(y).sum().backward()\n", ev.FunctionEntered, 11),
+    "the first Node": (LEAF + "z = torch.ones(2) * 2\ny = x * 2\n", ev.Dispatched, 4),
+    "the first Node although grad mode is off later": (
+        LEAF + "y = x * 2\nwith torch.no_grad():\n    y * 2\n",
+        ev.Dispatched,
+        3,
+    ),
+    "grad mode where there is no Node": (LEAF + "with torch.no_grad():\n    y = x * 2\n", ev.GradModeChanged, 3),
+    "the first line that calls an operator": ("import torch\ny = torch.ones(2)\nz = y * 2\n", ev.SourceLine, 2),
+    "the first step": ("x = 1\n", ev.SourceLine, 1),
+}
+
+
+def opened(trace: Trace, step: int | None = None) -> int:
+    """Where a session is, after mistakes were looked for."""
+    return Session(trace, step).at_first_mistake().at
+
+
+@pytest.mark.parametrize("name", OPENS)
+def test_it_opens_at_what_matters_most(name: str) -> None:
+    source, kind, number = OPENS[name]
+    trace = traced(source)
+    at = opened(trace)
+    line = source_line(trace, at)
+    assert isinstance(trace[at], kind)
+    assert line is None or line.line == number
+
+
+@pytest.mark.parametrize("name", OPENS)
+def test_a_page_opens_there_too(name: str) -> None:
+    trace = traced(OPENS[name][0])
+    assert player_data(trace)["first"] == opened(trace)
+
+
+def test_a_chosen_step_stays() -> None:
+    trace = traced(LEAF + DATA)
+    assert opened(trace, 5) == 5
+    mistakes(trace)
+    assert Session(trace, 5).cursor.at == 5
+
+
+async def test_the_founding_question_has_its_answer_on_the_first_screen() -> None:
+    async with stepper(forum(), (100, 30), level=DEFAULT) as reader:
+        screen = reader.screen
+    lines = "\n".join(screen)
+    assert "Line 6 makes the first Node, AddBackward0. AutogradCUDA is the highest key left and wins" in lines
+    assert "x and y" in lines
+    here = next(row for row in screen if row.startswith("▶"))
+    assert "add.Tensor → AutogradCUDA" in here
+    assert "AutogradCUDA wins  call of aten::add.Tensor" in lines
+    assert "= left" in lines
+
+
+async def test_a_mode_is_not_told_of_a_node_on_another_line() -> None:
+    async with stepper(traced(OPENS["vmap"][0]), (100, 30), level=DEFAULT) as reader:
+        lines = "\n".join(reader.screen)
+    assert "A transform begins: the vmap of level 1" in lines
+    assert "makes the first Node" not in lines
