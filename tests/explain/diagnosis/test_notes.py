@@ -12,8 +12,8 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnose import diagnoses
 from dispatchviz.explain.diagnosis.note_rules import MOST, NOTE_RULES, notes
 from dispatchviz.explain.diagnosis.notes.note import Note
+from dispatchviz.running.recording import EngineName
 from tests.explain.diagnosis.cases import traced
-from tests.explain.diagnosis.test_not_finite import with_numbers
 
 
 class Noted(NamedTuple):
@@ -599,15 +599,15 @@ for i in range(3):
 """Programs close to those, of which there is nothing to say."""
 
 
-def noted(source: str, engine: str) -> tuple[Trace, tuple[Note, ...]]:
+def noted(source: str, engine: EngineName) -> tuple[Trace, tuple[Note, ...]]:
     """The notes on a program that has no mistake."""
-    trace = traced(source, engine) if engine == "torch" else with_numbers(source)
+    trace = traced(source, engine, most=0)
     assert not isinstance(trace[-1], ev.ProgramRaised), trace[-1]
     assert diagnoses(trace) == ()
     return trace, notes(trace)
 
 
-def check(case: Noted, engine: str) -> None:
+def check(case: Noted, engine: EngineName) -> None:
     """Assert that the first note of the kind says it, and that it is of a step of the trace."""
     trace, found = noted(case.source, engine)
     says = case.on_torch if engine == "torch" and case.on_torch is not None else case.says

@@ -12,11 +12,11 @@ from dispatchviz.explain.diagnosis.call_errors.functions import last_node
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.silent.recorded_numbers import short
-from dispatchviz.explain.diagnosis.silent.recorded_numbers import told as told_numbers
 from dispatchviz.explain.diagnosis.words import on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import around
+from dispatchviz.explain.trace_index.tensor_numbers import numbers_of
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed, ordinal
 
@@ -130,7 +130,7 @@ def _input(trace: Trace, node: int, made: int, edge: int) -> str:
 
 def _numbers(trace: Trace, made: int) -> str:
     """``x was [0.0, 1.0]``, as far as the recording has values."""
-    each = [(one.name, short(told_numbers(trace, one.tensor, made))) for one in _arguments(trace, made)]
+    each = [(one.name, short(numbers_of(trace, one.tensor, made))) for one in _arguments(trace, made)]
     return listed([f"{name} was {numbers}" for name, numbers in each if numbers])
 
 

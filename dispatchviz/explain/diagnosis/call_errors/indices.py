@@ -21,9 +21,9 @@ from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import subscripts
 from dispatchviz.explain.diagnosis.silent.recorded_numbers import short
-from dispatchviz.explain.diagnosis.silent.recorded_numbers import told as numbers_of
 from dispatchviz.explain.diagnosis.words import base_name, begun, on_line
 from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.trace_index.tensor_numbers import numbers_of
 from dispatchviz.foundation.english import counted, shaped
 
 BOUNDS = re.compile(r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)")

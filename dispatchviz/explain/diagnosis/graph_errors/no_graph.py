@@ -139,7 +139,13 @@ def _data(trace: Trace, tensor: int) -> Cut | None:
         return None
     on_it = index(trace).about_storage(made.storage, ev.TensorCreated)
     before = [trace.columns.tensors[step] for step in on_it[:SHARING] if step < made.seq]
-    base = next((each for each in reversed(before) if index(trace).grad_needed(each, made.seq)), None)
+    unseen = is_unseen(trace.header, ev.RequiresGradSet)
+    needing = (
+        each
+        for each in reversed(before)
+        if index(trace).grad_needed(each, made.seq) or (unseen and is_parameter(trace, each))
+    )
+    base = next(needing, None)
     return None if base is None else Cut(made.seq, base, None)
 
 
@@ -149,7 +155,7 @@ def _no_leaf(failure: Failure, root: int, leaves: list[int]) -> Diagnosis:
     made = list(dict.fromkeys(_with_line(trace, leaf, at) for leaf in leaves[:NAMED]))
     more = [f"{len(leaves) - NAMED} more"] if len(leaves) > NAMED else []
     none = {1: "which does not require grad", 2: "neither of which requires grad"}.get(
-        len(leaves), "none of which requires grad"
+        len(made) + len(leaves[NAMED:]), "none of which requires grad"
     )
     text = (
         f"{name} is computed from {listed([*made, *more])}, {none}. So no Node was recorded, and {name} has no grad_fn."

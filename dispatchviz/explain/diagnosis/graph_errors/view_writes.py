@@ -86,7 +86,7 @@ def _function_behind(trace: Trace, tensor: int, at: int) -> tuple[str, ev.NodeCr
         name = "" if made is None else made.name.removesuffix("Backward")
         if made is not None and name != made.name and "::" not in name:
             return name, made, view
-    return "", None, views[-1]
+    return "", None, next((view for view in views if variable(trace, view, at)), tensor)
 
 
 def of_function(failure: Failure) -> Diagnosis | None:

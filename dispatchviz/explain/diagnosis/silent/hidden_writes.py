@@ -6,6 +6,7 @@ and NumPy has none: the Node computes with the new numbers, and the gradient is 
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from math import prod
@@ -23,6 +24,9 @@ from dispatchviz.explain.trace_index.enclosing_steps import source_line
 from dispatchviz.explain.trace_index.lookups import StepsByKind
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import capital
+
+ASSIGNED = re.compile(r"\.data\s*=[^=]")
+"""``x.data = y``; not ``x.data -= y``, which writes, and then assigns the same memory."""
 
 LATEST = 8
 """How many of the tensors that were saved last before a write are looked at."""
@@ -167,13 +171,13 @@ def _replaced(trace: Trace, saves: Saves, seen: set[tuple[str, int]]) -> Iterato
 
     A Node keeps a leaf itself, so it finds the new memory there; of a result it keeps the old memory.
     """
-    lines = set(lines_with(trace, lambda text: ".data" in text))
-    for call in outermost_calls(trace, lambda name: name == "_has_compatible_shallow_copy_type"):
+    lines = set(lines_with(trace, ASSIGNED.search))
+    for call in outermost_calls(trace, lambda name: name == "_has_compatible_shallow_copy_type") if lines else ():
         leaf, at = call.tensors[0], call.seq
         if trace.columns.lines[at] not in lines or index(trace).history(leaf, at) is not None:
             continue
         if storage_of(trace, call.tensors[-1]) == storage_of(trace, leaf):
-            continue  # x.data -= y writes, and then assigns the same memory
+            continue  # the same memory again
         wrong = _wrong(trace, saves, leaf, at, of_memory=False)
         if wrong is not None and not wrong.saved.is_output and _first_of_line(trace, at, seen):
             text = f"{_saved(trace, wrong, at)}. {capital(on_line(trace, at))} then gave it another memory, so "

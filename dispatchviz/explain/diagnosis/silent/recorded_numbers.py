@@ -11,6 +11,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.graph_errors.iterations import on_line_in
 from dispatchviz.explain.trace_index.lookups import events_between
+from dispatchviz.explain.trace_index.tensor_numbers import end_of_numbers
 from dispatchviz.explain.trace_index.trace_index import index
 
 NOT_FINITE = re.compile(r"nan|inf")
@@ -31,18 +32,9 @@ def told(trace: Trace, tensor: int | None, at: int) -> str:
 
 
 def until(trace: Trace) -> str:
-    """``Values of tensors were recorded only up to line 7 in iteration 33.``; empty if they were to the end.
-
-    They were not if a leaf got a gradient with numbers, and a later pass gave it one without.
-    """
-    numbers, begun = trace.steps_of(ev.NumbersRecorded), trace.steps_of(ev.BackwardStarted)
-    steps = trace.steps_of(ev.GradientAccumulated)
-    if not numbers or not begun or not steps or not numbers[-1] < begun[-1] < steps[-1]:
-        return ""
-    first = trace[index(trace).steps_about(trace.columns.tensors[steps[-1]], ev.GradientAccumulated)[0]]
-    if not isinstance(first, ev.GradientAccumulated) or not told(trace, first.gradient, numbers[-1]):
-        return ""
-    return f"Values of tensors were recorded only up to {on_line_in(trace, numbers[-1], text=False)}."
+    """``Values of tensors were recorded only up to line 7 in iteration 33.``; empty if they were to the end."""
+    end = end_of_numbers(trace)
+    return "" if end is None else f"Values of tensors were recorded only up to {on_line_in(trace, end, text=False)}."
 
 
 def not_finite(numbers: str) -> bool:

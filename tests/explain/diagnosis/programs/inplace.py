@@ -268,7 +268,7 @@ v[0] = 0.0
             "v is a view that the custom Function Half returned on line 13",
             "line 14 (v[0] = 0.0) writes to a view of it in place",
         ),
-        "Return a copy from Half.forward",
+        ".clone() on what it returns",
         """
 import torch
 
