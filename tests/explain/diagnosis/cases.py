@@ -96,10 +96,10 @@ def _modules() -> Iterator[tuple[str, ModuleType]]:
         yield each.name, import_module(f"{programs.__name__}.{each.name}")
 
 
-def traced(source: str, engine: EngineName = "model", most: int = SMALL.times) -> Trace:
+def traced(source: str, engine: EngineName = "model", most: int = SMALL.most_values) -> Trace:
     """The trace of a program given as text, as ``dispatchviz why`` records it. It may warn."""
     text = textwrap.dedent(source).strip() + "\n"
-    values = {"values": SMALL.elements, "most_values": most} if engine == "model" else {}
+    values = {"values": SMALL.values, "most_values": most} if engine == "model" else {}
     try:
         with warnings.catch_warnings(record=True):
             warnings.simplefilter("default")
