@@ -22,6 +22,7 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "storage set",
         "numbers recorded",
         "numbers not recorded",
+        "limit of numbers",
         "unknown step",
         "same sequence number",
         "hook removed",

@@ -91,9 +91,9 @@ def test_the_printed_stack_has_every_file_with_all_its_folders_and_the_pane_its_
 def test_the_tensors_of_a_call() -> None:
     trace = example("forum.py")
     rows = shown(TENSORS, trace, below(trace))
-    assert rows[0] == "x  [2, 2] float32 cuda:0  requires grad  version 0"
+    assert rows[0] == "x  [2, 2] float32 cuda:0  requires grad  version 0  argument self"
     assert rows[1] == "   {AutocastCUDA, AutogradCUDA, ADInplaceOrView, CUDA}"
-    assert rows[2] == "y  [2] float32 cuda:0  version 0  same keys"
+    assert rows[2] == "y  [2] float32 cuda:0  version 0  argument other  same keys"
 
 
 def test_the_structured_kernel() -> None:
