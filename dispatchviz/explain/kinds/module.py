@@ -9,9 +9,10 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.kind import Kind, Known, Rule
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.call_chains import outermost_calls
+from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.lookups import between, created_nodes
 from dispatchviz.explain.trace_index.trace_index import index
-from dispatchviz.foundation.english import counted, numbered
+from dispatchviz.foundation.english import listed, numbered
 
 
 def module_title(trace: Trace, event: ev.ModuleCalled) -> str:
@@ -25,23 +26,26 @@ def module_row(trace: Trace, event: ev.ModuleCalled) -> str:
 
 
 def _label(trace: Trace, event: ev.ModuleCalled) -> str:
-    return f"{module_row(trace, event)}  ({_taken(trace, event, ', ')})"
+    calls, nodes = _taken(trace, event)
+    return f"{module_row(trace, event)}  ({numbered(calls, 'operator call')}, {numbered(nodes, 'Node')})"
 
 
-def _taken(trace: Trace, event: ev.ModuleCalled, joined: str) -> str:
-    """``22 operator calls, 47 Nodes``."""
+def _taken(trace: Trace, event: ev.ModuleCalled) -> tuple[int, int]:
+    """How many operators are called until a call of a module returns, and how many Nodes are recorded."""
     end, calls = trace.ends[event.seq], outermost_calls(trace)
-    made = bisect_right(calls, end) - bisect_left(calls, event.seq)
-    nodes = sum(1 for _ in created_nodes(trace, event.seq, end))
-    return f"{numbered(made, 'operator call')}{joined}{numbered(nodes, 'Node')}"
+    return bisect_right(calls, end) - bisect_left(calls, event.seq), sum(
+        1 for _ in created_nodes(trace, event.seq, end)
+    )
 
 
 def _why(trace: Trace, event: ev.ModuleCalled) -> Statement:
-    """What a call of a module takes, and the modules that it calls in turn."""
+    """Who calls the module, and what that takes until the call returns."""
+    outer, (calls, nodes) = around(trace, event.seq, ev.ModuleCalled), _taken(trace, event)
     inner = len(between(trace, ev.ModuleCalled, event.seq + 1, trace.ends[event.seq]))
-    parts = f" It calls {counted(inner, 'module')} within." if inner else ""
-    text = f"The program calls {module_title(trace, event)}: {_taken(trace, event, ' and ')} until it returns.{parts}"
-    return Statement("module called", text)
+    caller = "The program" if outer is None else module_title(trace, outer)
+    parts = [f"makes {numbered(calls, 'operator call')}", f"records {numbered(nodes, 'Node')}"]
+    text = listed(parts + [f"runs {numbered(inner, 'other module')}"] * bool(inner))
+    return Statement("module called", f"{caller} calls {module_title(trace, event)}. Until it returns, it {text}.")
 
 
 MODULE_KINDS = Kind(
