@@ -116,7 +116,7 @@ CASES = [
                 "grad; [2] is TBackward0, for its input net.weight.T."
             ),
         ),
-        ("[0] is AccumulateGrad (net.bias); [1] is None", "[2] is TBackward0, for its input the result of t on line 4"),
+        ("[0] is AccumulateGrad (net.bias); [1] is None", "[2] is TBackward0, for its input net.weight.T"),
     ),
     Noted(
         "a number",
