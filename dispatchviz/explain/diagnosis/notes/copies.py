@@ -93,6 +93,6 @@ def _said(trace: Trace, one: Made) -> str:
     if found is None or target is None:
         return f"{one.call.name} on {where} copies {name}"
     return (
-        f"{one.call.name} on {where} copies {name}: with sizes {shaped(found.shape)} and strides "
-        f"{shaped(found.stride)} its memory has no view of sizes {shaped(target)}"
+        f"{one.call.name} on {where} copies {name}: its sizes {shaped(found.shape)} and strides "
+        f"{shaped(found.stride)} allow no view of sizes {shaped(target)}"
     )
