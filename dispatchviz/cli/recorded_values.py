@@ -9,9 +9,9 @@ class RecordedValues(NamedTuple):
     """Arguments of ``running.program.run``."""
 
     values: int
-    """Tensors of so many elements at most; 0: no numbers are recorded."""
+    """The largest number of elements of a tensor whose numbers are recorded; 0: none are."""
     most_values: int
-    """How many times at most; 0: no limit."""
+    """The largest number of times; 0: no limit."""
 
 
 NONE, SMALL, ALL_SMALL = RecordedValues(0, 0), RecordedValues(16, 1_000), RecordedValues(16, 0)

@@ -146,7 +146,7 @@ NO_PROSE = re.compile(r"`[^`]*`|\"[^\"]*\"|\bline \d+ \(.*?\)(?=[\s,.;:]|$)")
 """Code and quotations in a sentence."""
 
 BEFORE, BEHIND = re.compile(r"[.\[=/']$|\w\($"), re.compile(r"[\[(=/]|\.\w|'(?!s\b)")
-"""What makes a word a part of code where it stands next to it."""
+"""Characters that make the word beside them a part of code."""
 
 
 class Use(NamedTuple):

@@ -1,8 +1,8 @@
 """The numbers of a tensor as of a step, in recordings that have them, where nothing can have changed them.
 
-What was said of a tensor last holds until something is written to its memory. While the call goes on that writes to it
-next, nobody can tell how far it is: nothing is said then. From the step on at which the recording reached its limit of
-numbers, nothing is said of any tensor.
+The last recorded numbers of a tensor hold until something is written to its memory. While a call writes to it, the
+trace does not show how far the call is, so there are no numbers then. From the step on at which the recording reached
+its limit of numbers, no tensor has any.
 """
 
 from __future__ import annotations

@@ -54,9 +54,9 @@ class NumberRecorder(RecorderBase):
     """Numbers of tensors."""
 
     numbers = 0
-    """Tensors of so many elements at most are looked at; to be set before the recording begins."""
+    """The largest number of elements of a tensor that is looked at; set it before the recording begins."""
     most_numbers = 0
-    """How many times numbers are told at most; the last ones do not hold afterwards. 0: no limit."""
+    """The largest number of times that numbers are recorded; the last ones do not hold afterwards. 0: no limit."""
     _told: int
     """How many times numbers were told."""
     _said: dict[int, Held]
