@@ -30,10 +30,10 @@ NOT_ALL_HOLD = 1
 @click.option("--summary", is_flag=True, help="One line for each LOG: how many lines of FILE hold.")
 @click.argument("logs", metavar="LOG...", nargs=-1, required=True, shell_complete=completion.traces)
 def command(expected: str, summary: bool, logs: tuple[str, ...]) -> int:
-    """Mark homework: whether each LOG, a saved trace, is as FILE expects it.
+    """Grade each LOG, a saved trace, against FILE.
 
-    FILE has lines as they stand in a golden log, in the order in which they happen; others may lie between, and an
-    indented line happens within the one that it stands under. Operators that print calls do not count:
+    FILE has lines of a golden log, in the order in which they must happen. Other steps may lie between them. An
+    indented line must happen within the line above it. Operators that printing calls do not count:
 
     \b
       # a product and its gradient

@@ -41,7 +41,7 @@ def run(
     as_json: bool,
     operator: str | None,
 ) -> int:
-    """What the code generators make of an operator.
+    """Show the code that PyTorch's generators write for an operator.
 
     What they are for; its entries in native_functions.yaml and derivatives.yaml; which part of torchgen writes what
     into which file; what calls what; every generated function with its file at PyTorch and here; what PyTorch registers

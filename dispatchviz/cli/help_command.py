@@ -11,7 +11,7 @@ from dispatchviz.cli import completion
 @click.argument("name", metavar="[COMMAND]", required=False, shell_complete=completion.commands)
 @click.pass_context
 def command(context: click.Context, name: str | None) -> int:
-    """The help of a command, as COMMAND --help prints it; without one the list of commands.
+    """Show the help of a command, as COMMAND --help does; without COMMAND, list all commands.
 
     \b
     Examples:

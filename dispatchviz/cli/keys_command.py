@@ -24,7 +24,7 @@ ARGUMENTS = (Argument("things", "[NAME or INTEGER...]", "keys", many=True),)
 
 
 def run(layout: str | None, operators: bool, build: str | None, as_json: bool, things: tuple[str, ...]) -> int:
-    """The dispatch keys in order; what there is to know of one; a raw key set taken apart.
+    """List the dispatch keys in order, explain one, or take a raw key set apart.
 
     \b
     Examples:

@@ -9,21 +9,21 @@ COMMANDS = {
     "run": "Run SCRIPT on the model and open the stepper.",
     "trace": "Run SCRIPT on the model and print the log.",
     "open": "Open the stepper on a saved trace.",
-    "lesson": "Guided lessons: see what happens, guess first; new makes one, check runs them.",
-    "serve": "Screens for the browsers of a room: lessons, programs, traces that you name.",
-    "diff": "Compare two runs: where they part first, and why; or two snapshots of PyTorch.",
-    "check": "Run SCRIPT on the model and on the installed PyTorch: did PyTorch do the same?",
-    "export": "Write a picture, a trace, a hand-out or what Perfetto opens, by its suffix.",
-    "record-tour": "Play keys in the stepper: a recording for asciinema, pictures; --check tells what is stale.",
-    "table": "The dispatch table of an operator.",
-    "why": "Why SCRIPT fails or goes wrong; why a cell holds what it holds; --error explains an error.",
-    "keys": "The dispatch keys in order; one key; a raw key set taken apart.",
-    "codegen": "What the code generators make of an operator: entries, functions, files, calls.",
-    "snapshot": "What the installed PyTorch registers, as a file that diff compares.",
-    "stack": "The real C++ stack of one call, from an installed PyTorch; a pasted backtrace read.",
-    "check-log": "Mark homework: whether saved traces are as a file expects.",
-    "doctor": "Versions, GPU, renderers, terminal: what works here and why not.",
-    "help": "The help of a command, with examples.",
+    "lesson": "Guided lessons: predict a step, then see it. new creates one, check runs them.",
+    "serve": "Serve lessons, programs or traces to a classroom.",
+    "diff": "Compare two runs, or two snapshots of PyTorch: where they differ first, and why.",
+    "check": "Run SCRIPT on the model and on the installed PyTorch, and compare both.",
+    "export": "Write a page, a picture, a trace, a hand-out or a table: the suffix decides.",
+    "record-tour": "Record the stepper while keys are pressed: pictures, or a cast for asciinema.",
+    "table": "Show the dispatch table of an operator.",
+    "why": "Explain why SCRIPT fails or goes wrong, an error message, or a dispatch table entry.",
+    "keys": "List the dispatch keys, explain one, or take a raw key set apart.",
+    "codegen": "Show the code that PyTorch's generators write for an operator.",
+    "snapshot": "Save what the installed PyTorch registers; diff compares two such files.",
+    "stack": "Show the C++ stack of a call in the installed PyTorch, or read a pasted backtrace.",
+    "check-log": "Grade saved traces against an answer file.",
+    "doctor": "Check versions, GPU, renderers and terminal.",
+    "help": "Show the help of a command, with examples.",
 }
 """Each one's line in ``--help``; the module is ``dispatchviz.cli.<name>_command``, with _ for -, the command in it
 ``command``."""
@@ -32,30 +32,30 @@ OVERVIEW = """\
 dispatchviz shows what PyTorch's dispatcher and autograd engine do, one step at a time, forward and back.
 
   dispatchviz lesson forum                           a guided lesson: why AutogradCUDA runs first; lesson lists all
-  dispatchviz run examples/forum.py                  step through a program: → into, ↓ over, Shift goes back
+  dispatchviz run examples/forum.py                  step through a program: → in, ↓ over, Shift back
   dispatchviz trace examples/forum.py                the same as a log; --format torch, jsonl
   dispatchviz export examples/forum.py -o graph.svg  a picture of its backward graph
-  dispatchviz diff examples/no_grad.py OTHER.py      where two runs part first, and why; --classics for one script
-  dispatchviz check examples/mlp.py                  whether the PyTorch installed here does what the model does
-  dispatchviz open TRACE                             a trace that was saved with --save
-  dispatchviz table add                              an operator's dispatch table, of PyTorch's 3,598
+  dispatchviz diff examples/no_grad.py OTHER.py      where two runs differ first, and why
+  dispatchviz check examples/mlp.py                  compare the model with the PyTorch installed here
+  dispatchviz open TRACE                             open a trace saved with --save
+  dispatchviz table add                              the dispatch table of one of 3,598 operators
   dispatchviz why SCRIPT                             why it fails or silently goes wrong, and what to try
-  dispatchviz why linear PrivateUse1                 why a cell holds what it holds, what would change it
+  dispatchviz why linear PrivateUse1                 why a dispatch table entry holds its kernel
   dispatchviz why --error FILE                       the cause of PyTorch's errors in FILE
   dispatchviz keys AutogradCUDA                      a dispatch key; a raw key set such as 0x1000010002
-  dispatchviz codegen add                            the generated code of an operator, and where PyTorch has it
-  dispatchviz snapshot -o FILE.json                  what the installed PyTorch registers; diff compares two
-  dispatchviz stack add examples/chains/add.py       the real C++ stack of a call, of an installed PyTorch, by gdb
+  dispatchviz codegen add                            the generated code of an operator
+  dispatchviz snapshot -o FILE.json                  save what the installed PyTorch registers
+  dispatchviz stack add examples/chains/add.py       the C++ stack of a call in the installed PyTorch
   dispatchviz doctor                                 what works on this machine
 
-A program is a plain PyTorch script: `import torch` in it is the model, no PyTorch is needed.
+A program is a plain PyTorch script. In it `import torch` gives the model; PyTorch is not needed.
 More: dispatchviz --help"""
 
 HELP = """\
 Usage: dispatchviz [OPTIONS] COMMAND [ARGS]...
 
   See the PyTorch dispatcher and autograd engine at work, one step at a time.
-  Without a command: a screen with examples, traces and look-ups.
+  Without a command: the home screen, with lessons, examples and traces.
 
 Options:
   --version   Show the version and exit.

@@ -37,7 +37,7 @@ def _size(context: click.Context, option: click.Parameter, value: str) -> tuple[
 )
 @click.argument("source", metavar="[SCRIPT-or-TRACE]", required=False, shell_complete=completion.programs)
 def command(output: str, keys: str, size: tuple[int, int], check: bool, source: str | None) -> int:
-    """Play keys in the stepper and keep what it shows: a recording that asciinema plays, or a picture.
+    """Record the stepper while keys are pressed: a cast for asciinema, or a picture.
 
     No terminal is needed. Without SCRIPT the tour of the documentation is made, all its pictures and a recording.
     --check ends with 1 and names what is stale.

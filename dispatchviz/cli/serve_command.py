@@ -50,11 +50,11 @@ def command(
     names: tuple[str, ...],
     only_list: bool,
 ) -> int:
-    """Serve screens to the browsers of a room: each gets the home screen with what is named here, by default the
-    lessons. Ctrl+C ends it, and all that runs in it.
+    """Serve lessons, programs or traces to a classroom: each browser gets the home screen with the things named here,
+    by default the lessons. Ctrl+C ends it, and all programs that run in it.
 
-    It listens on this machine alone, unless --host says otherwise (--host 0.0.0.0: everywhere). Whoever has the address
-    that is printed, with its token, can open what is offered, and no other file. Needs textual-serve.
+    It listens on this machine alone, unless --host says otherwise (--host 0.0.0.0: everywhere). A reader needs the
+    printed address, with its token, and can open only what is offered. Needs textual-serve.
 
     \b
     Examples:

@@ -16,7 +16,7 @@ from dispatchviz.cli import completion
     help="Write all of it: .json, or .json.gz to compress it; - is standard output. Only a snapshot is overwritten.",
 )
 def command(output: str | None) -> int:
-    """What the installed PyTorch registers: its operators, kernels, fallbacks and dispatch keys.
+    """Save what the installed PyTorch registers: its operators, kernels, fallbacks and dispatch keys.
 
     Without -o a summary is printed. The file is JSON with a line for each operator: its schema, and of every kernel the
     key, the kind and where it is registered, newest first under each key. A kind is unboxed (a C++ function),

@@ -42,7 +42,7 @@ def run(
     operator: str | None,
     keys: tuple[str, ...],
 ) -> int:
-    """The computed dispatch table of an operator: cell, key, kernel, reason, where it was registered.
+    """Show the computed dispatch table of an operator: entry, key, kernel, reason, where it was registered.
 
     OP is a name as you would write it: add, torch.add, aten::add.Tensor, aten.add.Tensor. Cells with the same kernel
     are folded; with KEYs, only their cells are shown.
