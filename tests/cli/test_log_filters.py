@@ -137,16 +137,18 @@ def test_they_combine(net: Trace) -> None:
     wanted = LogFilter(level="calls", line="11", operator="mul", backward=False)
     assert [line.split(maxsplit=1)[1] for line in list(text_log(net, 0, wanted))[1:] if line] == [
         "> line 11  loss = net(x).sum()",
-        "> line 5 in Net.forward  y = x * x",
-        "→   call aten::mul.Tensor → AutogradCPU",
-        "○     Node MulBackward0, seq 0",
-        "○     Node AccumulateGrad (x)",
-        "→     redispatch aten::mul.Tensor → CPU",
+        ">   net  Net  (2 operator calls, 3 Nodes)",
+        ">     line 5 in Net.forward  y = x * x",
+        "→       call aten::mul.Tensor → AutogradCPU",
+        "○         Node MulBackward0, seq 0",
+        "○         Node AccumulateGrad (x)",
+        "→         redispatch aten::mul.Tensor → CPU",
         "> line 11  loss = net(x).sum()",
-        "> line 5 in Net.forward  y = x * x",
-        "→   call aten::mul.Tensor → AutogradCPU",
-        "○     Node MulBackward0, seq 3",
-        "→     redispatch aten::mul.Tensor → CPU",
+        ">   net  Net  (2 operator calls, 2 Nodes)",
+        ">     line 5 in Net.forward  y = x * x",
+        "→       call aten::mul.Tensor → AutogradCPU",
+        "○         Node MulBackward0, seq 3",
+        "→         redispatch aten::mul.Tensor → CPU",
     ]
 
 

@@ -6,6 +6,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from dispatchviz.cli.recorded_values import SMALL
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.running.program import run
@@ -33,6 +34,12 @@ CAT = "\n".join(
 def example(name: str) -> Trace:
     """The trace of a file in ``examples``."""
     return run(str(EXAMPLES / name)).trace
+
+
+@cache
+def as_recorded(name: str) -> Trace:
+    """The trace of a file in ``examples`` as commands record it: with the numbers of small tensors."""
+    return run(str(EXAMPLES / name), **SMALL._asdict()).trace
 
 
 def forum() -> Trace:

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.steps import last_step
-
-from .programs import example
+from .programs import as_recorded
 
 FORUM = str(Path(__file__).parents[2] / "examples" / "forum.py")
 
@@ -77,7 +75,7 @@ def start() -> Iterator[Callable[..., Terminal]]:
 
 
 def test_what_is_typed_before_the_program_has_begun_arrives(start: Callable[..., Terminal]) -> None:
-    count = last_step(example("forum.py")) + 1
+    count = len(as_recorded("forum.py"))
     stepper = start("run", FORUM)
     stepper.type(":12\r")
     stepper.wait_for(f"step 12 of {count}")
