@@ -333,7 +333,7 @@ def test_two_arguments_with_the_same_keys_are_named() -> None:
 
 
 ADD = """\
-AutogradCUDA wins  call of aten::add.Tensor
+AutogradCUDA wins  call of aten::add.Tensor(self = x, other = y)
    x, y      {AutocastCUDA, AutogradCUDA, ADInplaceOrView, CUDA}
  + included  {ADInplaceOrView, BackendSelect}
  − excluded  {AutocastCUDA} by the thread
@@ -341,7 +341,7 @@ AutogradCUDA wins  call of aten::add.Tensor
  = left      {AutogradCUDA, CUDA} → AutogradCUDA"""
 
 CAT = """\
-AutogradCPU wins  call of aten::cat
+AutogradCPU wins  call of aten::cat(13 tensors)
    13 tensors  {AutocastCPU, AutogradCPU, ADInplaceOrView, CPU}
  + included    {ADInplaceOrView, BackendSelect}
  − excluded    {AutocastCPU} by the thread

@@ -76,9 +76,14 @@ def raw_rows(trace: Trace, at: int) -> list[Line]:
     )
 
 
+MOST_NAMED = 6
+"""Of more arguments the row of the winner gives the number."""
+
+
 def _winner(card: KeySetCard) -> Line:
     """The key, the operator, and which tensor is which of its parameters."""
-    arguments = ", ".join(row.title for row in card.rows[: card.arguments])
+    titles = [row.title for row in card.rows[: card.arguments]]
+    arguments = ", ".join(titles) if len(titles) <= MOST_NAMED else f"{len(titles)} tensors"
     return line(
         (card.winner, "winner"),
         (" wins", "winner"),
