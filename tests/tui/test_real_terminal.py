@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.waiting import HANGS
 
 from .programs import as_recorded
 
@@ -42,8 +45,10 @@ class Terminal:
         os.write(self.screen, text.encode())
 
     def wait_for(self, text: str) -> None:
-        """Reads until a text has come; the program's end before that is an error."""
+        """Read until a text has come. OSError if the program ends before that, AssertionError if it writes no more."""
         while text.encode() not in self.seen:
+            ready, _, _ = select.select([self.screen], [], [], HANGS)
+            assert ready, f"{text!r} does not come"
             self.seen += os.read(self.screen, 65536)
 
     def ended(self) -> int:
