@@ -1,4 +1,4 @@
-"""Of which tensors commands record the numbers, and how many times."""
+"""The limits within which commands record numbers of tensors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NONE, SMALL, ALL_SMALL = RecordedValues(0, 0), RecordedValues(16, 1_000), Record
 
 
 def recorded_values(wanted: bool | None, model: bool) -> RecordedValues:
-    """What ``--values`` or ``--no-values`` asks for, or neither (None): an installed PyTorch gives none."""
+    """Read ``--values`` (True), ``--no-values`` (False) or neither (None). A recording of PyTorch has no numbers."""
     if wanted is None:
         return SMALL if model else NONE
     return ALL_SMALL if wanted else NONE

@@ -64,9 +64,9 @@ def recorded_redispatch_within(rec: Recorder, cell: Cell, ks: int, guard: type[E
 
 
 def _with_numbers(rec: Recorder, cell: Cell, called: bool) -> Cell:
-    """The cell, with a kernel that also says the numbers of small tensors: of its arguments too, if it is ``called``.
+    """The cell, with a kernel that also records the numbers of small tensors, also of its arguments if it is ``called``.
 
-    What such a kernel has written and returns the one says that it passes the call on to.
+    A kernel that passes the call on records no results: the kernel below it does.
     """
     function, op, before, after = cell.function, cell.operator, rec.numbers_before, rec.numbers_after
 

@@ -30,7 +30,7 @@ NOTE_RULES: tuple[Callable[[Trace], Iterator[Note]], ...] = (
     broadcast_sums,
     copies,
 )
-"""What the program asks for itself comes first, then what is rarer."""
+"""The order is that of the notes: questions that the program itself asks, then rare things."""
 
 MOST, OF_EACH = 4, 2
 """How many notes there are at most, and of each rule."""

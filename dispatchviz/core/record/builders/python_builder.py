@@ -66,7 +66,7 @@ class PythonBuilder(BuilderBase):
         """By the ``id`` of a plan."""
         self._failed_on: int | None = None
         self._failed_after = -1
-        """What was open when a module failed, and how many events there were."""
+        """The innermost open event when a module raised, and the number of events at that moment."""
         self._written = ""
         """Text of a line of output that has not ended."""
         self._over_with_call: set[int | None] = set()

@@ -36,11 +36,11 @@ WRITTEN_TOO = ("running_mean", "running_var")
 """Parameters that batch norm writes to though its schema does not say so."""
 
 Held = tuple[int, tuple[int, ...], bytes]
-"""What a tensor holds: on which storage, in which shape, the bytes of its elements."""
+"""The numbers of a tensor: its storage, its shape, the bytes of its elements."""
 
 
 class Effects(NamedTuple):
-    """What an operator does to the memory of its arguments and results."""
+    """The effects of an operator on the memory of its arguments and results."""
 
     written: tuple[int, ...]
     """The positions of the arguments that it writes to."""
@@ -205,7 +205,7 @@ def text_of(array: Any) -> str:
 
 
 def _effects(schema: FunctionSchema) -> Effects:
-    """Of any operator; ``lift_fresh`` returns its argument, whose numbers Python code has written."""
+    """Read the effects of an operator off its schema. NB: what ``lift_fresh`` returns has numbers that Python wrote."""
     written = [at for at, each in enumerate(schema.arguments) if each.is_write or each.name in WRITTEN_TOO]
     aliases = any(each.alias for each in schema.returns)
     unwritten = writes_nothing(schema) and not aliases

@@ -1,4 +1,4 @@
-"""What autocast casts: which call casts which argument, and which cast it takes from its cache."""
+"""Notes on autocast: which call casts which argument, and which casts come from the cache."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ EITHER = frozenset(("reshape", "flatten", "ravel", "reshape_as"))
 """Operators that give a view where the strides allow it, else a copy."""
 
 COPY, VIEW = frozenset(("clone", "_reshape_copy")), frozenset(("view", "_reshape_alias"))
-"""What these call, as strides decide."""
+"""The operators that these call to copy, or to make a view; the strides decide which."""
 
 WRAPPERS = (
     DispatchKey.Functionalize,

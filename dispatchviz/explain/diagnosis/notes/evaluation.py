@@ -70,7 +70,7 @@ def _text(trace: Trace, step: int) -> str:
 
 
 def _changes(trace: Trace, begin: int, end: int) -> Iterator[str]:
-    """What modules compute otherwise, as the calls show."""
+    """Name the modules that compute something else in evaluation mode, as their calls show."""
     for call in calls_between(trace, begin, end):
         if call.name == "dropout" and result_of(trace, call.seq) == call.tensors[0]:
             yield "Dropout passes its input on"
