@@ -64,7 +64,7 @@ def recorded_redispatch_within(rec: Recorder, cell: Cell, ks: int, guard: type[E
 
 
 def _with_numbers(rec: Recorder, cell: Cell, called: bool) -> Cell:
-    """The cell, with a kernel that also records the numbers of small tensors, also of its arguments if it is ``called``.
+    """The cell, with a kernel that also records numbers of small tensors, also of its arguments if it is ``called``.
 
     A kernel that passes the call on records no results: the kernel below it does.
     """
