@@ -30,6 +30,10 @@ CODES = {"Enter": 13, "Escape": 27, "Tab": 9, "Backspace": 8, "ArrowLeft": 37, "
 LOCAL = ("file:", "data:", "blob:", "about:")
 
 
+SWIPED = "for (const end of ['touchend', 'touchcancel']) addEventListener(end, () => setTimeout(done), { once: true });"
+"""Calls ``done`` when the listeners of the page have run."""
+
+
 class Page:
     """One page of a browser."""
 
@@ -134,9 +138,11 @@ class Page:
         self.send("Emulation.setEmulatedMedia", media=medium, features=features)
 
     def swipe(self, begin: tuple[int, int], end: tuple[int, int]) -> None:
-        """A finger from one point to another."""
+        """Move a finger from one point to another; wait until the page has seen that it is gone."""
+        self.evaluate(f"globalThis.swiped = new Promise((done) => {{ {SWIPED} }}); null")
         for kind, points in (("touchStart", [begin]), ("touchMove", [end]), ("touchEnd", [])):
             self.send("Input.dispatchTouchEvent", type=kind, touchPoints=[{"x": x, "y": y} for x, y in points])
+        self.evaluate("swiped.then(() => null)")
 
     def picture(self, path: Path | str) -> None:
         """Writes what is seen as a PNG."""
