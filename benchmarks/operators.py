@@ -71,8 +71,8 @@ def _hips_log_softmax(anp: Any, x: Any) -> Any:
 
 
 def _hips_layer_norm(anp: Any, x: Any, w: Any, b: Any) -> Any:
-    centred = x - anp.mean(x, axis=-1, keepdims=True)
-    return centred / anp.sqrt(anp.mean(centred * centred, axis=-1, keepdims=True) + 1e-5) * w + b
+    centered = x - anp.mean(x, axis=-1, keepdims=True)
+    return centered / anp.sqrt(anp.mean(centered * centered, axis=-1, keepdims=True) + 1e-5) * w + b
 
 
 CASES = (

@@ -24,7 +24,7 @@ OPTIONS = (
         "structured", "--structured", "Alone: the classes of its structured kernel, and how its three entries differ."
     ),
     Option("output", "-o", "With --structured: draws the classes: .svg, .png, .pdf or .dot.", "FILE"),
-    Option("plain", "--plain", "No colours."),
+    Option("plain", "--plain", "No colors."),
     BUILD,
     JSON,
 )
@@ -64,7 +64,7 @@ def run(
         return 0
     from dispatchviz.views.text.console import Console, terminal
 
-    console = Console(terminal().width, colours=False) if plain else terminal()
+    console = Console(terminal().width, colors=False) if plain else terminal()
     console.print(lines(console, real, file, structured, build, operator))
     return 0
 

@@ -93,9 +93,9 @@ def _question(answers: Sequence[Answer], console: Console) -> Iterator[str]:
     texts = [_text(text, console) for _, text, _ in rows]
     width = max(map(len, texts))
     for (sign, _, count), text in zip(rows, texts, strict=True):
-        colour = "green" if sign == "✓" else "red" if sign == "✗" else "dim"
+        color = "green" if sign == "✓" else "red" if sign == "✗" else "dim"
         bar = _bar(count, len(answers), _room(console, width))
-        yield f"    {console.styled(sign, colour)} {text:<{width}}  {console.styled(bar, colour)} {count}"
+        yield f"    {console.styled(sign, color)} {text:<{width}}  {console.styled(bar, color)} {count}"
 
 
 def _sign(choice: str | None) -> tuple[str, str]:

@@ -62,7 +62,7 @@ OPTIONS = (
     click.option(
         "--theme",
         type=click.Choice(["light", "dark", "auto"]),
-        help="Colours of a picture. auto, of an .svg: as its reader's browser prefers.",
+        help="Colors of a picture. auto, of an .svg: as its reader's browser prefers.",
     ),
     click.option("--dark", is_flag=True, help="The same as --theme dark."),
 )

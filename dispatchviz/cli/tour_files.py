@@ -152,7 +152,7 @@ def _words(path: str) -> list[str]:
 
 
 def _shown(path: str, text: str) -> list[str]:
-    """What can be read: marks and colours differ from release to release of the libraries that paint."""
+    """What can be read: marks and colors differ from release to release of the libraries that paint."""
     return texts(text) if path.lower().endswith(".svg") else shown_screens(text)
 
 

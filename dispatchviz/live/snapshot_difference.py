@@ -293,13 +293,13 @@ def _keys(before: Snapshot, after: Snapshot) -> KeysDifference:
 def _renamed(
     before: Sequence[str], after: Sequence[str], removed: Sequence[str], added: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    places = {_neighbours(after, key): key for key in added}
+    places = {_neighbors(after, key): key for key in added}
     for key in removed:
-        if new := places.get(_neighbours(before, key)):
+        if new := places.get(_neighbors(before, key)):
             yield key, new
 
 
-def _neighbours(keys: Sequence[str], key: str) -> tuple[str, str]:
+def _neighbors(keys: Sequence[str], key: str) -> tuple[str, str]:
     at = keys.index(key)
     return keys[at - 1] if at else "", keys[at + 1] if at + 1 < len(keys) else ""
 
@@ -314,7 +314,7 @@ def _moved(before: Sequence[str], after: Sequence[str]) -> Iterator[KeyMove]:
     }
     for key in first:
         if key not in stay:
-            yield KeyMove(key, _neighbours(first, key)[0], _neighbours(second, key)[0])
+            yield KeyMove(key, _neighbors(first, key)[0], _neighbors(second, key)[0])
 
 
 def _aliases(before: Snapshot, after: Snapshot) -> Iterator[AliasChange]:

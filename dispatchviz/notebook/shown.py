@@ -64,7 +64,7 @@ def looked_up(line: str) -> Shown:
     try:
         if command not in FAST_COMMANDS:
             raise DispatchvizError(f"%dispatchviz is followed by one of {', '.join(FAST_COMMANDS)}")
-        return Shown.of_lines(look_up(command, typed.strip())(Console(WIDTH, colours=False)))
+        return Shown.of_lines(look_up(command, typed.strip())(Console(WIDTH, colors=False)))
     except DispatchvizError as error:
         from IPython.core.error import UsageError
 

@@ -16,7 +16,7 @@ class PrinterOptions:
     precision: int = 4
     """Digits after the point."""
     threshold: float = 1000
-    """More elements are summarised."""
+    """More elements are summarized."""
     edgeitems: int = 3
     """How many a summary shows at both ends."""
     linewidth: int = 80

@@ -45,7 +45,7 @@ def _check_threads(kind: str, name: str, num: int) -> None:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Requests deterministic kernels, which ours are anyway, and that memory is not left uninitialised."""
+    """Requests deterministic kernels, which ours are anyway, and that memory is not left uninitialized."""
     context.deterministic = (1 if warn_only else 2) if mode else 0
 
 

@@ -184,7 +184,7 @@ def _make_wrapper_subclass(
 
 
 def _legacy_new(cls: Any, *args: Any) -> Any:
-    """``T(tensor)``: an alias; ``T(2, 3)``: uninitialised memory; ``T([1., 2.])``: a tensor with these values."""
+    """``T(tensor)``: an alias; ``T(2, 3)``: uninitialized memory; ``T([1., 2.])``: a tensor with these values."""
     from dispatchviz.torch import legacy_constructors  # which is above: bindings are made of Tensor's methods
 
     return tensor_subclass.new_with_class(legacy_constructors.new(args, None, CPU), cls)

@@ -75,9 +75,9 @@ def _needs_scientific(largest: Any, smallest: Any) -> Any:
 class ComplexFormatter:
     """The same for complex numbers."""
 
-    def __init__(self, tensor: Any, summarised: bool) -> None:
-        self.real = Formatter(_decisive(tensor.real, summarised))
-        self.imag = Formatter(_decisive(tensor.imag, summarised))
+    def __init__(self, tensor: Any, summarized: bool) -> None:
+        self.real = Formatter(_decisive(tensor.real, summarized))
+        self.imag = Formatter(_decisive(tensor.imag, summarized))
         self.width = self.real.width + self.imag.width + 1
 
     def __call__(self, value: Any) -> str:
@@ -96,19 +96,19 @@ def numbers(tensor: Any, indent: int) -> str:
     """The numbers in brackets (``_tensor_str``)."""
     if tensor.numel() == 0:
         return "[]"
-    summarised = tensor.numel() > PRINT_OPTS.threshold
+    summarized = tensor.numel() > PRINT_OPTS.threshold
     if tensor._is_zerotensor():
         tensor = tensor.clone()
     if tensor.is_neg():
         tensor = tensor.resolve_neg()
     if not tensor.dtype.is_complex:
-        return _block(tensor, indent, summarised, Formatter(_decisive(tensor, summarised)))
+        return _block(tensor, indent, summarized, Formatter(_decisive(tensor, summarized)))
     tensor = tensor.resolve_conj()
-    return _block(tensor, indent, summarised, ComplexFormatter(tensor, summarised))
+    return _block(tensor, indent, summarized, ComplexFormatter(tensor, summarized))
 
 
-def _decisive(tensor: Any, summarised: bool) -> Any:
-    return _edges(tensor) if summarised else tensor
+def _decisive(tensor: Any, summarized: bool) -> Any:
+    return _edges(tensor) if summarized else tensor
 
 
 def _edges(tensor: Any) -> Any:
@@ -126,18 +126,18 @@ def _edges(tensor: Any) -> Any:
     return torch.stack([_edges(part) for part in [tensor[i] for i in indices]])
 
 
-def _block(tensor: Any, indent: int, summarised: bool, formatter: AnyFormatter) -> str:
+def _block(tensor: Any, indent: int, summarized: bool, formatter: AnyFormatter) -> str:
     if tensor.dim() == 0:
         return _one(tensor, formatter)
     if tensor.dim() == 1:
-        return _row(tensor, indent, summarised, formatter)
+        return _row(tensor, indent, summarized, formatter)
     edge, length = PRINT_OPTS.edgeitems, tensor.size(0)
-    if summarised and length > 2 * edge:
-        blocks = [_block(tensor[i], indent + 1, summarised, formatter) for i in range(edge)]
+    if summarized and length > 2 * edge:
+        blocks = [_block(tensor[i], indent + 1, summarized, formatter) for i in range(edge)]
         blocks.append("...")
-        blocks += [_block(tensor[i], indent + 1, summarised, formatter) for i in range(length - edge, length)]
+        blocks += [_block(tensor[i], indent + 1, summarized, formatter) for i in range(length - edge, length)]
     else:
-        blocks = [_block(tensor[i], indent + 1, summarised, formatter) for i in range(length)]
+        blocks = [_block(tensor[i], indent + 1, summarized, formatter) for i in range(length)]
     between: str = "," + "\n" * (tensor.dim() - 1) + " " * (indent + 1)
     return "[" + between.join(blocks) + "]"
 
@@ -150,11 +150,11 @@ def _one(tensor: Any, formatter: AnyFormatter) -> str:
     return formatter.joined(real, formatter.imag(tensor.imag.item()))
 
 
-def _row(tensor: Any, indent: int, summarised: bool, formatter: AnyFormatter) -> str:
+def _row(tensor: Any, indent: int, summarized: bool, formatter: AnyFormatter) -> str:
     edge = PRINT_OPTS.edgeitems
-    if summarised and not edge:
+    if summarized and not edge:
         items = ["..."]
-    elif summarised and tensor.size(0) > 2 * edge:
+    elif summarized and tensor.size(0) > 2 * edge:
         items = [formatter(value) for value in tensor[:edge].tolist()]
         items += [" ...", *(formatter(value) for value in tensor[-edge:].tolist())]
     else:

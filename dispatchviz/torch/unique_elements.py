@@ -35,7 +35,7 @@ def unique(
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The same of neighbours: only what equals the one before is left out."""
+    """The same of neighbors: only what equals the one before is left out."""
     how = {"return_inverse": return_inverse, "return_counts": return_counts, "dim": dim}
     if has_torch_function_unary(input):
         return handle_torch_function(unique_consecutive, (input,), input, **how)

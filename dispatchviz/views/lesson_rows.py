@@ -49,7 +49,7 @@ def _paragraph(text: str) -> Iterator[Line]:
 
 
 def _spans(text: str) -> Iterator[Span]:
-    """Code in a colour of its own, without its backticks."""
+    """Code in a color of its own, without its backticks."""
     for part in _CODE.split(text):
         yield (part[1:-1], "keycap") if part.startswith("`") and len(part) > 1 else (part, "")
 

@@ -1,4 +1,4 @@
-"""The log on a terminal: in colours, through a pager where it is longer than the screen; in a pipe: neither."""
+"""The log on a terminal: in colors, through a pager where it is longer than the screen; in a pipe: neither."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from dispatchviz.outputs.log.printed_log import LOOKS, print_log
 from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.running.program import run
-from dispatchviz.views.text.console import shows_colours
+from dispatchviz.views.text.console import shows_colors
 
 from .command import FORUM, dispatchviz, script
 from .test_terminal import in_terminal
@@ -42,8 +42,8 @@ def paged(folder: Path) -> str | None:
     return (folder / "paged").read_text() if (folder / "paged").exists() else None
 
 
-def coloured(monkeypatch: pytest.MonkeyPatch, terminal: bool = False, **variables: str) -> bool:
-    """Whether there are colours under these variables."""
+def colored(monkeypatch: pytest.MonkeyPatch, terminal: bool = False, **variables: str) -> bool:
+    """Whether there are colors under these variables."""
     with monkeypatch.context() as patch:
         for name in ("NO_COLOR", "FORCE_COLOR"):
             patch.delenv(name, raising=False)
@@ -51,22 +51,22 @@ def coloured(monkeypatch: pytest.MonkeyPatch, terminal: bool = False, **variable
         for name, value in variables.items():
             patch.setenv(name, value)
         patch.setattr(sys.stdout, "isatty", lambda: terminal, raising=False)
-        return shows_colours()
+        return shows_colors()
 
 
-def test_who_decides_about_colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not coloured(monkeypatch)
-    assert coloured(monkeypatch, terminal=True)
-    assert not coloured(monkeypatch, terminal=True, TERM="dumb")
-    assert coloured(monkeypatch, FORCE_COLOR="1")
-    assert coloured(monkeypatch, FORCE_COLOR="0", TERM="dumb"), "whatever its value is"
-    assert not coloured(monkeypatch, FORCE_COLOR=""), "empty is as if it were not there"
-    assert not coloured(monkeypatch, terminal=True, NO_COLOR="0")
-    assert coloured(monkeypatch, terminal=True, NO_COLOR="")
-    assert not coloured(monkeypatch, terminal=True, NO_COLOR="1", FORCE_COLOR="1")
+def test_who_decides_about_colors(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not colored(monkeypatch)
+    assert colored(monkeypatch, terminal=True)
+    assert not colored(monkeypatch, terminal=True, TERM="dumb")
+    assert colored(monkeypatch, FORCE_COLOR="1")
+    assert colored(monkeypatch, FORCE_COLOR="0", TERM="dumb"), "whatever its value is"
+    assert not colored(monkeypatch, FORCE_COLOR=""), "empty is as if it were not there"
+    assert not colored(monkeypatch, terminal=True, NO_COLOR="0")
+    assert colored(monkeypatch, terminal=True, NO_COLOR="")
+    assert not colored(monkeypatch, terminal=True, NO_COLOR="1", FORCE_COLOR="1")
 
 
-def test_colours_change_no_text(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colors_change_no_text(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     trace = run(FORUM).trace
     monkeypatch.setenv("FORCE_COLOR", "1")
     print_log(trace)

@@ -35,7 +35,7 @@ def test_a_mistake_gets_the_line_of_the_command(command: str, typed: str) -> Non
     ("codegen", "AddBackward0"),
 ])  # fmt: skip
 def test_the_text_is_that_of_the_command(command: str, typed: str) -> None:
-    lines = list(look_up(command, typed)(Console(100, colours=False)))
+    lines = list(look_up(command, typed)(Console(100, colors=False)))
     assert "\n".join([*lines, ""]) == dispatchviz(command, *typed.split()).out
 
 
@@ -53,5 +53,5 @@ def test_options_that_mean_nothing_on_a_screen_are_refused() -> None:
 def test_the_message_of_an_error_is_read_from_a_file(tmp_path: Path) -> None:
     message = tmp_path / "a message.txt"
     message.write_text("NotImplementedError: Could not run 'aten::add.out' with arguments from the 'Vulkan' backend.")
-    text = "\n".join(look_up("why", f"--error '{message}'")(Console(100, colours=False)))
+    text = "\n".join(look_up("why", f"--error '{message}'")(Console(100, colors=False)))
     assert "aten::add.out" in text

@@ -208,5 +208,5 @@ def test_no_heavy_library_is_loaded(words: list[str]) -> None:
     assert not {"numpy", "textual", "rich", "graphviz", "click"} & set(loaded)
 
 
-def test_no_colours_without_a_terminal() -> None:
+def test_no_colors_without_a_terminal() -> None:
     assert "\x1b" not in dispatchviz("table", "add").out + dispatchviz("why", "add", "CPU").out

@@ -145,13 +145,11 @@ def test_every_step_has_every_view(trace: Trace, capsys: Captured) -> None:
         assert capsys.readouterr().out.count("\n\n") >= len(PANES) + 1
 
 
-def test_colours_are_only_where_they_are_forced(
-    trace: Trace, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_colors_are_only_where_they_are_forced(trace: Trace, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = viewed(trace, cell(trace), "key-set", capsys)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    coloured = viewed(trace, cell(trace), "key-set", capsys)
-    assert "\x1b[32;1mAutogradCUDA" in coloured
+    colored = viewed(trace, cell(trace), "key-set", capsys)
+    assert "\x1b[32;1mAutogradCUDA" in colored
     assert "\x1b" not in plain
     monkeypatch.setenv("NO_COLOR", "1")
     assert viewed(trace, cell(trace), "key-set", capsys) == plain

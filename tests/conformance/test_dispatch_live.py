@@ -134,7 +134,7 @@ def measured(key: str) -> set[tuple[str, str, int]]:
 
 LIVE = """
 import re, torch
-from truth.recorders.dispatch_registrations import normalised
+from truth.recorders.dispatch_registrations import normalized
 answers = []
 for number, (argument, value, keys, raw) in enumerate({cases}):
     library = torch.library.Library(f"ns{{number}}", "DEF")
@@ -145,7 +145,7 @@ for number, (argument, value, keys, raw) in enumerate({cases}):
         operator = getattr(torch.ops, f"ns{{number}}").op.default
         operator.redispatch(torch._C.DispatchKeySet.from_raw_repr(raw), eval(value))
     except (RuntimeError, NotImplementedError) as error:
-        text = re.sub("registered at <string>:[0-9]+", "registered at here:0", normalised(str(error)))
+        text = re.sub("registered at <string>:[0-9]+", "registered at here:0", normalized(str(error)))
         answers.append([type(error).__name__, text.replace(f"ns{{number}}::", "ns::")])
 print(json.dumps(answers))
 """

@@ -28,7 +28,7 @@ with warnings.catch_warnings():
     from tests.conformance.opinfo.checks import FEW, calls, processed, samples, summary
     from tests.conformance.opinfo.comparison import outcome
     from tests.conformance.opinfo.functions import NotHere, function
-    from tests.conformance.opinfo.known import UNINITIALISED, UP_TO_SIGNS
+    from tests.conformance.opinfo.known import UNINITIALIZED, UP_TO_SIGNS
 
 DTYPES = (torch.float32, torch.int64, torch.complex64, torch.bfloat16)
 DIFFERENTIATED = (torch.float32, torch.complex64)
@@ -47,7 +47,7 @@ def test_operators(kind: str, group: int) -> None:
         for op in op_db[group::GROUPS]:
             for called, sample in samples_of(op):
                 found = difference(kind, op, called, sample)
-                if found and op.name not in UNINITIALISED:
+                if found and op.name not in UNINITIALIZED:
                     differing[f"{op.full_name} {summary(sample)}"] = found
     assert not differing
 

@@ -213,8 +213,8 @@ def test_formulas_run_in_alphabetical_order_of_their_keys(tmp_path: Path) -> Non
 MISTAKES = {
     # in native_functions.yaml
     "unknown field": (
-        ADD + "  colour: red\n", DERIVATIVE,
-        r"functions\.yaml:3: add\.out: unknown field colour; it may have device_check, .*variants$",
+        ADD + "  color: red\n", DERIVATIVE,
+        r"functions\.yaml:3: add\.out: unknown field color; it may have device_check, .*variants$",
     ),
     "unknown dispatch key": (
         ADD.replace("CPU, CUDA", "CPU, CUDDA"), DERIVATIVE,

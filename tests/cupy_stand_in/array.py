@@ -126,7 +126,7 @@ class ndarray:
 
     @property
     def flags(self) -> Flags:
-        """No ``writeable``, which NumPy has."""
+        """No ``writable``, which NumPy has."""
         flags = self.numbers.flags
         return Flags(flags.c_contiguous, flags.f_contiguous, flags.owndata)
 

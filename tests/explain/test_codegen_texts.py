@@ -26,9 +26,9 @@ def test_every_form_of_an_operator_is_kept() -> None:
 
 
 def test_pytorchs_licence_is_beside_its_texts() -> None:
-    licence = (FOLDER / "LICENSE").read_text("utf-8")
-    assert licence.startswith("From PyTorch:")
-    assert "Redistributions in binary form must reproduce the above copyright" in licence
+    license = (FOLDER / "LICENSE").read_text("utf-8")
+    assert license.startswith("From PyTorch:")
+    assert "Redistributions in binary form must reproduce the above copyright" in license
 
 
 def test_a_file_may_be_named_in_short() -> None:

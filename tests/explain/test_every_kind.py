@@ -53,7 +53,7 @@ def test_every_kind_has_one_record() -> None:
     assert all(kind is record.event for kind, record in KINDS.items())
 
 
-def test_signs_are_told_apart_without_colour() -> None:
+def test_signs_are_told_apart_without_color() -> None:
     assert len(set(SIGNS.values())) == len(SIGNS)
     assert all(len(sign) == 1 for sign in SIGNS.values())
 

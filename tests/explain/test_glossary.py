@@ -105,5 +105,5 @@ def test_a_key_of_the_keyboard_is_no_term() -> None:
     assert marked(with_terms(trace, line(("?", "keycap"), " keys"))) == []
 
 
-def test_a_mark_needs_no_colour() -> None:
+def test_a_mark_needs_no_color() -> None:
     assert [ROLES[role] for role in TERM_ROLES.values() if ROLES[role][0] or "underline" not in ROLES[role][1]] == []

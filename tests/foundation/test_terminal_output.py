@@ -84,10 +84,10 @@ def test_each_kind_of_event(kind: type, capsys: Captured) -> None:
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
-def test_a_step_and_the_log_in_colours(
+def test_a_step_and_the_log_in_colors(
     trace: Trace, text: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without our codes they are what they are without colours, which has no other."""
+    """Without our codes they are what they are without colors, which has no other."""
     hostile = everywhere(trace, text)
 
     def printed() -> str:
@@ -98,9 +98,9 @@ def test_a_step_and_the_log_in_colours(
 
     plain = printed()
     monkeypatch.setenv("FORCE_COLOR", "1")
-    coloured = printed()
-    assert "\x1b[1m" in coloured
-    assert re.sub(r"\x1b\[[0-9;]+m", "", coloured) == plain
+    colored = printed()
+    assert "\x1b[1m" in colored
+    assert re.sub(r"\x1b\[[0-9;]+m", "", colored) == plain
     assert not raw(plain)
 
 
@@ -228,14 +228,14 @@ def test_a_copied_command_line_is_the_same_for_a_shell(text: str) -> None:
 # -- where text leaves ------------------------------------------------------------------------------------------------
 
 
-def test_colours_are_ours_alone(capsys: Captured) -> None:
-    console = Console(80, colours=True)
+def test_colors_are_ours_alone(capsys: Captured) -> None:
+    console = Console(80, colors=True)
     console.print([console.styled("\x1b[31m", "red") + " \x1b[2J", *console.wrapped("\x1b[31m a\nb")])
     assert capsys.readouterr().out == "\x1b[31m\\x1b[31m\x1b[0m \\x1b[2J\n  \\x1b[31m a b\n"
 
 
-def test_without_colours_there_are_no_codes(capsys: Captured) -> None:
-    Console(80, colours=False).print(["\x1b[31m"])
+def test_without_colors_there_are_no_codes(capsys: Captured) -> None:
+    Console(80, colors=False).print(["\x1b[31m"])
     assert capsys.readouterr().out == "\\x1b[31m\n"
 
 

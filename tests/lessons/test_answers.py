@@ -153,7 +153,7 @@ def test_a_lesson_that_cannot_keep_answers_does_not_begin(tmp_path: Path) -> Non
 
 
 def summed(*paths: Path, width: int = 60) -> list[str]:
-    return list(result_lines(paths, Console(width, colours=False)))
+    return list(result_lines(paths, Console(width, colors=False)))
 
 
 def test_the_summary_of_a_class(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def of(name: str, text: str) -> tuple[KernelChange, ...]:
 
 
 def text(found: Difference, every: bool = False) -> str:
-    return "\n".join(difference_lines(found, Console(120, colours=False), every))
+    return "\n".join(difference_lines(found, Console(120, colors=False), every))
 
 
 def test_a_snapshot_differs_in_nothing_from_itself() -> None:
@@ -284,7 +284,7 @@ def test_the_same_change_of_many_operators_is_said_once() -> None:
 
 def test_one_operator_whole() -> None:
     after = with_kernels(OLD, "aten::ldexp", "Autograd unboxed torch/csrc/autograd/generated/VariableType_0.cpp:3")
-    console = Console(120, colours=False)
+    console = Console(120, colors=False)
     lines = list(operator_lines(["aten::ldexp"], OLD, after, difference(OLD, after), console))
     assert lines == [
         "PyTorch 2.9.0+cpu, CPU build, release → PyTorch 2.9.0+cpu, CPU build, release",

@@ -46,7 +46,7 @@ class Notebook:
 
 @pytest.fixture
 def notebook(capsys: pytest.CaptureFixture[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
-    """A shell that keeps no history and knows no colours."""
+    """A shell that keeps no history and knows no colors."""
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 

@@ -151,10 +151,10 @@ def test_a_leaf_used_often_is_drawn_once_in_full_and_in_short_at_its_other_uses(
     assert (f"used {uses} times" in drawn.texts) == (uses > MOST_USES)
 
 
-def test_colours_have_six_digits() -> None:
-    colours = re.findall(r'"(#(?!step=)[^"]*)"', source(founding())) + [c for look in LOOKS.values() for c in look[:2]]
-    assert colours
-    assert all(re.fullmatch(r"#[0-9A-F]{6}", colour) for colour in colours)
+def test_colors_have_six_digits() -> None:
+    colors = re.findall(r'"(#(?!step=)[^"]*)"', source(founding())) + [c for look in LOOKS.values() for c in look[:2]]
+    assert colors
+    assert all(re.fullmatch(r"#[0-9A-F]{6}", color) for color in colors)
 
 
 def test_every_state_has_a_look_of_its_own_and_dark_text_stays_readable() -> None:
@@ -163,8 +163,8 @@ def test_every_state_has_a_look_of_its_own_and_dark_text_stays_readable() -> Non
     assert all(_luminance(fill) > 0.5 > 0.2 > _luminance(line) for fill, line, _, _ in LOOKS.values())
 
 
-def _luminance(colour: str) -> float:
-    channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+def _luminance(color: str) -> float:
+    channels = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 

@@ -100,7 +100,7 @@ def test_slices_of_a_row_are_within_each_other_or_apart() -> None:
 
 
 def test_no_slice_of_its_row_begins_or_ends_where_an_arrow_is_tied() -> None:
-    """Else Chrome's viewer, to which both ends of a slice belong, ties it to a neighbour."""
+    """Else Chrome's viewer, to which both ends of a slice belong, ties it to a neighbor."""
     events = events_of(forum())
     for arrow in [event for event in events if event.get("cat") == "fwdbwd"]:
         row = [event for event in events if event["ph"] == "X" and event["tid"] == arrow["tid"]]

@@ -37,26 +37,26 @@ def trace() -> Trace:
 
 
 def texts(picture: bytes, paper: str) -> Iterator[tuple[str, str, str]]:
-    """Each text of an SVG with its colour, and the colour behind it: that of the last shape painted in its group."""
+    """Each text of an SVG with its color, and the color behind it: that of the last shape painted in its group."""
     root = ElementTree.fromstring(picture)
     yield from _texts(root, root.get("fill", "black"), paper)
 
 
-def _texts(group: ElementTree.Element, colour: str, behind: str) -> Iterator[tuple[str, str, str]]:
+def _texts(group: ElementTree.Element, color: str, behind: str) -> Iterator[tuple[str, str, str]]:
     for part in group:
         tag, fill = part.tag.rpartition("}")[2], part.get("fill")
         if tag == "text":
-            yield "".join(part.itertext()), fill or colour, behind
+            yield "".join(part.itertext()), fill or color, behind
         elif tag in ("polygon", "path", "ellipse", "rect", "polyline"):
             is_arrow = fill == part.get("stroke") or group.get("class") == "edge"
             behind = behind if is_arrow or fill in (None, "none", "transparent") else fill
         else:
-            yield from _texts(part, fill or colour, behind)
+            yield from _texts(part, fill or color, behind)
 
 
-def ratio(colour: str, behind: str) -> float:
+def ratio(color: str, behind: str) -> float:
     named = {"black": "#000000", "white": "#ffffff", "#fff": "#ffffff"}
-    one, other = (Color.parse(named.get(each, each)).get_truecolor() for each in (colour, behind))
+    one, other = (Color.parse(named.get(each, each)).get_truecolor() for each in (color, behind))
     return contrast(one, other)
 
 
@@ -75,20 +75,20 @@ def test_every_text_of_a_picture_can_be_read(
     chosen = Chosen(kind, None if at is None else (at, at), options=Options("all", "module", theme))
     found = list(texts(chosen_picture(trace, ".svg", chosen).data, PAPER[theme]))
     assert len(found) > 5
-    for text, colour, behind in found:
-        assert ratio(colour, behind) >= LEAST, (text, colour, behind)
+    for text, color, behind in found:
+        assert ratio(color, behind) >= LEAST, (text, color, behind)
 
 
-PAIRS = [(colour, behind) for colour in ("text", "dim", "primary", "accent", "good", "warning", "error")
+PAIRS = [(color, behind) for color in ("text", "dim", "primary", "accent", "good", "warning", "error")
          for behind in ("back", "panel", "lit")] + [("text", state) for state in (
     "created", "waiting", "queued", "pruned", "running", "done", "released", "captured", "failed")]  # fmt: skip
-"""Colours of the page that text has, and those behind it."""
+"""Colors of the page that text has, and those behind it."""
 
 
 @pytest.mark.parametrize("theme", PAPER)
-def test_every_colour_of_the_page_can_be_read(theme: str) -> None:
+def test_every_color_of_the_page_can_be_read(theme: str) -> None:
     css = Path(dispatchviz.__file__).parent.joinpath("outputs/page/assets/player.css").read_text("utf-8")
     begin = ":root {" if theme == "light" else ':root[data-theme="dark"] {'
-    colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{3,6})\b", css.partition(begin)[2].partition("}")[0]))
-    for colour, behind in PAIRS:
-        assert ratio(colours[colour], colours[behind]) >= LEAST, (colour, behind)
+    colors = dict(re.findall(r"--(\w+): (#[0-9a-f]{3,6})\b", css.partition(begin)[2].partition("}")[0]))
+    for color, behind in PAIRS:
+        assert ratio(colors[color], colors[behind]) >= LEAST, (color, behind)

@@ -1,4 +1,4 @@
-"""Pictures in the dark: every colour has a counterpart that can be read, and no text changes."""
+"""Pictures in the dark: every color has a counterpart that can be read, and no text changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dispatchviz.outputs.picture.theme import DARK, TEXT, themed
 from tests.explain.founding import founding
 from tests.graphs import chain
 
-COLOUR = re.compile(r'\b(?:fill|stroke)="(?!none)([^"]+)"')
+COLOR = re.compile(r'\b(?:fill|stroke)="(?!none)([^"]+)"')
 
 
 def pictures() -> list[str]:
@@ -22,9 +22,9 @@ def pictures() -> list[str]:
     return [graph.svg() for graph in graphs]
 
 
-def test_every_colour_has_a_counterpart() -> None:
+def test_every_color_has_a_counterpart() -> None:
     for text in pictures():
-        assert {colour.lower() for colour in COLOUR.findall(text)} <= DARK.keys()
+        assert {color.lower() for color in COLOR.findall(text)} <= DARK.keys()
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -33,10 +33,10 @@ def test_texts_stay(theme: str) -> None:
         assert list(texts(themed(text, theme))) == list(texts(text))  # type: ignore[arg-type]
 
 
-def test_no_light_colour_is_left_in_the_dark() -> None:
+def test_no_light_color_is_left_in_the_dark() -> None:
     for text in pictures():
-        colours = {colour.lower() for colour in COLOUR.findall(themed(text, "dark"))}
-        assert colours <= {*DARK.values(), TEXT}
+        colors = {color.lower() for color in COLOR.findall(themed(text, "dark"))}
+        assert colors <= {*DARK.values(), TEXT}
 
 
 def test_a_picture_for_browsers_has_both() -> None:
@@ -44,11 +44,11 @@ def test_a_picture_for_browsers_has_both() -> None:
     text = themed(light, "auto")
     assert text.count("@media (prefers-color-scheme: dark)") == 1
     assert re.sub(r"<style>.*?</style>\n| class=\"dispatchviz\"", "", text, flags=re.DOTALL) == light
-    for colour in {colour.lower() for colour in COLOUR.findall(light)}:
-        assert DARK[colour] in text
+    for color in {color.lower() for color in COLOR.findall(light)}:
+        assert DARK[color] in text
 
 
-def test_a_label_that_looks_like_a_colour_stays() -> None:
+def test_a_label_that_looks_like_a_color_stays() -> None:
     pen = Pen()
     pen.box("a", pen.text('fill="#ffffff" <b fill="#ffffff">'))
     drawn = pen.drawing(["title"])

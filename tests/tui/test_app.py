@@ -75,15 +75,15 @@ async def test_a_damaged_file_says_so_on_every_screen() -> None:
             assert reader.sees(trace.notice, "cuda: emulated")
 
 
-async def test_no_color_leaves_no_colour_and_every_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_color_leaves_no_color_and_every_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with stepper(forum()) as reader:
         await reader.press("s")
         assert reader.sees("▶  1", "▌ 1 Steps")
         for strip in reader.app.screen._compositor.render_strips():
             for segment in strip:
-                colours = (segment.style.color, segment.style.bgcolor) if segment.style else ()
-                assert all(colour is None or colour.is_default for colour in colours)
+                colors = (segment.style.color, segment.style.bgcolor) if segment.style else ()
+                assert all(color is None or color.is_default for color in colors)
 
 
 async def test_a_long_trace_opens_and_steps_like_a_short_one() -> None:

@@ -22,7 +22,7 @@ from .screens import stepper
 from .synthetic import forum
 
 THEMES = tuple(name for name in BUILTIN_THEMES if not name.startswith("ansi"))
-"""Those whose colours are known; the terminal defines those of the others."""
+"""Those whose colors are known; the terminal defines those of the others."""
 
 
 def of(segments: list[Segment]) -> Iterator[tuple[float, Segment]]:
@@ -36,16 +36,16 @@ def of(segments: list[Segment]) -> Iterator[tuple[float, Segment]]:
 
 
 def test_the_contrast_is_that_of_wcag() -> None:
-    black, white, grey = (Color.parse(name).get_truecolor() for name in ("#000000", "#ffffff", "#767676"))
+    black, white, gray = (Color.parse(name).get_truecolor() for name in ("#000000", "#ffffff", "#767676"))
     assert contrast(black, white) == 21
     assert contrast(white, white) == 1
-    assert round(contrast(grey, white), 2) == 4.54
+    assert round(contrast(gray, white), 2) == 4.54
 
 
-@pytest.mark.parametrize("colour", ["#000000", "#ffffff", "#777777", "#ffd700", "#0000ff"])
+@pytest.mark.parametrize("color", ["#000000", "#ffffff", "#777777", "#ffd700", "#0000ff"])
 @pytest.mark.parametrize("background", ["#000000", "#ffffff", "#777777", "#ffd700", "#0000ff"])
-def test_any_colour_can_be_made_readable(colour: str, background: str) -> None:
-    before, behind = Color.parse(colour).get_truecolor(), Color.parse(background).get_truecolor()
+def test_any_color_can_be_made_readable(color: str, background: str) -> None:
+    before, behind = Color.parse(color).get_truecolor(), Color.parse(background).get_truecolor()
     for made in (readable(before, behind), muted(before, behind)):
         assert contrast(made, behind) >= LEAST
     if contrast(before, behind) >= LEAST:
@@ -64,14 +64,14 @@ def test_every_role_can_be_read_on_every_background(name: str, presenting: bool)
                 assert found >= LEAST, (name, where, role, found)
 
 
-def test_without_colours_dim_text_is_dim() -> None:
+def test_without_colors_dim_text_is_dim() -> None:
     palette = Palette(BUILTIN_THEMES["textual-dark"].to_color_system().generate(), no_color=True)
     (segment,) = palette.segments(line(("text", "dim")), 4, palette.base)
     assert segment.style.dim
 
 
 @pytest.mark.parametrize("style", ["blue on #ffffff", "#fafafa on default", "dim #808080", "bold"])
-def test_colours_of_the_terminal_stay(style: str) -> None:
+def test_colors_of_the_terminal_stay(style: str) -> None:
     segment = Segment("text", Style.parse(style))
     assert Readable().apply([segment], BLACK) == [segment]
 
@@ -91,7 +91,7 @@ async def test_what_is_on_the_screen_can_be_read() -> None:
                         assert found >= LEAST, (name, what, segment.text, found)
 
 
-def test_themes_in_the_terminals_own_colours_are_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_themes_in_the_terminals_own_colors_are_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     app = TerminalApp.__new__(TerminalApp)
     monkeypatch.setattr(TerminalApp, "available_themes", BUILTIN_THEMES)
     monkeypatch.setattr(KeptThemes, "app", app)

@@ -355,15 +355,15 @@ def test_no_key_of_the_home_screen_does_two_things(name: str) -> None:
 
 
 @pytest.mark.parametrize("size", [(60, 15), (120, 40)])
-async def test_no_color_leaves_no_colour_and_every_sign(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_color_leaves_no_color_and_every_sign(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with home(size=size) as reader:
         assert chosen(reader) == "forum"
         strips = reader.app.screen._compositor.render_strips()
         styles = [segment.style for strip in strips for segment in strip if segment.style]
         assert any(style.reverse for style in styles), "the row of the cursor"
-        colours = [colour for style in styles for colour in (style.color, style.bgcolor) if colour is not None]
-        assert all(colour.is_default for colour in colours)
+        colors = [color for style in styles for color in (style.color, style.bgcolor) if color is not None]
+        assert all(color.is_default for color in colors)
 
 
 def test_the_cursor_stays_on_its_entry_when_rows_come() -> None:

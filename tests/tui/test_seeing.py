@@ -154,7 +154,7 @@ async def test_what_a_choice_means_is_said_where_panes_are_hidden_and_a_question
         assert reader.sees("q quit")
 
 
-async def test_the_source_gets_its_colours_after_the_first_paint() -> None:
+async def test_the_source_gets_its_colors_after_the_first_paint() -> None:
     async with stepper(forum()) as reader:
         await reader.pilot.pause()
         pane = reader.app.view.panes[SOURCE]

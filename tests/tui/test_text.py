@@ -14,7 +14,7 @@ from dispatchviz.tui.widgets.viewport import Viewport, title_row
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.panes import source_pane
 from dispatchviz.views.screen_bars import header_rows, needed_rows
-from dispatchviz.views.text import code_colours
+from dispatchviz.views.text import code_colors
 from dispatchviz.views.text.line_fitting import LONGEST, columns, cut_row, cut_text, fit, paragraphs, wrap
 from dispatchviz.views.text.styled_line import line
 
@@ -102,8 +102,8 @@ def table_in_one_line() -> Trace:
     return tape.trace(text=f"import torch\nx = [{numbers}]\ny = 1\n")
 
 
-def test_a_source_line_of_40_000_characters_is_cut_before_it_is_coloured() -> None:
-    code_colours.load()
+def test_a_source_line_of_40_000_characters_is_cut_before_it_is_colored() -> None:
+    code_colors.load()
     made = source_pane.rows(table_in_one_line(), 2, 80)
     assert sum(len(row.spans) for row in made) < 2 * LONGEST
     assert max(len(row.plain) for row in made) < LONGEST + 100

@@ -1,6 +1,6 @@
 """What ``torch.use_deterministic_algorithms`` does (``aten/src/ATen/Context.cpp``).
 
-Some kernels refuse to run. Memory that is not initialised is filled by a call of ``fill_``: with NaN, True or the
+Some kernels refuse to run. Memory that is not initialized is filled by a call of ``fill_``: with NaN, True or the
 largest number (``fill_empty_deterministic_`` of ``aten/src/ATen/native/TensorFactories.h``,
 ``fill_resize_deterministic_`` of ``aten/src/ATen/native/Resize.cpp``); outputs of structured kernels are not.
 """

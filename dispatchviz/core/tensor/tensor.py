@@ -1,7 +1,7 @@
 """The tensor: a view of a storage, a key set, and autograd's fields (``c10/core/TensorImpl.h``).
 
 Sizes, strides and the offset are in elements and always explicit, so that they are PyTorch's even where an array
-library would normalise them; the array behind it is a view of the storage's flat buffer (absent on meta). ``None``
+library would normalize them; the array behind it is a view of the storage's flat buffer (absent on meta). ``None``
 stands for the undefined tensor everywhere in ``core``.
 
 Not here: what the fields mean to autograd (``autograd/variables/variable.py``), methods for users
@@ -224,7 +224,7 @@ _empty = numpy.empty
 
 
 def empty_strided(size: Size, stride: Size, dtype: DType, device: Device) -> Tensor:
-    """A new tensor with uninitialised memory, with the keys that its device and the thread's inference mode give."""
+    """A new tensor with uninitialized memory, with the keys that its device and the thread's inference mode give."""
     tensor = allocated(size, stride, dtype, device)
     if recorder.active is not None:
         recorder.active.tensor_created(tensor)

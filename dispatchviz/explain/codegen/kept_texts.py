@@ -1,7 +1,7 @@
 """What torchgen wrote for the operators of the examples, kept with the package: shown where no torch is installed.
 
 ``python -m scripts.torchgen_texts`` writes the file, a JSON list with an item a line: first what it is made of, then
-each text once. A look-up parses the first line and the texts that it needs. The texts are PyTorch's, under its licence
+each text once. A look-up parses the first line and the texts that it needs. The texts are PyTorch's, under its license
 (``kept/LICENSE``).
 """
 

@@ -130,7 +130,7 @@ def _first_unlike(ours: str, theirs: str) -> tuple[str | None, str | None] | Non
 
 def alike(ours: str, theirs: str) -> bool:
     """The same text but for addresses, and the last digits of numbers with a point: PyTorch's matrix products and
-    vectorised functions round differently from machine to machine."""
+    vectorized functions round differently from machine to machine."""
     one, other = (_NUMBER.split(_ADDRESS.sub("at an address", text)) for text in (ours, theirs))
     same_text = [_BLANKS.sub(" ", part) for part in one[::2]] == [_BLANKS.sub(" ", part) for part in other[::2]]
     return same_text and all(map(_close, one[1::2], other[1::2]))

@@ -15,7 +15,7 @@ NAMES: dict[str, DispatchKey] = {key.name.lower(): key for key in DispatchKey if
 
 
 def find_key(text: str) -> DispatchKey:
-    """The key of a name, however it is capitalised. DispatchvizError, with what it may mean, for an unknown one."""
+    """The key of a name, however it is capitalized. DispatchvizError, with what it may mean, for an unknown one."""
     key = known_key(text)
     if key is None:
         raise DispatchvizError(f"there is no dispatch key {text!r}{_hint(text)}")

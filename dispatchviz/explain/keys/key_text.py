@@ -53,7 +53,7 @@ _PURPOSES = {
     "BatchedNestedTensor": "computes on a batch of nested tensors inside torch.vmap",
     "Batched": "computes on a whole batch in the older vmap",
     "VmapMode": "checks the use of random numbers in the older vmap",
-    "DeferredInit": "is reserved for deferred initialisation, out of tree",
+    "DeferredInit": "is reserved for deferred initialization, out of tree",
     "TESTING_ONLY_GenericWrapper": "is for PyTorch's own tests",
     "TESTING_ONLY_GenericMode": "is for PyTorch's own tests",
 }

@@ -68,7 +68,7 @@ STORIES = {
 
 
 def past_name(text: str) -> str | None:
-    """A name that was a key once, properly capitalised; None for all others."""
+    """A name that was a key once, properly capitalized; None for all others."""
     return {name.lower(): name for name in (*RENAMED, *STORIES)}.get(text.strip().lower())
 
 

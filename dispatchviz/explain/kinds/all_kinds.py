@@ -72,7 +72,7 @@ def group(event: ev.AnyEvent) -> Group:
 
 
 def sign(event: ev.AnyEvent) -> str:
-    """The one-character sign of an event's group, so that groups differ in more than colour."""
+    """The one-character sign of an event's group, so that groups differ in more than color."""
     return SIGNS[KINDS[type(event)].group]
 
 

@@ -27,7 +27,7 @@ Group = Literal[
     "program", "binding", "dispatch", "thread", "structured", "tensor", "forward", "engine", "registration", "error",
     "unknown",
 ]  # fmt: skip
-"""Kinds of one group have the same sign and colour."""
+"""Kinds of one group have the same sign and color."""
 
 SIGNS: dict[Group, str] = {
     "program": ">",

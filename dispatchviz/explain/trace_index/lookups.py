@@ -214,7 +214,7 @@ _known: WeakKeyDictionary[Trace, tuple[int, bool]] = WeakKeyDictionary()
 """For each trace, the number of steps at the time of the question, and the answer."""
 
 
-def neighbour(steps: Sequence[int], at: int, forward: bool = True) -> int | None:
+def neighbor(steps: Sequence[int], at: int, forward: bool = True) -> int | None:
     """The next of sorted steps on one side of a step; None if there is none."""
     index = bisect_right(steps, at) if forward else bisect_left(steps, at) - 1
     return steps[index] if 0 <= index < len(steps) else None
@@ -222,6 +222,6 @@ def neighbour(steps: Sequence[int], at: int, forward: bool = True) -> int | None
 
 def next_of_kinds(trace: Trace, kinds: Iterable[type[Event]], at: int, forward: bool = True) -> int | None:
     """The nearest step of any of some kinds."""
-    found = [neighbour(trace.steps_of(kind), at, forward) for kind in kinds]
+    found = [neighbor(trace.steps_of(kind), at, forward) for kind in kinds]
     known = [step for step in found if step is not None]
     return (min if forward else max)(known) if known else None

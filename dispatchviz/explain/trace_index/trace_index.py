@@ -1,7 +1,7 @@
 """The tensors and Nodes of a trace, looked up in its columns when they are needed, and the paths of its parameters.
 
 Every list is in order of happening, so a question "as of step n" is a bisection, and of a stored trace no event is
-decoded but the one that answers. Not here: the words (``display_names.py``), the neighbourhood of one step
+decoded but the one that answers. Not here: the words (``display_names.py``), the neighborhood of one step
 (``enclosing_steps.py``), the kept answers (``lookups.py``).
 """
 

@@ -1,6 +1,6 @@
-"""The log on standard output: in colours where somebody sees them, through a pager where it is longer than the screen.
+"""The log on standard output: in colors where somebody sees them, through a pager where it is longer than the screen.
 
-Every colour stands beside a sign. Not here: the log's text (``text_log.py``), where it leaves
+Every color stands beside a sign. Not here: the log's text (``text_log.py``), where it leaves
 (``terminal_output.py``).
 """
 
@@ -15,7 +15,7 @@ from dispatchviz.explain.kinds.kind import SIGNS
 from dispatchviz.foundation.terminal_output import print_lines, print_paged, print_painted
 from dispatchviz.outputs.log.log_filter import ALL_STEPS, LogFilter
 from dispatchviz.outputs.log.text_log import WIDTH, LogRow, log_rows, text_log
-from dispatchviz.views.text.console import painted, shows_colours
+from dispatchviz.views.text.console import painted, shows_colors
 
 Styles = tuple[str, ...]
 
@@ -42,7 +42,7 @@ DIM: Styles = ("dim",)
 def print_log(trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, pager: bool = True) -> None:
     """The log of what is wanted, from a step on. Raises DispatchvizError if nothing of it is there."""
     width = min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
-    if not shows_colours():
+    if not shows_colors():
         print_plain(text_log(trace, begin, wanted, width), pager)
     else:
         rows = map(painted_row, log_rows(trace, begin, wanted, width))
@@ -50,7 +50,7 @@ def print_log(trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, pager
 
 
 def print_plain(lines: Iterable[str], pager: bool) -> None:
-    """Lines without colours; through a pager, if one is wanted and there is a terminal."""
+    """Lines without colors; through a pager, if one is wanted and there is a terminal."""
     if is_paged(pager):
         print_paged([line] for line in lines)
     else:
@@ -63,7 +63,7 @@ def is_paged(pager: bool) -> bool:
 
 
 def painted_row(row: LogRow) -> list[str]:
-    """A row of the log in its colours, for ``print_painted``."""
+    """A row of the log in its colors, for ``print_painted``."""
     if row.is_reason:
         return painted((row.text, DIM))
     sign, text = _BY_SIGN.get(row.sign, ((), ()))

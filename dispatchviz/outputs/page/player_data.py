@@ -26,7 +26,7 @@ from dispatchviz.views.lesson_rows import said
 from dispatchviz.views.pane_help import ABOUT, LEGEND
 from dispatchviz.views.screen_bars import engine_spans, first_notes, place, why_lines
 from dispatchviz.views.session import Session
-from dispatchviz.views.text import code_colours
+from dispatchviz.views.text import code_colors
 from dispatchviz.views.text.marked_terms import with_terms
 from dispatchviz.views.text.styled_line import Line, line
 
@@ -36,7 +36,7 @@ FORMAT = 1
 
 def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
     """The data of a page of a trace that has steps; ``guide``: a lesson that it is read with."""
-    code_colours.load()
+    code_colors.load()
     lines, kept = Lines(), kept_steps(trace)
     mistakes(trace)
     first = Session(trace).cursor.at

@@ -69,7 +69,7 @@ LOOKS: dict[State, Look] = {
     State.CAPTURED: ("#F3DDEB", "#8A3A69", "dotted", "2"),
     State.FAILED: ("#FFFFFF", "#000000", "dashed", "4"),
 }
-"""Of each state; distinguished without colour by the line, and by text in any case."""
+"""Of each state; distinguished without color by the line, and by text in any case."""
 
 
 @dataclass(frozen=True)
@@ -284,11 +284,11 @@ def _made_texts(made: Made) -> Iterator[str]:
 
 
 def look(node: GraphNode) -> dict[str, str]:
-    """The colours and lines of a Node's box."""
+    """The colors and lines of a Node's box."""
     fill, line, style, width = LOOKS[node.state]
-    colours = {"style": f"filled,{style}", "fillcolor": fill, "color": line, "penwidth": width}
+    colors = {"style": f"filled,{style}", "fillcolor": fill, "color": line, "penwidth": width}
     shape = "Mrecord" if node.leaf else "record"
-    return {"class": f"n{node.number} {node.state.name.lower()}", **colours, "shape": shape}
+    return {"class": f"n{node.number} {node.state.name.lower()}", **colors, "shape": shape}
 
 
 def _facts(graph: BackwardGraph, node: GraphNode, options: Options = USUAL) -> Iterator[str]:

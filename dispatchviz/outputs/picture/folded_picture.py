@@ -34,7 +34,7 @@ class Box:
     ports: tuple[str, ...]
     """A text for each edge; empty if they all leave at the bottom."""
     node: GraphNode | None
-    """Whose colours it has; None: of no Node."""
+    """Whose colors it has; None: of no Node."""
     looks: State
     within: Path
     stands_for: str = ""

@@ -37,7 +37,7 @@ MADE = "└ "
 """Before what was made by the line above."""
 
 URGENT = (State.FAILED, State.RUNNING, State.QUEUED, State.WAITING, State.CAPTURED, State.CREATED)
-"""Which state gives a box of many Nodes its colours: the first of these that one of them is in."""
+"""Which state gives a box of many Nodes its colors: the first of these that one of them is in."""
 
 
 class Texts:
@@ -69,7 +69,7 @@ class Texts:
         return shortened(f"{node.name} ({varying(node.leaf.name, last.leaf.name)})", LONGEST)
 
     def state(self, positions: Sequence[int]) -> tuple[str, State]:
-        """How far the engine is with them, in words, and whose colours they have."""
+        """How far the engine is with them, in words, and whose colors they have."""
         found = Counter(node.state for node in self.outlines(positions))
         looks = next((state for state in URGENT if state in found), max(found, key=lambda state: found[state]))
         if len(positions) == 1:

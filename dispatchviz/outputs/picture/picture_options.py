@@ -1,4 +1,4 @@
-"""How a picture is to look: how much is said in it, what its frames are, its colours."""
+"""How a picture is to look: how much is said in it, what its frames are, its colors."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The colours of a picture in the dark: of each light colour its dark counterpart.
+"""The colors of a picture in the dark: of each light color its dark counterpart.
 
-Colours are written in a picture as attributes of its shapes. For a dark picture they are exchanged; one that does as
+Colors are written in a picture as attributes of its shapes. For a dark picture they are exchanged; one that does as
 its reader's browser prefers has rules of CSS besides, which win over such attributes.
 """
 
@@ -38,29 +38,29 @@ DARK = {
     "#dff0d8": "#17351f",
     "#2f6b3c": "#7fca92",
 }
-"""Of every colour that a picture may have."""
+"""Of every color that a picture may have."""
 
 TEXT = "#e8eaec"
-"""Of what has no colour of its own, which is black in the light."""
+"""Of what has no color of its own, which is black in the light."""
 
 _TAG = re.compile(r"<[^<>]+>")
-_COLOUR = re.compile(r'\b(fill|stroke)="(#[0-9a-fA-F]{6}|black)"')
+_COLOR = re.compile(r'\b(fill|stroke)="(#[0-9a-fA-F]{6}|black)"')
 
 
 def themed(picture: str, theme: Theme) -> str:
-    """An SVG in the colours of a theme; the texts stay as they are."""
+    """An SVG in the colors of a theme; the texts stay as they are."""
     if theme == "light":
         return picture
     if theme == "dark":
-        dark = _TAG.sub(lambda tag: _COLOUR.sub(_dark, tag[0]), picture)
+        dark = _TAG.sub(lambda tag: _COLOR.sub(_dark, tag[0]), picture)
         return _begun(dark, f' fill="{TEXT}"', "")
     return _begun(picture, ' class="dispatchviz"', _style(picture))
 
 
 def _style(picture: str) -> str:
-    found = {pair for tag in _TAG.findall(picture) for pair in _COLOUR.findall(tag)}
-    used = sorted((kind, colour) for kind, colour in found if colour.lower() in DARK)
-    rules = [f'svg.dispatchviz [{kind}="{colour}"]{{{kind}:{DARK[colour.lower()]}}}' for kind, colour in used]
+    found = {pair for tag in _TAG.findall(picture) for pair in _COLOR.findall(tag)}
+    used = sorted((kind, color) for kind, color in found if color.lower() in DARK)
+    rules = [f'svg.dispatchviz [{kind}="{color}"]{{{kind}:{DARK[color.lower()]}}}' for kind, color in used]
     lines = "\n".join(["@media (prefers-color-scheme: dark) {", f"svg.dispatchviz{{fill:{TEXT}}}", *rules, "}"])
     return f"<style>{lines}</style>\n"
 

@@ -30,7 +30,7 @@ from dispatchviz.views.panes.calls_pane import listed_rows, whole_rows
 from dispatchviz.views.panes.pane_list import PANES, rows_of
 from dispatchviz.views.screen_bars import why_lines
 from dispatchviz.views.session import Session
-from dispatchviz.views.text.console import STYLES, painted, shows_colours
+from dispatchviz.views.text.console import STYLES, painted, shows_colors
 from dispatchviz.views.text.line_fitting import cut_row, wrap
 from dispatchviz.views.text.styled_line import Line, Span, line
 
@@ -76,7 +76,7 @@ def print_view(trace: Trace, step: int | None, name: str, pager: bool = True) ->
 
 
 def view_text(trace: Trace, step: int, name: str, width: int = WIDTH) -> str:
-    """One view of a step as text that wide, without colours; DispatchvizError if no view is called so."""
+    """One view of a step as text that wide, without colors; DispatchvizError if no view is called so."""
     check_view(name)
     return "\n".join("".join(text for text, _ in spans) for _, spans in view_rows(trace, step, name, width))
 
@@ -185,9 +185,9 @@ def text_width() -> int:
     return max(shutil.get_terminal_size((WIDTH, 24)).columns, NARROWEST)
 
 
-# -- colours ----------------------------------------------------------------------------------------------------------
+# -- colors ----------------------------------------------------------------------------------------------------------
 
-COLOURS = {
+COLORS = {
     "text-primary": "cyan",
     "primary": "cyan",
     "text-accent": "blue",
@@ -195,11 +195,11 @@ COLOURS = {
     "text-warning": "yellow",
     "text-error": "red",
 }
-"""A terminal's own colours for those of the stepper's themes."""
+"""A terminal's own colors for those of the stepper's themes."""
 
 
 def _print(rows: Iterator[Line], pager: bool) -> None:
-    looks = _looks() if shows_colours() else {}
+    looks = _looks() if shows_colors() else {}
     lines = (painted(*((text, looks.get(role, ())) for text, role in _without_end(row))) for row in rows)
     (print_paged if is_paged(pager) else print_painted)(lines)
 
@@ -214,12 +214,12 @@ def _without_end(row: Line) -> list[Span]:
 
 def _looks() -> dict[str, tuple[str, ...]]:
     """The styles of each role of the stepper's palette."""
-    from dispatchviz.views.text import code_colours
-    from dispatchviz.views.text.roles import ROLES  # brings Textual, for colours alone
+    from dispatchviz.views.text import code_colors
+    from dispatchviz.views.text.roles import ROLES  # brings Textual, for colors alone
 
-    code_colours.load()
+    code_colors.load()
     looks: dict[str, tuple[str, ...]] = {}
-    for role, (colour, weight) in ROLES.items():
-        styles = tuple(style for style in (COLOURS.get(colour, ""), *weight.split()) if style in STYLES)
+    for role, (color, weight) in ROLES.items():
+        styles = tuple(style for style in (COLORS.get(color, ""), *weight.split()) if style in STYLES)
         looks |= {role: styles, f"new:{role}": ("bold", *(style for style in styles if style not in ("bold", "dim")))}
     return looks

@@ -1,6 +1,6 @@
 """``torch._C._DispatchOperatorHandle`` and ``torch._C._SafeKernelFunction``: an operator, and a kernel in a cell of it.
 
-Mirrors ``ophandle_call_boxed`` and its neighbours in ``torch/csrc/utils/python_dispatch.cpp``.
+Mirrors ``ophandle_call_boxed`` and its neighbors in ``torch/csrc/utils/python_dispatch.cpp``.
 """
 
 from __future__ import annotations

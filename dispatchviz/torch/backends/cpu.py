@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def get_cpu_capability() -> str:
-    """The one whose rounding and random numbers are modelled."""
+    """The one whose rounding and random numbers are modeled."""
     return "AVX2"

@@ -29,12 +29,12 @@ class ExponentialFamily(Distribution):
         raise NotImplementedError
 
     def entropy(self) -> Any:
-        """By the gradient of the normaliser's logarithm."""
+        """By the gradient of the normalizer's logarithm."""
         result: Any = -self._mean_carrier_measure
         params = [param.detach().requires_grad_() for param in self._natural_params]
-        normaliser = self._log_normalizer(*params)
-        gradients = torch.autograd.grad(normaliser.sum(), params, create_graph=True)
-        result += normaliser
+        normalizer = self._log_normalizer(*params)
+        gradients = torch.autograd.grad(normalizer.sum(), params, create_graph=True)
+        result += normalizer
         for param, gradient in zip(params, gradients, strict=True):
             result -= (param * gradient).reshape((*self._batch_shape, -1)).sum(-1)
         return result

@@ -1,4 +1,4 @@
-"""``torch.masked``: reductions and normalisations of what a mask leaves (``torch/masked/__init__.py``).
+"""``torch.masked``: reductions and normalizations of what a mask leaves (``torch/masked/__init__.py``).
 
 NB: there are no ``MaskedTensor``s; the functions take plain tensors with ``mask=``.
 """

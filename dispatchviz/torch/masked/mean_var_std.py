@@ -61,8 +61,8 @@ def var(
         dtype = input.dtype if input.dtype.can_require_grad else torch.float32
     compute = dtype if dtype.can_require_grad else torch.float32
     mask, count = _counted(input, dim, True, mask)
-    centre = torch.divide(reductions.sum(input, dim, keepdim=True, dtype=dtype, mask=mask), count)
-    x = torch.subtract(input, centre)
+    center = torch.divide(reductions.sum(input, dim, keepdim=True, dtype=dtype, mask=mask), count)
+    x = torch.subtract(input, center)
     total = reductions.sum(x * x.conj(), dim, keepdim=keepdim, dtype=compute, mask=mask)
     if not keepdim:
         count = count.reshape(total.shape)

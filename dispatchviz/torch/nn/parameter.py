@@ -164,7 +164,7 @@ def is_lazy(param: Any) -> bool:
 
 
 def new_parameter(module: Any, name: str, size: Any, device: Any, dtype: Any, wanted: bool = True) -> None:
-    """An uninitialised Parameter as an attribute, or None in its place."""
+    """An uninitialized Parameter as an attribute, or None in its place."""
     if wanted:
         setattr(module, name, torch.nn.Parameter(torch.empty(size, device=device, dtype=dtype)))
     else:

@@ -171,7 +171,7 @@ class AveragedModel(Module):
 
 
 def update_bn(loader: Any, model: Any, device: Any = None) -> None:
-    """Means and variances of batch normalisation computed again, over all batches of a loader."""
+    """Means and variances of batch normalization computed again, over all batches of a loader."""
     with torch.no_grad():
         momenta = {}
         for module in model.modules():

@@ -39,7 +39,7 @@ def scalar_dtype(fused: bool | None = False) -> Any:
 
 
 def counter(parameter: Any, group: dict[str, Any]) -> Any:
-    """A step counter: on the parameter's device if a kernel reads it, else on the CPU, without synchronisation."""
+    """A step counter: on the parameter's device if a kernel reads it, else on the CPU, without synchronization."""
     fused = group.get("fused")
     if fused or group.get("capturable"):
         return torch.zeros((), dtype=scalar_dtype(fused), device=parameter.device)

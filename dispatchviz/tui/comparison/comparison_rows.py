@@ -172,7 +172,7 @@ def _after(state: Compared, most: int) -> list[Line]:
 def whole(state: Compared, width: int) -> list[Line]:
     """All of it, as without a terminal."""
     wheres = tuple(run.where for run in state.two.runs)
-    lines = diff_lines(state.two.comparison, (wheres[0], wheres[1]), Console(width, colours=False), every=True)
+    lines = diff_lines(state.two.comparison, (wheres[0], wheres[1]), Console(width, colors=False), every=True)
     return [line(text) for text in lines]
 
 

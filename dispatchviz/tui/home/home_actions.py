@@ -47,12 +47,12 @@ def ask_filter(at: At) -> Reply:
 def view(at: At) -> Reply:
     """The text of a program."""
     from dispatchviz.tui.home.preview import source_rows
-    from dispatchviz.views.text import code_colours
+    from dispatchviz.views.text import code_colors
 
     entry = at.home.entry
     if entry is None or entry.kind != PROGRAM:
         return Shown(at.home.noted("This row is no program"))
-    code_colours.load()
+    code_colors.load()
     return Text(entry.target, lambda width: source_rows(entry.target))
 
 

@@ -21,7 +21,7 @@ from dispatchviz.tui.widgets.box_layout import BoxLayout
 from dispatchviz.tui.widgets.painted_lines import Bar
 from dispatchviz.tui.widgets.rows_view import RowsView
 from dispatchviz.views.layout.pane_layout import Box
-from dispatchviz.views.text import code_colours
+from dispatchviz.views.text import code_colors
 from dispatchviz.views.text.line_fitting import wrap
 from dispatchviz.views.text.styled_line import Line, line
 
@@ -138,16 +138,16 @@ class HomeScreen(View):
         await self.mount(prompt)
         self.prompt = prompt
         self.post_message(Ready())
-        self.call_after_refresh(self._colour)
+        self.call_after_refresh(self._color)
 
-    def _colour(self) -> None:
-        """Loads what colours code, and shows it again."""
-        code_colours.load()
+    def _color(self) -> None:
+        """Loads what colors code, and shows it again."""
+        code_colors.load()
         self.show(self.home)
         self.post_message(Complete())
 
     def use_theme(self, theme: Theme | None = None) -> None:
-        """Paints everything in the colours of the application's theme."""
+        """Paints everything in the colors of the application's theme."""
         self.palette = Palette(self.app.theme_variables, self.app.no_color)
         for widget in self._widgets():
             widget.palette = self.palette

@@ -8,7 +8,7 @@ from pathlib import Path
 from dispatchviz.foundation.shipped_examples import located
 from dispatchviz.tui.home.home_list import PROGRAM, QUESTION, Entry
 from dispatchviz.tui.home.kept_trace import SEPARATOR
-from dispatchviz.views.text import code_colours
+from dispatchviz.views.text import code_colors
 from dispatchviz.views.text.styled_line import Line, line
 
 HINTS = {
@@ -33,12 +33,12 @@ def preview(entry: Entry | None) -> list[Line]:
 
 
 def source_rows(script: str) -> list[Line]:
-    """A program with the numbers of its lines; in colours once these are loaded."""
+    """A program with the numbers of its lines; in colors once these are loaded."""
     try:
         lines = _lines(script)
     except OSError as error:
         return [line((f"  cannot read {script}: {error.strerror}", "error"))]
-    numbered = enumerate(code_colours.highlighted(lines), 1)
+    numbered = enumerate(code_colors.highlighted(lines), 1)
     return [line((f"{number:>4}  ", "dim"), *spans, indent=6) for number, spans in numbered]
 
 

@@ -69,7 +69,7 @@ def shown_key(key: str) -> str:
 
 
 def shown_screens(text: str) -> list[str]:
-    """The words of all its screens, without colours: what two recordings are compared by.
+    """The words of all its screens, without colors: what two recordings are compared by.
 
     Of a file that is no recording, nothing.
     """
@@ -77,8 +77,8 @@ def shown_screens(text: str) -> list[str]:
     for line in text.splitlines()[1:]:
         with suppress(ValueError):
             _, kind, data = json.loads(line)
-            words += [_COLOUR.sub("", row).rstrip() for row in _PLACE.split(data)] if kind == "o" else [data]
+            words += [_COLOR.sub("", row).rstrip() for row in _PLACE.split(data)] if kind == "o" else [data]
     return words
 
 
-_PLACE, _COLOUR = re.compile(r"\x1b\[\d+;1H"), re.compile(r"\x1b\[[0-9;]*m")
+_PLACE, _COLOR = re.compile(r"\x1b\[\d+;1H"), re.compile(r"\x1b\[[0-9;]*m")

@@ -24,7 +24,7 @@ class Screen:
     key: str
     """The key that led here, as Textual calls it; empty for the first screen."""
     rows: tuple[str, ...]
-    """Line by line, with the sequences that colour it."""
+    """Line by line, with the sequences that color it."""
     text: tuple[str, ...]
     """The same without them."""
 
@@ -64,7 +64,7 @@ def _screen(app: StepperApp, key: str) -> Screen:
 
 @contextmanager
 def _nobodys_layouts() -> Iterator[None]:
-    """Inside the block the stepper looks as it does for a newcomer: no layout that somebody keeps, no colours left
+    """Inside the block the stepper looks as it does for a newcomer: no layout that somebody keeps, no colors left
     out."""
     before = dict(os.environ)
     with TemporaryDirectory() as state:

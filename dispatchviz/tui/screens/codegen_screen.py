@@ -1,4 +1,4 @@
-"""The generated code of an operator over the stepper: the text of ``codegen OP``, in the theme's colours."""
+"""The generated code of an operator over the stepper: the text of ``codegen OP``, in the theme's colors."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class FilesView(ChoiceList):
 
 
 class FileView(TextView):
-    """The C++ of a file, coloured."""
+    """The C++ of a file, colored."""
 
     def __init__(self, file: str, operator: str, real: Real, palette: Palette) -> None:
         short = file.rpartition("/")[2]

@@ -65,12 +65,12 @@ class StepperScreen(View):
         self.call_after_refresh(self._fill_panes)
 
     async def _fill_panes(self) -> None:
-        """The rest of the first screen, and then colours for the source: what is seen first comes first."""
+        """The rest of the first screen, and then colors for the source: what is seen first comes first."""
         self._complete, cursor = True, self._opened()
         self.scene = replace(self.scene, opened_at=cursor.at)
         self.show(cursor, self.scene.note)
         await self._make_prompt()
-        self.call_after_refresh(self._widgets.colour_source)
+        self.call_after_refresh(self._widgets.color_source)
 
     async def _make_prompt(self) -> None:
         """From now on keys are answered: an input line that is made in a key's wake would miss the next key."""
@@ -82,7 +82,7 @@ class StepperScreen(View):
         self.post_message(Ready())
 
     def use_theme(self, theme: Theme | None = None) -> None:
-        """Paints everything in the colours of the application's theme."""
+        """Paints everything in the colors of the application's theme."""
         contrast = self.scene.choice.presenting
         self.palette = Palette(self.app.theme_variables, self.app.no_color, contrast)
         self._widgets.use_palette(self.palette)

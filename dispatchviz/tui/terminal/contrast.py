@@ -1,4 +1,4 @@
-"""Colours that can be read: their contrast, as WCAG 2 computes it, and the nearest colour that has enough of it."""
+"""Colors that can be read: their contrast, as WCAG 2 computes it, and the nearest color that has enough of it."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ LEAST = 4.5
 BLACK, WHITE = ColorTriplet(0, 0, 0), ColorTriplet(255, 255, 255)
 
 STEPS = 50
-"""A colour goes to black or white in so many."""
+"""A color goes to black or white in so many."""
 
 
 def contrast(one: ColorTriplet, other: ColorTriplet) -> float:
-    """Returns the contrast of two colours, from 1 to 21."""
+    """Returns the contrast of two colors, from 1 to 21."""
     darker, lighter = sorted((_luminance(one), _luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def readable(colour: ColorTriplet, background: ColorTriplet) -> ColorTriplet:
-    """Returns a colour, or the nearest one towards black or white that can be read on a background."""
+def readable(color: ColorTriplet, background: ColorTriplet) -> ColorTriplet:
+    """Returns a color, or the nearest one towards black or white that can be read on a background."""
     end = max(BLACK, WHITE, key=lambda each: contrast(each, background))
-    mixed = (_mixed(colour, end, step / STEPS) for step in range(STEPS + 1))
+    mixed = (_mixed(color, end, step / STEPS) for step in range(STEPS + 1))
     return next(each for each in mixed if contrast(each, background) >= LEAST)
 
 
-def muted(colour: ColorTriplet, background: ColorTriplet) -> ColorTriplet:
-    """Returns a weaker colour for text that matters less, which can be read all the same."""
-    return readable(_mixed(colour, background, MUTED), background)
+def muted(color: ColorTriplet, background: ColorTriplet) -> ColorTriplet:
+    """Returns a weaker color for text that matters less, which can be read all the same."""
+    return readable(_mixed(color, background, MUTED), background)
 
 
 MUTED = 0.35
-"""How far muted text is from its colour to its background."""
+"""How far muted text is from its color to its background."""
 
 
 def _mixed(one: ColorTriplet, other: ColorTriplet, share: float) -> ColorTriplet:
     return ColorTriplet(*(round(a + (b - a) * share) for a, b in zip(one, other, strict=True)))
 
 
-def _luminance(colour: ColorTriplet) -> float:
-    red, green, blue = (_linear(part / 255) for part in colour)
+def _luminance(color: ColorTriplet) -> float:
+    red, green, blue = (_linear(part / 255) for part in color)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 

@@ -1,6 +1,6 @@
 """What the roles of text look like: role name to style, by the theme that the reader chose.
 
-A state never shows by its colour alone: signs and weights come with it, so NO_COLOR loses nothing.
+A state never shows by its color alone: signs and weights come with it, so NO_COLOR loses nothing.
 """
 
 from __future__ import annotations
@@ -60,15 +60,15 @@ class Palette:
         return styles
 
 
-class Uncoloured(LineFilter):
-    """NO_COLOR: no colour at all. What Textual shows by its background alone, a selected row, is reversed instead."""
+class Uncolored(LineFilter):
+    """NO_COLOR: no color at all. What Textual shows by its background alone, a selected row, is reversed instead."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        return [Segment(text, style and _uncoloured(style), control) for text, style, control in segments]
+        return [Segment(text, style and _uncolored(style), control) for text, style, control in segments]
 
 
 @functools.lru_cache(1024)
-def _uncoloured(style: Style) -> Style:
+def _uncolored(style: Style) -> Style:
     background = style.bgcolor
     stands_out = background is not None and Color.from_rich_color(background).brightness > BRIGHT
     return style + NoColor.DEFAULT_COLORS + Style(reverse=True if stands_out else None)
@@ -83,11 +83,11 @@ class Readable(LineFilter):
 
 @functools.lru_cache(4096)
 def _readable(style: Style) -> Style:
-    """The style with enough contrast, as far as its colours are known."""
+    """The style with enough contrast, as far as its colors are known."""
     if style.color is None or style.bgcolor is None or not (style.color.triplet and style.bgcolor.triplet):
         return style
-    colour = (muted if style.dim else readable)(style.color.triplet, style.bgcolor.triplet)
-    return style + Style(color=RichColor.from_triplet(colour), dim=False)
+    color = (muted if style.dim else readable)(style.color.triplet, style.bgcolor.triplet)
+    return style + Style(color=RichColor.from_triplet(color), dim=False)
 
 
 BRIGHT = 0.25
@@ -99,5 +99,5 @@ def _style(theme: Mapping[str, str], color: str, weight: str) -> Style:
 
 
 def _color(name: str) -> RichColor:
-    """A colour of a theme, which may be one that the terminal defines (``ansi_blue 50%``: without its opacity then)."""
+    """A color of a theme, which may be one that the terminal defines (``ansi_blue 50%``: without its opacity then)."""
     return Color.parse(name.split()[0]).rich_color

@@ -28,7 +28,7 @@ from textual.worker import WorkerFailed
 from dispatchviz.tui.terminal import support
 from dispatchviz.tui.terminal.ending import StepperError, ended_by_signals, failure
 from dispatchviz.tui.terminal.kept_theme import read_theme, write_theme
-from dispatchviz.tui.terminal.palette import Readable, Uncoloured
+from dispatchviz.tui.terminal.palette import Readable, Uncolored
 from dispatchviz.tui.widgets.typed_keys import TYPED_AHEAD, TypedKeys
 from dispatchviz.views.keymap import Key
 
@@ -58,7 +58,7 @@ class View(Screen[None]):
     """The input line; there as soon as keys can be answered."""
 
     def use_theme(self, theme: Theme | None = None) -> None:
-        """Paints everything in the colours of the application's theme."""
+        """Paints everything in the colors of the application's theme."""
 
 
 class InOrder(SystemCommandsProvider):
@@ -70,7 +70,7 @@ class InOrder(SystemCommandsProvider):
 
 
 class KeptThemes(ThemeProvider):
-    """The themes, of which the one that is chosen is kept. Those in the terminal's own colours are not offered: whether
+    """The themes, of which the one that is chosen is kept. Those in the terminal's own colors are not offered: whether
     their text can be read is not known."""
 
     @property
@@ -200,11 +200,11 @@ class TerminalApp(App[Result]):
             self.failed = failure(error, report, self.what_failed)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        return [Uncoloured()] if self.no_color else [*super().get_line_filters(), Readable()]
+        return [Uncolored()] if self.no_color else [*super().get_line_filters(), Readable()]
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield from palette_commands(self._entries, self.run_key_action)
-        yield SystemCommand("Colours: choose a theme", "", self.action_change_theme)
+        yield SystemCommand("Colors: choose a theme", "", self.action_change_theme)
 
     async def on_event(self, event: events.Event) -> None:
         """Keys and pastes on the view go to ``TypedKeys`` first; Textual gets all else, and keys unknown there."""

@@ -14,7 +14,7 @@ from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.layout.pane_layout import CALLS, ENGINE, KEYS, SOURCE, STEPS
 from dispatchviz.views.layout.screen_plan import ScreenPlan
 from dispatchviz.views.panes.pane_list import PANES, rows_of
-from dispatchviz.views.text import code_colours
+from dispatchviz.views.text import code_colors
 
 
 class StepperWidgets:
@@ -38,7 +38,7 @@ class StepperWidgets:
         yield self.bars["footer"]
 
     def use_palette(self, palette: Palette) -> None:
-        """Paints everything in the colours of a theme."""
+        """Paints everything in the colors of a theme."""
         for widget in self:
             widget.palette = palette
             widget.refresh()
@@ -67,11 +67,11 @@ class StepperWidgets:
                 widget.display = widget.id in plan.boxes
             header.refresh(layout=True)  # a widget within: Textual keeps the arrangement of a screen that has not
 
-    def colour_source(self) -> None:
-        """Loads what colours code and what is read for each operator, and shows the source again."""
+    def color_source(self) -> None:
+        """Loads what colors code and what is read for each operator, and shows the source again."""
         from dispatchviz.views.panes import source_pane  # not for the first paint
 
-        code_colours.load()
+        code_colors.load()
         source_pane.load()
         source = self.panes[SOURCE]
         if isinstance(source, PaneView):

@@ -30,12 +30,12 @@ def diagnosis_lines(trace: Trace, found: Sequence[Diagnosis], trace_file: str, c
     if not found:
         yield nothing_wrong(trace)
         for label, text in _of_notes(notes(trace), trace_file):
-            yield from labelled(label, text, console)
+            yield from labeled(label, text, console)
     for number, diagnosis in enumerate(found):
         if number:
             yield ""
         for label, text in parts(diagnosis, trace_file):
-            yield from labelled(label, text, console)
+            yield from labeled(label, text, console)
 
 
 def parts(diagnosis: Diagnosis, trace_file: str = "") -> Iterator[tuple[str, str]]:
@@ -61,7 +61,7 @@ def _see(step: int, trace_file: str) -> tuple[str, str]:
     return "see", f"dispatchviz open --step {step} {trace_file}"
 
 
-def labelled(label: str, text: str, console: Console) -> Iterator[str]:
+def labeled(label: str, text: str, console: Console) -> Iterator[str]:
     """One part, behind its label."""
     lines = [text] if label == "see" else console.wrapped(text, COLUMN)  # a command is copied: it stays on one line
     yield console.styled(label, "bold") + " " * (COLUMN - len(label)) + lines[0].lstrip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dispatchviz.views.cards.diagnosis_text import labelled
+from dispatchviz.views.cards.diagnosis_text import labeled
 from dispatchviz.views.text.console import Console
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def message_lines(answers: Sequence[Explained], console: Console) -> Iterator[st
         if number:
             yield ""
         for label, text in _parts(answer):
-            yield from labelled(label, text, console)
+            yield from labeled(label, text, console)
         if answer.kernel is not None:
             yield ""
             yield from _kernel_lines(answer.kernel, console)

@@ -28,7 +28,7 @@ SIGNS = {
     RAISES: ("!", "red", "the kernel only raises"),
     MISSING: ("✗", "red", "no kernel: calls fail"),
 }
-"""Of each state: its sign, its colour, what it means."""
+"""Of each state: its sign, its color, what it means."""
 
 WIDE = 110
 """From this width on a cell has one line."""
@@ -56,11 +56,11 @@ def _rest(card: TableCard, console: Console) -> Iterator[str]:
         ("●", "green", "the keys' own fallbacks", [row for row in fallbacks if row.state == HERE]),
         ("✗", "red", "empty", [row for row in card.rows if row.state == MISSING]),
     )
-    for sign, colour, label, rows in groups:
+    for sign, color, label, rows in groups:
         if rows:
             keys = grouped_keys_text([DispatchKey[row.key] for row in rows])
             lines = console.wrapped(f"{sign} {len(rows)} {label}: {keys}", 0, 2)
-            yield console.styled(sign, *([colour] if colour else [])) + lines[0].removeprefix(sign)
+            yield console.styled(sign, *([color] if color else [])) + lines[0].removeprefix(sign)
             yield from lines[1:]
 
 
@@ -77,8 +77,8 @@ def _cells(folds: list[Fold], console: Console) -> Iterator[str]:
     keys = min(max((len(fold.keys) for fold in folds), default=0), 32)
     reasons = max((len(fold.row.reason) for fold in folds), default=0)
     for fold in folds:
-        sign, colour, _ = SIGNS[fold.row.state]
-        first = f"{fold.cells:>{cells}} {console.styled(sign, colour) if colour else sign} {fold.keys:<{keys}}"
+        sign, color, _ = SIGNS[fold.row.state]
+        first = f"{fold.cells:>{cells}} {console.styled(sign, color) if color else sign} {fold.keys:<{keys}}"
         first += f"  {fold.row.reason:<{reasons}}"
         if console.width >= WIDE and len(fold.keys) <= keys:
             yield f"{first}  {_kernel(fold.row, console)}".rstrip()

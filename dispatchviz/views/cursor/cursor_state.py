@@ -13,7 +13,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.outline.visible_rows import Row, VisibleRows
 from dispatchviz.explain.predictions.prediction import Prediction
-from dispatchviz.explain.trace_index.lookups import neighbour, next_of_kinds
+from dispatchviz.explain.trace_index.lookups import neighbor, next_of_kinds
 from dispatchviz.views.cursor.breakpoints.breakpoint import Breakpoint
 from dispatchviz.views.cursor.step_search import Search
 
@@ -125,10 +125,10 @@ class CursorState:
 def next_stop(state: CursorState, forward: bool = True) -> int | None:
     """The next, or the last, step at which ``resume`` stops; None if there is none before the end."""
     trace, at = state.trace, state.at
-    found = [next_of_kinds(trace, ERRORS, at, forward), neighbour(sorted(state.marks), at, forward)]
+    found = [next_of_kinds(trace, ERRORS, at, forward), neighbor(sorted(state.marks), at, forward)]
     if not state.breakpoints:
         lines = trace.steps_of(SourceLine) if state.outline is None else state.outline.lines.begins
-        found.append(neighbour(lines, at, forward))
+        found.append(neighbor(lines, at, forward))
     found += [each.next(trace, at, forward) for each in state.breakpoints]
     known = [step for step in found if step is not None]
     return (min if forward else max)(known) if known else None

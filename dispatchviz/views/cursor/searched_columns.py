@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.trace_index.display_names import plain_node
-from dispatchviz.explain.trace_index.lookups import neighbour
+from dispatchviz.explain.trace_index.lookups import neighbor
 
 
 class StepsByName:
@@ -17,7 +17,7 @@ class StepsByName:
 
     def next(self, at: int, forward: bool = True) -> int | None:
         """The nearest one on one side of a step; None if there is none."""
-        found = (neighbour(run, at, forward) for run in self._runs)
+        found = (neighbor(run, at, forward) for run in self._runs)
         return (min if forward else max)((step for step in found if step is not None), default=None)
 
     def __contains__(self, step: int) -> bool:

@@ -20,7 +20,7 @@ from dispatchviz.core.record.events import AnyEvent, ErrorRaised, ProgramRaised,
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import label, rule, why_here
 from dispatchviz.explain.kinds.error import cause_and_fix
-from dispatchviz.explain.trace_index.lookups import neighbour
+from dispatchviz.explain.trace_index.lookups import neighbor
 from dispatchviz.views.cursor.search_fields import candidates
 from dispatchviz.views.cursor.search_query import PLACE, Query, query_of
 from dispatchviz.views.cursor.searched_columns import StepsByName, steps_by_name
@@ -191,9 +191,9 @@ class Search:
         named = self._named.next(at, forward)
         here, last = at // STRETCH, self._stretches
         ahead = range(max(here, 0), last) if forward else range(min(here, last - 1), -1, -1)
-        of_labels = (neighbour(self._hits[number], at, forward) for number in ahead if number in self._hits)
-        labelled = next((hit for hit in of_labels if hit is not None), None)
-        known = [hit for hit in (named, labelled) if hit is not None]
+        of_labels = (neighbor(self._hits[number], at, forward) for number in ahead if number in self._hits)
+        labeled = next((hit for hit in of_labels if hit is not None), None)
+        known = [hit for hit in (named, labeled) if hit is not None]
         return (min if forward else max)(known) if known else None
 
 

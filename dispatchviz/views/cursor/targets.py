@@ -8,7 +8,7 @@ from functools import lru_cache
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.line_rows import LineRows, RowKind
-from dispatchviz.explain.trace_index.lookups import neighbour, next_of_kinds
+from dispatchviz.explain.trace_index.lookups import neighbor, next_of_kinds
 from dispatchviz.views.cursor.cursor import Cursor
 
 Find = Callable[[Cursor, bool], int | None]
@@ -52,7 +52,7 @@ def _is_redispatch(trace: Trace, step: int) -> bool:
 
 def _of_rows(kind: RowKind) -> Find:
     def find(cursor: Cursor, forward: bool) -> int | None:
-        return None if cursor.outline is None else neighbour(_begins(cursor.outline.lines, kind), cursor.at, forward)
+        return None if cursor.outline is None else neighbor(_begins(cursor.outline.lines, kind), cursor.at, forward)
 
     return find
 

@@ -1,7 +1,7 @@
 """The backward graph in a terminal: a row per Node, lines between the rows, gradients flow down.
 
 A line is drawn once even if several edges run along it, so every row lists its edges by number, the empty ones too.
-Colours and scrolling are the screen's business.
+Colors and scrolling are the screen's business.
 """
 
 from __future__ import annotations

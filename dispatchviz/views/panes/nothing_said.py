@@ -13,7 +13,7 @@ from dispatchviz.core.record.events import Event
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.structured_call import structured_call
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
-from dispatchviz.explain.trace_index.lookups import neighbour
+from dispatchviz.explain.trace_index.lookups import neighbor
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.thread_state import thread_state
 from dispatchviz.views.layout.pane_layout import (
@@ -112,7 +112,7 @@ EMPTY: dict[int, Callable[[Trace, int], Line | None]] = {
 
 def next_step(trace: Trace, at: int, kind: type[Event]) -> int | None:
     """The first step of a kind after this one."""
-    return neighbour(trace.steps_of(kind), at)
+    return neighbor(trace.steps_of(kind), at)
 
 
 def not_yet(trace: Trace, at: int, kind: type[Event], what: str) -> Line:

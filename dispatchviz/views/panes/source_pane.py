@@ -9,7 +9,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.codegen.codegen_card import Entry, entries_of
 from dispatchviz.explain.codegen.operator_at_step import running_operator
 from dispatchviz.explain.locations.source_view import SourceView, source_at
-from dispatchviz.views.text.code_colours import highlighted
+from dispatchviz.views.text.code_colors import highlighted
 from dispatchviz.views.text.line_fitting import cut_text
 from dispatchviz.views.text.styled_line import Line, Span, line
 
@@ -45,7 +45,7 @@ def _program(view: SourceView, narrow: bool) -> list[Line]:
 
 @lru_cache(maxsize=16)
 def _cut(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Lines as far as they are coloured; a table of numbers in one line takes half a second."""
+    """Lines as far as they are colored; a table of numbers in one line takes half a second."""
     return tuple(map(cut_text, lines))
 
 

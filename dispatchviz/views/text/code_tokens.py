@@ -1,6 +1,6 @@
-"""Code in colours: spans of text with the name of a role, from Pygments; commands print Python, yaml and C++ with it.
+"""Code in colors: spans of text with the name of a role, from Pygments; commands print Python, yaml and C++ with it.
 
-Not here: what colour a role has (``tui/terminal/palette.py``, ``cards/codegen_text.py``).
+Not here: what color a role has (``tui/terminal/palette.py``, ``cards/codegen_text.py``).
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ CODE_STYLES = {
 
 
 def code(text: str, language: str, console: Console, indent: int = 4) -> Iterator[str]:
-    """Lines of code, in colours where there are some; they are never wrapped."""
+    """Lines of code, in colors where there are some; they are never wrapped."""
     lines = text.splitlines()
-    if not console.colours:
+    if not console.colors:
         yield from (f"{'':{indent}}{line}".rstrip() for line in lines)
         return
 

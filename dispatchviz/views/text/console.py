@@ -1,6 +1,6 @@
-"""Text for a terminal without a screen: wrapped to its width, coloured only where somebody sees the colours.
+"""Text for a terminal without a screen: wrapped to its width, colored only where somebody sees the colors.
 
-Every state has a sign besides its colour. Not here: the texts themselves (``explain``), which characters of them a
+Every state has a sign besides its color. Not here: the texts themselves (``explain``), which characters of them a
 terminal may get (``shown_text.py``).
 """
 
@@ -37,15 +37,15 @@ CODES = re.compile(r"(\x1b\[[0-9;]+m)")
 
 
 class Console:
-    """The output that a text is laid out for: how wide it is, and whether it shows colours."""
+    """The output that a text is laid out for: how wide it is, and whether it shows colors."""
 
-    def __init__(self, width: int, colours: bool) -> None:
+    def __init__(self, width: int, colors: bool) -> None:
         self.width = width
-        self.colours = colours
+        self.colors = colors
 
     def styled(self, text: str, *styles: str) -> str:
         """The text in a style, or as it is."""
-        if not self.colours or not styles or not text:
+        if not self.colors or not styles or not text:
             return text
         return f"\x1b[{';'.join(STYLES[style] for style in styles)}m{shown(text)}\x1b[0m"
 
@@ -73,8 +73,8 @@ class Console:
             yield from self._row(" " * indent + first, second, indent + left + 2)
 
     def print(self, lines: Iterable[str]) -> None:
-        """Lines on standard output; where there are colours, the codes of ``styled`` are sent as they are."""
-        if self.colours:
+        """Lines on standard output; where there are colors, the codes of ``styled`` are sent as they are."""
+        if self.colors:
             print_painted(map(CODES.split, lines))
         else:
             print_lines(lines)
@@ -92,12 +92,12 @@ class Console:
 
 
 def terminal() -> Console:
-    """Standard output as it is: the terminal's width, and whether there are colours."""
-    return Console(max(40, min(shutil.get_terminal_size((100, 24)).columns, WIDEST)), shows_colours())
+    """Standard output as it is: the terminal's width, and whether there are colors."""
+    return Console(max(40, min(shutil.get_terminal_size((100, 24)).columns, WIDEST)), shows_colors())
 
 
-def shows_colours() -> bool:
-    """Whether standard output gets colours. NO_COLOR decides first, then FORCE_COLOR, each if it is set and not empty,
+def shows_colors() -> bool:
+    """Whether standard output gets colors. NO_COLOR decides first, then FORCE_COLOR, each if it is set and not empty,
     whatever to; else a terminal gets some that is not dumb. Python's own output follows the same order."""
     if os.environ.get("NO_COLOR"):
         return False

@@ -25,7 +25,7 @@ class MarkedConsole(Console):
     """Writes styles as marks, from which ``spans`` makes roles."""
 
     def __init__(self, width: int) -> None:
-        super().__init__(width, colours=True)
+        super().__init__(width, colors=True)
 
     def styled(self, text: str, *styles: str) -> str:
         return f"{BEGIN}{' '.join(styles)}{STYLE_END}{text}{END}" if styles and text else text

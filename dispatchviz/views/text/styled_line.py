@@ -3,7 +3,7 @@
 All text on the screen goes through ``line``. There is no markup language in it, so text of a program or a library
 (``f[N]``, ``[/]``) can neither vanish nor raise; what would command the terminal is shown (``shown_text.py``).
 
-Not here: what colour a role has (``palette.py``), how a line is brought to a width (``line_fitting.py``), which lines
+Not here: what color a role has (``palette.py``), how a line is brought to a width (``line_fitting.py``), which lines
 there are (``panes``, ``bars``).
 """
 

@@ -19,7 +19,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 from tests.amounts import THOROUGH
 from tests.conformance.opinfo.comparison import Outcome, Tolerances, difference, outcome, tolerances
 from tests.conformance.opinfo.functions import NotHere, Pair, function, rebound, variants
-from tests.conformance.opinfo.known import UNINITIALISED, UP_TO_SIGNS
+from tests.conformance.opinfo.known import UNINITIALIZED, UP_TO_SIGNS
 from tests.conformance.opinfo.values import MODEL, PYTORCH, Side, Untranslatable, made, written
 
 DTYPES = (
@@ -70,7 +70,7 @@ class Call(NamedTuple):
 def check(op: Any) -> Iterator[Found]:
     """All that is compared of an operator. NotHere if the model lacks it."""
     pair = function(op)
-    allowed = None if op.name in UNINITIALISED else tolerances(op)
+    allowed = None if op.name in UNINITIALIZED else tolerances(op)
     for dtype in DTYPES:
         if dtype in op.dtypes:
             yield from _forward(op, pair, dtype, allowed)

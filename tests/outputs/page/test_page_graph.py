@@ -49,7 +49,7 @@ def test_the_graph_in_step(page: Page, folder: Path, forum: Trace) -> None:
     assert page.evaluate("G.view.fitted")
 
 
-def test_a_node_has_the_colours_of_its_state(page: Page, folder: Path, forum: Trace) -> None:
+def test_a_node_has_the_colors_of_its_state(page: Page, folder: Path, forum: Trace) -> None:
     opened(page, folder, forum, "forum")
     page.evaluate("S.own = [6]")
     go(page, step(forum, ev.NodeStarted))

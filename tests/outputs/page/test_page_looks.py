@@ -1,4 +1,4 @@
-"""Sizes, colours, paper, fingers and screen readers, in a real browser."""
+"""Sizes, colors, paper, fingers and screen readers, in a real browser."""
 
 from __future__ import annotations
 

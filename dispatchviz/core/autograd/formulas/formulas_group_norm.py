@@ -67,8 +67,8 @@ def infinitely_differentiable_native_group_norm_backward(
     if output_mask[1] and groups.products is not None:
         assert groups.sums is not None
         assert gamma is not None
-        centred = ops.sub_Tensor.call(groups.products, ops.mul_Tensor.call(groups.sums, groups.mean), 1)
-        total = ops.sum_dim_IntList.call(ops.mul_Tensor.call(centred, groups.rstd), (0,), False, None)
+        centered = ops.sub_Tensor.call(groups.products, ops.mul_Tensor.call(groups.sums, groups.mean), 1)
+        total = ops.sum_dim_IntList.call(ops.mul_Tensor.call(centered, groups.rstd), (0,), False, None)
         of_weight = ops.reshape_as.call(total, gamma)
     if output_mask[2] and groups.sums is not None:
         assert gamma is not None
@@ -81,14 +81,14 @@ def _groups(grad: Optional, input: Tensor, mean: Tensor, rstd: Tensor, sizes: Si
     count, channels, positions, group = sizes
     whole, single = (count, group, channels // group, positions), (count, group, 1, 1)
     x = ops.reshape.call(input, whole)
-    centre, scale = ops.reshape.call(mean, single), ops.reshape.call(rstd, single)
+    center, scale = ops.reshape.call(mean, single), ops.reshape.call(rstd, single)
     if grad is None:
-        return _Groups(single, x, centre, scale, None, None, None)
+        return _Groups(single, x, center, scale, None, None, None)
     given = ops.reshape.call(grad, whole)
     products = ops.sum_dim_IntList.call(ops.mul_Tensor.call(given, x), (3,), False, None)
     products = ops.unsqueeze_.call(products, -1)
     sums = ops.unsqueeze_.call(ops.sum_dim_IntList.call(given, (3,), False, None), -1)
-    return _Groups(single, x, centre, scale, given, products, sums)
+    return _Groups(single, x, center, scale, given, products, sums)
 
 
 def _input_gradient(groups: _Groups, grads: Sequence[Optional], input: Tensor, gamma: Optional, eps: float) -> Optional:
@@ -118,7 +118,7 @@ def _statistics_gradient(groups: _Groups, of_var: Tensor, of_mean: Tensor) -> Te
 
 
 def _output_gradient(groups: _Groups, weight: Optional, cube: Tensor) -> Tensor:
-    """What reaches the input through the normalised output: a * grad + b * input + c."""
+    """What reaches the input through the normalized output: a * grad + b * input + c."""
     assert groups.grad is not None
     assert groups.products is not None
     assert groups.sums is not None

@@ -143,8 +143,8 @@ def _invstd_jvp(input_p: Tensor, input_t: Tensor, mean: Tensor, invstd: Tensor, 
     """Of the inverse of the standard deviation."""
     if _any_subclass_like(input_t, input_p, mean, invstd) or is_zerotensor(input_t):
         distance = ops.sub_Tensor.call(input_p, mean, 1)
-        centred = _centred(input_t, dims)
-        derivative = ops.mul_Tensor.call(ops.neg.call(ops.pow_Tensor_Scalar.call(invstd, 3)), centred)
+        centered = _centred(input_t, dims)
+        derivative = ops.mul_Tensor.call(ops.neg.call(ops.pow_Tensor_Scalar.call(invstd, 3)), centered)
         tangent = ops.mul_Tensor.call(derivative, distance)
     else:
         tangent = ops.mul__Tensor.call(_centred(input_t, dims), ops.sub_Tensor.call(input_p, mean, 1))

@@ -31,7 +31,7 @@ def grid_sampler_2d_double_backward(
     align_corners: bool,
     output_mask: Sequence[bool],
 ) -> Three:
-    """Of grad_output, input and grid, where requested; a nearest neighbour does not depend on the grid."""
+    """Of grad_output, input and grid, where requested; a nearest neighbor does not depend on the grid."""
     how = interpolation_mode, padding_mode, align_corners
     sampler = ops.grid_sampler_2d.call, ops.grid_sampler_2d_backward.call
     d_output, d_grid = _through_input(sampler, ggI, grad_output, grid, how, output_mask)

@@ -30,15 +30,15 @@ def native_layer_norm_backward(
     grad_out: Tensor, input: Tensor, normalized_shape: Size, mean: Tensor, rstd: Tensor, weight: Tensor | None,
     bias: Tensor | None, output_mask: tuple[bool, ...],
 ) -> Three:  # fmt: skip
-    """rstd / N * (N * grad - sum of grad - x * sum of grad * x), x the normalised input"""
+    """rstd / N * (N * grad - sum of grad - x * sum of grad * x), x the normalized input"""
     axis = len(input._size) - len(normalized_shape)
     outer, inner = tuple(range(axis)), tuple(range(axis, len(input._size)))
     if not numel(input._size):
         sizes = input._size, input._size[axis:], input._size[axis:]
         first, second, third = (ops.new_zeros.call(input, size, None, None, None, None) for size in sizes)
         return first, second, third
-    centre, scale = recompute_mean_var(input, rstd, inner, True)
-    x = ops.mul_Tensor.call(ops.sub_Tensor.call(input, centre, 1), scale)
+    center, scale = recompute_mean_var(input, rstd, inner, True)
+    x = ops.mul_Tensor.call(ops.sub_Tensor.call(input, center, 1), scale)
     grad = grad_out if weight is None else ops.mul_Tensor.call(grad_out, weight)
     count = numel(input._size[axis:])
     whole = ops.mul_Scalar.call(grad, count)
@@ -75,8 +75,8 @@ def native_batch_norm_backward(
     mean = ops.reshape.call(mean, shape)
     fraction = 1.0 / (numel(input._size) / input._size[1])
     total = ops.sum_dim_IntList.call(grad_out, dims, False, None)
-    centred = ops.sub_Tensor.call(input, mean, 1)
-    along = ops.sum_dim_IntList.call(ops.mul_Tensor.call(grad_out, centred), dims, False, None)
+    centered = ops.sub_Tensor.call(input, mean, 1)
+    along = ops.sum_dim_IntList.call(ops.mul_Tensor.call(grad_out, centered), dims, False, None)
     grad_mean = ops.reshape.call(ops.mul_Scalar.call(total, fraction), shape)
     part = ops.mul_Scalar.call(along, fraction)
     proj_scale = ops.reshape.call(ops.mul_Tensor.call(part, ops.mul_Tensor.call(invstd, invstd)), shape)

@@ -185,7 +185,7 @@ def transformer_encoder_layer_forward(
     mask: Tensor | None,
     mask_type: int | None,
 ) -> Tensor:
-    """Attention and two linear layers, each added to its input; normalised before or after."""
+    """Attention and two linear layers, each added to its input; normalized before or after."""
 
     def first_norm(x: Tensor) -> Tensor:
         return ops.layer_norm.call(x, (embed_dim,), norm_weight_1, norm_bias_1, eps, True)

@@ -132,18 +132,18 @@ def _normalized(
     out = outputs[0]
     within = accumulated(input._dtype)
     values = input._array.astype(within.numpy).reshape(shape)
-    centre = values.mean(1, keepdims=True)
-    variance = ((values - centre) ** 2).mean(1, keepdims=True)
+    center = values.mean(1, keepdims=True)
+    variance = ((values - center) ** 2).mean(1, keepdims=True)
     scale = 1 / array_module(input._device.type).sqrt(variance + eps)
     if within is input._dtype:
-        result = (values - centre) * scale
+        result = (values - center) * scale
     else:  # one multiplication with an addition, rounded once
-        result = (values.astype("float64") * scale - centre * scale).astype(values.dtype)
+        result = (values.astype("float64") * scale - center * scale).astype(values.dtype)
     if weight is not None:
         result = result * weight._array.reshape(-1).astype(result.dtype)
     if bias is not None:
         result = result + bias._array.reshape(-1).astype(result.dtype)
-    for target, numbers in zip(outputs, (result.reshape(out._size), centre[:, 0], scale[:, 0]), strict=True):
+    for target, numbers in zip(outputs, (result.reshape(out._size), center[:, 0], scale[:, 0]), strict=True):
         target._array[...] = numbers
 
 
@@ -198,8 +198,8 @@ def _put_gradients(
     normal = (values - mean) * scale
     if grad_input is not None:
         scaled = grad if weight is None else grad * weight._array.reshape(-1).astype(wide)
-        centred = scaled - scaled.mean(1, keepdims=True) - normal * (scaled * normal).mean(1, keepdims=True)
-        grad_input._array[...] = (centred * scale).reshape(input._size)
+        centered = scaled - scaled.mean(1, keepdims=True) - normal * (scaled * normal).mean(1, keepdims=True)
+        grad_input._array[...] = (centered * scale).reshape(input._size)
     if grad_weight is not None:
         grad_weight._array[...] = _added_up(input._array.dtype, grad * normal).reshape(grad_weight._size)
     if grad_bias is not None:

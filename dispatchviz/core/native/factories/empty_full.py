@@ -40,7 +40,7 @@ def empty(
     pin_memory: bool | None,
     memory_format: str | None,
 ) -> Tensor:
-    """Uninitialised memory."""
+    """Uninitialized memory."""
     return filled_if_deterministic(_new(size, dtype, device, memory_format))
 
 
@@ -80,7 +80,7 @@ def empty_strided(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """Uninitialised memory with given strides."""
+    """Uninitialized memory with given strides."""
     return filled_if_deterministic(_new_strided(size, stride, dtype, device))
 
 
@@ -125,7 +125,7 @@ def empty_like(
     pin_memory: bool | None,
     memory_format: str | None,
 ) -> Tensor:
-    """Uninitialised memory of the shape of self; by default dense, in the same order of dimensions."""
+    """Uninitialized memory of the shape of self; by default dense, in the same order of dimensions."""
     options = (dtype or self._dtype, layout, device or self._device, pin_memory)
     if memory_format in (None, "preserve_format"):
         return ops.empty_strided.call(self._size, dense_strides_like(self._size, self._stride), *options)
@@ -140,7 +140,7 @@ def new_empty(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """Uninitialised memory with the options of self."""
+    """Uninitialized memory with the options of self."""
     return ops.empty_memory_format.call(size, dtype or self._dtype, layout, device or self._device, pin_memory, None)
 
 
@@ -153,7 +153,7 @@ def new_empty_strided(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """Uninitialised memory with given strides and the options of self."""
+    """Uninitialized memory with given strides and the options of self."""
     return ops.empty_strided.call(size, stride, dtype or self._dtype, layout, device or self._device, pin_memory)
 
 

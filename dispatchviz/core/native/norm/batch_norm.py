@@ -87,7 +87,7 @@ def instance_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:
-    """Batch normalisation of one example whose channels are those of all."""
+    """Batch normalization of one example whose channels are those of all."""
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     count, channels = input._size[:2]

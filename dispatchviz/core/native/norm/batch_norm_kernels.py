@@ -3,7 +3,7 @@
 
 What rounds where: statistics are float64 of float32 inputs and float32 of half ones. Those of bfloat16 are rounded
 between the steps, those of half are not, nor those of either beside float32 parameters ("mixed"). Strided inputs are
-normalised by a plain loop in the parameters' dtype, each step of it rounded.
+normalized by a plain loop in the parameters' dtype, each step of it rounded.
 """
 
 from __future__ import annotations
@@ -281,8 +281,8 @@ def _update_of_dense(input: Tensor, dtype: DType, save_mean: Tensor, momentum: f
     count = numel(input._size) // input._size[1]
     mean = (values.sum(axes, dtype=summed.numpy) / count).astype(within.numpy)
     kept = mean.astype(dtype.numpy)
-    centre = kept.astype(within.numpy) if is_flat(input) else mean
-    distance = values - across(input, centre)
+    center = kept.astype(within.numpy) if is_flat(input) else mean
+    distance = values - across(input, center)
     total = (distance * distance).sum(axes, dtype=summed.numpy)
     return kept, total.astype(within.numpy).astype(dtype.numpy), kept.dtype.type(momentum)
 
@@ -306,7 +306,7 @@ def _made_by_statistics(input: Tensor, dtype: DType) -> None:
         ops.zero_.call(buffer)
 
 
-# -- the input, normalised ---------------------------------------------------------------------------------------------
+# -- the input, normalized ---------------------------------------------------------------------------------------------
 
 
 def _transform_dense(
@@ -363,8 +363,8 @@ def _transform_strided(
 
 
 def _stepwise(input: Tensor, dtype: DType, parts: list[Any]) -> Any:
-    centre, scale, weight, bias = (None if part is None else part._array for part in parts)
-    result = (input._array.astype(dtype.numpy) - centre) * scale
+    center, scale, weight, bias = (None if part is None else part._array for part in parts)
+    result = (input._array.astype(dtype.numpy) - center) * scale
     if weight is not None:
         result = result * weight
     return result if bias is None else result + bias

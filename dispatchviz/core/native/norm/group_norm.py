@@ -78,11 +78,11 @@ def native_group_norm(
     if not math.prod(input._size):
         mean._array[...], rstd._array[...] = 0, math.nan
     else:
-        quiet.run(_normalised, input, weight, bias, (N, C, group), eps, (out, mean, rstd))
+        quiet.run(_normalized, input, weight, bias, (N, C, group), eps, (out, mean, rstd))
     return out, mean, rstd
 
 
-def _normalised(
+def _normalized(
     x: Tensor,
     weight: Optional,
     bias: Optional,
@@ -95,18 +95,18 @@ def _normalised(
     xp: Any = array_module(x._device.type)
     within = accumulated(x._dtype).numpy
     values = x._array.astype(within).reshape(count, group, -1)
-    centre = values.mean(2)
-    variance = xp.maximum(((values - centre[..., None]) ** 2).mean(2), 0)
+    center = values.mean(2)
+    variance = xp.maximum(((values - center[..., None]) ** 2).mean(2), 0)
     rstd = (1 / xp.sqrt(variance + within.type(eps)))[..., None]
     gamma = xp.ones(channels, within) if weight is None else weight._array.astype(within)
     beta = xp.zeros(channels, within) if bias is None else bias._array.astype(within)
     scale = rstd * gamma.reshape(1, group, -1)
-    shift = beta.reshape(1, group, -1) - scale * centre[..., None]
+    shift = beta.reshape(1, group, -1) - scale * center[..., None]
     if within != x._array.dtype:  # one multiplication with an addition, rounded once
         values, scale, shift = (one.astype(xp.float64) for one in (values, scale, shift))
     flat = values.reshape(count, channels, -1)
     result = flat * scale.reshape(count, channels, 1) + shift.reshape(count, channels, 1)
-    for target, numbers in zip(outputs, (result.astype(within).reshape(x._size), centre, rstd[..., 0]), strict=True):
+    for target, numbers in zip(outputs, (result.astype(within).reshape(x._size), center, rstd[..., 0]), strict=True):
         target._array[...] = numbers.astype(target._array.dtype)
 
 
@@ -162,15 +162,15 @@ def _put_gradients(
 ) -> None:
     count, channels, group = sizes
     within = accumulated(input._dtype).numpy
-    grad, values, centre, scale = (t._array.astype(within) for t in (grad_out, input, mean, rstd))
-    normal = ((values.reshape(count, group, -1) - centre[..., None]) * scale[..., None]).reshape(count, channels, -1)
+    grad, values, center, scale = (t._array.astype(within) for t in (grad_out, input, mean, rstd))
+    normal = ((values.reshape(count, group, -1) - center[..., None]) * scale[..., None]).reshape(count, channels, -1)
     grad = grad.reshape(count, channels, -1)
     of_input, of_weight, of_bias = outputs
     if of_input is not None:
         scaled = grad if weight is None else grad * weight._array.astype(within).reshape(1, channels, 1)
         scaled, flat = scaled.reshape(count, group, -1), normal.reshape(count, group, -1)
-        centred = scaled - scaled.mean(2, keepdims=True) - flat * (scaled * flat).mean(2, keepdims=True)
-        _put(of_input, (centred * scale[..., None]).reshape(input._size))
+        centered = scaled - scaled.mean(2, keepdims=True) - flat * (scaled * flat).mean(2, keepdims=True)
+        _put(of_input, (centered * scale[..., None]).reshape(input._size))
     if of_weight is not None:
         _put(of_weight, (grad * normal).sum((0, 2)))
     if of_bias is not None:

@@ -62,7 +62,7 @@ def cumulative_trapezoid_dx(y: Tensor, dx: Scalar, dim: int) -> Tensor:
 
 
 def _pairs(y: Tensor, dim: int) -> Tensor:
-    """The sum of each two neighbours."""
+    """The sum of each two neighbors."""
     before = ops.slice_Tensor.call(y, dim, 0, -1, 1)
     after = ops.slice_Tensor.call(y, dim, 1, None, 1)
     return ops.add_Tensor.call(before, after, 1)

@@ -3,7 +3,7 @@
 
 Rule: along each dimension a sample is a sum of a few elements, its taps: the nearest one, the two around it, or four of
 a cubic. A sample of an image is the sum over all pairs of taps, one of each dimension, of a volume over all triples.
-Coordinates from -1 to 1 span the input, between the centres of the outermost elements (``align_corners``) or their
+Coordinates from -1 to 1 span the input, between the centers of the outermost elements (``align_corners``) or their
 edges.
 """
 

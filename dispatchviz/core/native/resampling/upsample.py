@@ -295,7 +295,7 @@ def sources(
 
 
 def linear_taps(align_corners: bool, rounded: bool = False) -> AxisTaps:
-    """The two neighbours, by their distance; ``rounded``: one is rounded to the dtype, the other is the rest."""
+    """The two neighbors, by their distance; ``rounded``: one is rounded to the dtype, the other is the rest."""
 
     def taps(xp: Any, dtype: DType, old: int, new: int, given: float | None) -> Taps:
         real = real_type(xp, dtype)
@@ -313,7 +313,7 @@ def linear_taps(align_corners: bool, rounded: bool = False) -> AxisTaps:
 
 
 def cubic(align_corners: bool) -> AxisTaps:
-    """Four neighbours, by a cubic polynomial of their distance."""
+    """Four neighbors, by a cubic polynomial of their distance."""
 
     def taps(xp: Any, dtype: DType, old: int, new: int, given: float | None) -> Taps:
         real = real_type(xp, dtype)

@@ -1,7 +1,7 @@
 """``mkldnn_rnn_layer``: float LSTMs on the CPU, a call of oneDNN per layer and direction
 (``aten/src/ATen/native/mkldnn/RNN.cpp``).
 
-NB: oneDNN's own rounding is not modelled; the workspace, which nobody but oneDNN can read, has the size that it has for
+NB: oneDNN's own rounding is not modeled; the workspace, which nobody but oneDNN can read, has the size that it has for
 small layers on a processor with AVX-512, and the backward kernel computes the forward one again.
 """
 

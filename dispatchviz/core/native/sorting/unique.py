@@ -94,7 +94,7 @@ def _empty(like: Tensor, dtype: DType, size: Size = (0,)) -> Tensor:
     return ops.empty_memory_format.call(size, dtype, "strided", like._device, None, None)
 
 
-# -- neighbours --------------------------------------------------------------------------------------------------------
+# -- neighbors --------------------------------------------------------------------------------------------------------
 
 
 def unique_consecutive(self: Tensor, return_inverse: bool, return_counts: bool, dim: int | None) -> Three:

@@ -119,7 +119,7 @@ def igamma_meta(op: Structured, self: Tensor, other: Tensor) -> None:
 
 
 def igamma_out(self: Tensor, other: Tensor, out: Tensor) -> None:
-    """The lower one, regularised"""
+    """The lower one, regularized"""
     _incomplete(special_arrays.igamma, "igamma_cpu", self, other, out)
 
 
@@ -129,7 +129,7 @@ def igammac_meta(op: Structured, self: Tensor, other: Tensor) -> None:
 
 
 def igammac_out(self: Tensor, other: Tensor, out: Tensor) -> None:
-    """The upper one, regularised"""
+    """The upper one, regularized"""
     _incomplete(special_arrays.igammac, "igammac_cpu", self, other, out)
 
 

@@ -172,14 +172,14 @@ _MOST_TERMS = 1000
 
 
 def igamma(xp: Any, a: Array, x: Array) -> Array:
-    """The regularised lower incomplete gamma function."""
+    """The regularized lower incomplete gamma function."""
     lower = (x <= 1) | (x <= a)
     found = xp.where(lower, _lower_series(xp, a, x, lower), 1 - _upper_fraction(xp, a, x, ~lower))
     return _at_the_ends(xp, a, x, found, 0.0, 1.0)
 
 
 def igammac(xp: Any, a: Array, x: Array) -> Array:
-    """The regularised upper incomplete gamma function."""
+    """The regularized upper incomplete gamma function."""
     lower = (x <= 1) | (x <= a)
     found = xp.where(lower, 1 - _lower_series(xp, a, x, lower), _upper_fraction(xp, a, x, ~lower))
     return _at_the_ends(xp, a, x, found, 1.0, 0.0)

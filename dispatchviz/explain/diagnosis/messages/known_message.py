@@ -1,4 +1,4 @@
-"""One message that PyTorch raises: how it is recognised, and what is true of it in every program.
+"""One message that PyTorch raises: how it is recognized, and what is true of it in every program.
 
 A message is written as PyTorch writes it, with its variable parts in braces: ``{name}`` is a word, ``{name:n}`` a
 number, ``{name:shape}`` a shape, ``{name:text}`` any text. ``detail`` says what these values mean in words.

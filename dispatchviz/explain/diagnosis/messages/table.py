@@ -45,7 +45,7 @@ LONGEST = 600
 
 
 MARKS = re.compile(r"^[ \t]*(?:(?:[>|]|E(?=[ \t]{2}))[ \t]?)+|^\[rank\d+\]:[ \t]?|\x1b\[[\d;]*m", re.MULTILINE)
-"""What mail, pytest, a table, torchrun and a terminal's colours put between the lines of a message."""
+"""What mail, pytest, a table, torchrun and a terminal's colors put between the lines of a message."""
 
 
 class Found(NamedTuple):

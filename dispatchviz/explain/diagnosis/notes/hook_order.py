@@ -13,7 +13,7 @@ from dispatchviz.explain.diagnosis.words import on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import around
-from dispatchviz.explain.trace_index.lookups import between, neighbour
+from dispatchviz.explain.trace_index.lookups import between, neighbor
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import shortened
 
@@ -105,7 +105,7 @@ def _begin(trace: Trace, event: ev.HookRan) -> int:
     """The step from which on what runs may be the hook's: of the hook before, of the last Node, of the pass."""
     started = around(trace, event.seq, ev.BackwardStarted)
     kinds = (ev.HookRan, ev.NodeStarted)
-    before = [step for kind in kinds if (step := neighbour(trace.steps_of(kind), event.seq, forward=False)) is not None]
+    before = [step for kind in kinds if (step := neighbor(trace.steps_of(kind), event.seq, forward=False)) is not None]
     return max([0 if started is None else started.seq, *before])
 
 

@@ -21,10 +21,10 @@ function drawGraph(parts, asked) {
 }
 
 /** Makes the pictures of the graphs before and behind this one while nobody waits: a step there has them at once. */
-function prepareNeighbours() {
+function prepareNeighbors() {
   const number = sceneNumber(), near = [D.graph.scenes[number + 1], D.graph.scenes[number - 1]];
   const scene = near.find((each) => each && !layoutOf(each).picture);
-  if (scene) soon(() => pictureOf(scene) && prepareNeighbours());
+  if (scene) soon(() => pictureOf(scene) && prepareNeighbors());
 }
 
 const soon = globalThis.requestIdleCallback ?? setTimeout;

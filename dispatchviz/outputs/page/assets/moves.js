@@ -142,10 +142,10 @@ let stops = null; // until marks or breakpoints change
 function nextStop(by) {
   const lines = S.breakpoints.length ? S.breakpoints.flatMap(({ steps }) => [...steps]) : D.tree.rows.map((each) => each[1]);
   stops ??= Int32Array.from(new Set([...lines, ...errors(), ...S.marks.keys()])).sort();
-  return neighbour(stops, by);
+  return neighbor(stops, by);
 }
 
-function neighbour(steps, by) {
+function neighbor(steps, by) {
   const place = by > 0 ? behind(steps, S.at) : behind(steps, S.at - 1) - 1;
   return steps[place] ?? -1;
 }
@@ -241,7 +241,7 @@ function detail(by) {
 }
 
 function target(name, forward) {
-  const step = neighbour(D.places[name], forward ? 1 : -1);
+  const step = neighbor(D.places[name], forward ? 1 : -1);
   if (step >= 0) goTo(step);
   else S.note = words(`No ${name} ${forward ? "follows" : "comes before"}`, "hint");
 }

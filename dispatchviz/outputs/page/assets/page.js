@@ -10,7 +10,7 @@ function render() {
   drawPanes(asked);
   drawList(asked);
   writeLinkSoon();
-  prepareNeighbours();
+  prepareNeighbors();
   element("page").dataset.took = (performance.now() - begin).toFixed(2);
 }
 

@@ -41,7 +41,7 @@ function hitsIn(of, wanted) {
 
 function nextHit(by) {
   if (!S.hits.length) return;
-  const step = neighbour(S.hits, by);
+  const step = neighbor(S.hits, by);
   goTo(step >= 0 ? step : by > 0 ? S.hits[0] : S.hits.at(-1));
 }
 

@@ -60,7 +60,7 @@ function listBreakpoints() {
   listChoices("Breakpoints", S.breakpoints.map(({ place, steps }) => {
     const behindUs = behind(steps, S.at - 1), ahead = steps.length - behind(steps, S.at);
     const text = `${steps.length} ${steps.length === 1 ? "stop" : "stops"}: ${behindUs} behind, ${ahead} ahead`;
-    return [[[`${place}  `, "bold"], [text, "dim"]], () => goTo(neighbour(steps, 1) < 0 ? steps[0] : neighbour(steps, 1))];
+    return [[[`${place}  `, "bold"], [text, "dim"]], () => goTo(neighbor(steps, 1) < 0 ? steps[0] : neighbor(steps, 1))];
   }));
 }
 

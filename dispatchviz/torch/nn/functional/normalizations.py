@@ -1,4 +1,4 @@
-"""Normalisation. PyTorch checks whether cuDNN may be used; the model has none, and passes on what PyTorch would."""
+"""Normalization. PyTorch checks whether cuDNN may be used; the model has none, and passes on what PyTorch would."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
 
 @overridable
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
-    """By the neighbouring channels' squares. ValueError for fewer than three dimensions."""
+    """By the neighboring channels' squares. ValueError for fewer than three dimensions."""
     count = input.dim()
     if count < 3:
         raise ValueError(f"Expected 3D or higher dimensionality {'':25}input (got {count} dimensions)")

@@ -24,7 +24,7 @@ class BackwardHookFunction(Function):
 
 
 class CrossMapLRN2d(Function):
-    """Divides by a power of the neighbouring channels' squares, kept up from channel to channel."""
+    """Divides by a power of the neighboring channels' squares, kept up from channel to channel."""
 
     @staticmethod
     def forward(ctx: Any, input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> Any:
@@ -36,7 +36,7 @@ class CrossMapLRN2d(Function):
         output.resize_as_(input)
         scale.resize_as_(input)
         torch.pow(input, 2, out=output)
-        _neighbours(scale, output, int((size - 1) / 2 + 1))
+        _neighbors(scale, output, int((size - 1) / 2 + 1))
         ctx.scale = scale.mul_(alpha / size).add_(k)
         torch.pow(scale, -beta, out=output)
         output.mul_(input)
@@ -54,10 +54,10 @@ class CrossMapLRN2d(Function):
         grad_input.resize_as_(input)
         torch.pow(ctx.scale, -ctx.beta, out=grad_input).mul_(grad_output)
         ratios.zero_()
-        centre = ratios.narrow(0, int(size - (size - 1) / 2), channels)
+        center = ratios.narrow(0, int(size - (size - 1) / 2), channels)
         for n in range(input.size(0)):
-            torch.mul(grad_output[n], output[n], out=centre)
-            centre.div_(ctx.scale[n])
+            torch.mul(grad_output[n], output[n], out=center)
+            center.div_(ctx.scale[n])
             torch.sum(ratios.narrow(0, 0, size - 1), 0, keepdim=False, out=total)
             for c in range(channels):
                 total.add_(ratios[c + size - 1])
@@ -66,7 +66,7 @@ class CrossMapLRN2d(Function):
         return grad_input, None, None, None, None
 
 
-def _neighbours(scale: Any, squares: Any, reach: int) -> None:
+def _neighbors(scale: Any, squares: Any, reach: int) -> None:
     """Fills ``scale`` with the sum of the squares around each channel."""
     channels = squares.size(1)
     first = scale.select(1, 0)

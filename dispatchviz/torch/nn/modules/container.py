@@ -166,7 +166,7 @@ class ModuleList(_Numbered):
         return self
 
     def __repr__(self) -> str:
-        """Equal neighbours are shown once, with their number."""
+        """Equal neighbors are shown once, with their number."""
         if not len(self):
             return f"{self._get_name()}()"
         lines, first = [], 0

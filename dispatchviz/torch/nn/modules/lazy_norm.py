@@ -1,4 +1,4 @@
-"""Lazy batch and instance normalisation (``torch/nn/modules/batchnorm.py``, ``instancenorm.py``): num_features comes
+"""Lazy batch and instance normalization (``torch/nn/modules/batchnorm.py``, ``instancenorm.py``): num_features comes
 from the first input."""
 
 from __future__ import annotations

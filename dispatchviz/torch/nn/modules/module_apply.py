@@ -97,7 +97,7 @@ class ApplyMixin:
         return self._apply(lambda tensor: tensor.bfloat16() if tensor.is_floating_point() else tensor)
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
-        """Tensors of the same shapes on a device, uninitialised."""
+        """Tensors of the same shapes on a device, uninitialized."""
         return self._apply(lambda tensor: torch.empty_like(tensor, device=device), recurse=recurse)
 
     def to(self, *args: Any, **kwargs: Any) -> Any:

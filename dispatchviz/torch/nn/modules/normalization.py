@@ -13,7 +13,7 @@ from dispatchviz.torch.nn.modules.module import Module
 from dispatchviz.torch.nn.parameter import new_parameter
 
 
-class _NeighbouringChannelsNorm(Module):
+class _NeighboringChannelsNorm(Module):
     def __init__(self, size: int, alpha: float, beta: float, k: float) -> None:
         super().__init__()
         self.size = size
@@ -26,8 +26,8 @@ class _NeighbouringChannelsNorm(Module):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
-class LocalResponseNorm(_NeighbouringChannelsNorm):
-    """Divides by the neighbouring channels' squares."""
+class LocalResponseNorm(_NeighboringChannelsNorm):
+    """Divides by the neighboring channels' squares."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__(size, alpha, beta, k)
@@ -37,7 +37,7 @@ class LocalResponseNorm(_NeighbouringChannelsNorm):
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
 
-class CrossMapLRN2d(_NeighbouringChannelsNorm):
+class CrossMapLRN2d(_NeighboringChannelsNorm):
     """The same of images, by a Function of its own."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:

@@ -1,6 +1,6 @@
 """``RNN``, ``LSTM`` and ``GRU`` (``torch/nn/modules/rnn.py``); single steps are in ``rnn_cells.py``.
 
-NB: cuDNN's own layout of weights is not modelled, so ``flatten_parameters`` changes nothing.
+NB: cuDNN's own layout of weights is not modeled, so ``flatten_parameters`` changes nothing.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class _Layer(Module):
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self attention and a feed-forward network, each added to its input and normalised.
+    """Self attention and a feed-forward network, each added to its input and normalized.
 
     Inference on batches goes through one operator, ``_transformer_encoder_layer_fwd``.
     """

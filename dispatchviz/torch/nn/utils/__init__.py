@@ -1,4 +1,4 @@
-"""``torch.nn.utils``: gradients clipped, parameters in one vector, weights normalised, parametrized, layers fused."""
+"""``torch.nn.utils``: gradients clipped, parameters in one vector, weights normalized, parametrized, layers fused."""
 
 from __future__ import annotations
 

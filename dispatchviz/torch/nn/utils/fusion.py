@@ -1,4 +1,4 @@
-"""Batch normalisation taken into the layer before it (``torch/nn/utils/fusion.py``)."""
+"""Batch normalization taken into the layer before it (``torch/nn/utils/fusion.py``)."""
 
 from __future__ import annotations
 

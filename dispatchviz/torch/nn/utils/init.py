@@ -1,4 +1,4 @@
-"""``skip_init``: modules with uninitialised parameters (``torch/nn/utils/init.py``)."""
+"""``skip_init``: modules with uninitialized parameters (``torch/nn/utils/init.py``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dispatchviz.torch._namespace import torch
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """A module with uninitialised memory. RuntimeError for what is no module, or has no parameter ``device``."""
+    """A module with uninitialized memory. RuntimeError for what is no module, or has no parameter ``device``."""
     if not issubclass(module_cls, torch.nn.Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:

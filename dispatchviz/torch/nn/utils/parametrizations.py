@@ -1,4 +1,4 @@
-"""Weights that are normalised, of spectral norm 1, or orthogonal (``torch/nn/utils/parametrizations.py``)."""
+"""Weights that are normalized, of spectral norm 1, or orthogonal (``torch/nn/utils/parametrizations.py``)."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ class _SpectralNorm(Module):
         return weight / sigma
 
     def right_inverse(self, value: Any) -> Any:
-        """Itself: it is normalised when it is read."""
+        """Itself: it is normalized when it is read."""
         return value
 
 

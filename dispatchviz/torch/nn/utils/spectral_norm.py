@@ -156,7 +156,7 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
-    """The module with the weight of now. ValueError if it was not normalised."""
+    """The module with the weight of now. ValueError if it was not normalized."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, SpectralNorm) and hook.name == name:
             hook.remove(module)

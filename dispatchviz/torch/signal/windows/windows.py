@@ -27,7 +27,7 @@ class Options(TypedDict, total=False):
 def exponential(
     M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **given: Unpack[Options]
 ) -> Tensor:
-    """e to the -abs(k - center) / tau. ValueError if tau is not positive, or a symmetric window is given a centre."""
+    """e to the -abs(k - center) / tau. ValueError if tau is not positive, or a symmetric window is given a center."""
     options = _checked("exponential", M, given)
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")

@@ -1,6 +1,6 @@
 """Measurements side by side in a table (``torch/utils/benchmark/utils/compare.py``).
 
-NB: in PyTorch, the best of each row may be coloured; here nothing is.
+NB: in PyTorch, the best of each row may be colored; here nothing is.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Compare:
         self._trimmed = True
 
     def colorize(self, rowwise: bool = False) -> None:
-        """Nothing is coloured here."""
+        """Nothing is colored here."""
 
     def highlight_warnings(self) -> None:
         """Marks times that are far apart."""

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from dispatchviz.core.record.events import BindingEntered
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.trace_index.lookups import neighbour
+from dispatchviz.explain.trace_index.lookups import neighbor
 from dispatchviz.views.cursor import named_steps
 from dispatchviz.views.cursor.breakpoints.conditions import Clause, value_of
 
@@ -74,7 +74,7 @@ class Breakpoint:
 
     def next(self, trace: Trace, at: int, forward: bool = True) -> int | None:
         """The nearest step at which to stop, on one side of a step; None if there is none."""
-        return neighbour(self.steps(trace), at, forward)
+        return neighbor(self.steps(trace), at, forward)
 
     def stops_between(self, trace: Trace, begin: int, end: int) -> bool:
         """Whether it stops at one of some steps."""

@@ -1,1 +1,1 @@
-"""The messages that are known: each is raised by its program, and recognised as that one alone."""
+"""The messages that are known: each is raised by its program, and recognized as that one alone."""

@@ -1,4 +1,4 @@
-"""Each known message has a program that ships and raises it; it is recognised as that message and no other."""
+"""Each known message has a program that ships and raises it; it is recognized as that message and no other."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_each_has_a_program_and_each_program_shows_one() -> None:
     assert {message.example.removeprefix("examples/") for message in SHOWN} == programs
 
 
-def recognised(message: KnownMessage, said: str) -> None:
+def recognized(message: KnownMessage, said: str) -> None:
     """Assert that a text is taken for this message alone, and that its values are read."""
     found = found_in(said)
     assert [each.message.kind for each in found] == [message.kind], said
@@ -67,7 +67,7 @@ def test_on_the_model(message: KnownMessage) -> None:
     trace = run(str(program(message)), (), io.StringIO()).trace
     last = trace[-1]
     assert isinstance(last, ev.ProgramRaised)
-    recognised(message, last.message)
+    recognized(message, last.message)
     first = diagnoses(trace)[0]
     assert (first.rank, first.says) == ("error", last.message)
     assert first.fixes, "what the command behind `see` prints"
@@ -93,7 +93,7 @@ def test_on_an_installed_pytorch(message: KnownMessage) -> None:
         pytest.skip("this PyTorch is built with CUDA")
     with pytest.raises(BaseException) as raised:  # noqa: PT011, the type is not what is looked at
         runpy.run_path(str(program(message)))
-    recognised(message, str(raised.value))
+    recognized(message, str(raised.value))
 
 
 def program(message: KnownMessage) -> Path:

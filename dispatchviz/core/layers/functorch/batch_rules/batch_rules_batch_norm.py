@@ -1,6 +1,6 @@
 """Batch rules of batch norm (``BatchRulesNorm.cpp``): the batch becomes channels, each with statistics of its own.
 
-Weight and bias are applied to the normalised input; the gradients of both are computed on the batched tensors
+Weight and bias are applied to the normalized input; the gradients of both are computed on the batched tensors
 themselves. In comments N are examples, C channels, B the batch; (BC) is one dimension.
 """
 
@@ -168,8 +168,8 @@ def native_batch_norm_backward_plumbing(
         scale = save_invstd if training else _inverse_deviation(running_var, eps)
         factor = pad_right(scale, None, rank)
         shift = pad_right(mean, None, rank)
-        centred = ops.sub_Tensor.call(ops.transpose_int.call(input, 0, 1), shift, 1)
-        normalized = ops.mul_Tensor.call(centred, factor)
+        centered = ops.sub_Tensor.call(ops.transpose_int.call(input, 0, 1), shift, 1)
+        normalized = ops.mul_Tensor.call(centered, factor)
         product = ops.mul_Tensor.call(normalized, ops.transpose_int.call(grad_out, 0, 1))
         grad_weight = ops.sum_dim_IntList.call(product, rest, False, None)
     if output_mask[0]:

@@ -1,6 +1,6 @@
 """Batch rules of group norm (``BatchRulesNorm.cpp``): the batch becomes more examples.
 
-Weight and bias are applied to the normalised input, on the batched tensors themselves.
+Weight and bias are applied to the normalized input, on the batched tensors themselves.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def native_group_norm_plumbing(
     group: int,
     eps: float,
 ) -> Three:
-    """Normalised without weight and bias."""
+    """Normalized without weight and bias."""
     level = checked_layer("native_group_norm_plumbing").level
     if not any(is_batched_at_level(tensor, level) for tensor in (input, weight, bias)):
         with exclude_batched():
@@ -98,8 +98,8 @@ def _normalized(input: Tensor, mean: Tensor, rstd: Tensor, group: int) -> Tensor
     groups = reshape_dim_outof(1, group, input)
     rank = len(groups._size)
     factor, shift = pad_right(rstd, None, rank), pad_right(mean, None, rank)
-    centred = ops.sub_Tensor.call(groups, shift, 1)
-    return reshape_dim_into(1, 1, ops.mul_Tensor.call(centred, factor))
+    centered = ops.sub_Tensor.call(groups, shift, 1)
+    return reshape_dim_into(1, 1, ops.mul_Tensor.call(centered, factor))
 
 
 def _input_gradient(unwrapped: Sequence[Batched], N: int, C: int, HxW: int, group: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""Batch rules of ``layer_norm`` (``BatchRulesNorm.cpp``): weight and bias are applied to the normalised input."""
+"""Batch rules of ``layer_norm`` (``BatchRulesNorm.cpp``): weight and bias are applied to the normalized input."""
 
 from __future__ import annotations
 

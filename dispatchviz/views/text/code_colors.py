@@ -1,4 +1,4 @@
-"""Python text in colours, by Pygments, which is only loaded once the first screen has been painted."""
+"""Python text in colors, by Pygments, which is only loaded once the first screen has been painted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dispatchviz.views.text.styled_line import Span
 
 
 def load() -> None:
-    """Loads Pygments; until then text has no colours."""
+    """Loads Pygments; until then text has no colors."""
     import pygments.lexers.python  # type: ignore[import-untyped]  # noqa: F401
 
 
