@@ -24,7 +24,7 @@ def _measures(path: Path) -> bool:
 
 
 def main() -> int:
-    """Runs them one after the other."""
+    """Run them one after the other."""
     return max([_run(name) for name in benchmarks()])
 
 

@@ -241,7 +241,7 @@ def against_the_bars(
 
 
 def main() -> int:
-    """Prints the numbers; 1 if a bar is missed."""
+    """Print the numbers; 1 if a bar is missed."""
     adds, alone = untraced(both=True), untraced(both=False)
     took, (noted, read) = traced(), memory()
     print("\n".join(report("both operands", adds)))

@@ -299,7 +299,7 @@ def against_the_bars(nodes: Times, chains: Times, deleted: Times) -> Iterator[tu
 
 
 def main() -> int:
-    """Prints the numbers; 1 if a bar is missed."""
+    """Print the numbers; 1 if a bar is missed."""
     one, both, deleted = per_node(both=False), per_node(both=True), deletion()
     operators, alone = per_operator(both=True), per_operator(both=False)
     print("\n".join(report("backward per Node, one operand requires grad", one)))

@@ -120,7 +120,7 @@ def reentrant(n: int) -> None:
 
 
 def writes(n: int) -> None:
-    """Writes to one tensor, of which a Node has saved each version."""
+    """Write to one tensor, of which a Node has saved each version."""
     x, z = leaf(), model.ones(2)
     for _ in range(n):
         x * z
@@ -128,7 +128,7 @@ def writes(n: int) -> None:
 
 
 def packed(n: int) -> None:
-    """Writes to one tensor that Nodes have saved by way of hooks."""
+    """Write to one tensor that Nodes have saved by way of hooks."""
     x, z = leaf(), model.ones(2)
     with model.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
         for _ in range(n):
@@ -200,7 +200,7 @@ SIZES: dict[Program, int] = {
 
 
 def each_step(look: Callable[[Trace, int], object]) -> Stage:
-    """Looks at every step."""
+    """Look at every step."""
     return lambda trace: deque((look(trace, at) for at in range(len(trace))), maxlen=0)
 
 
@@ -228,7 +228,7 @@ STAGES: dict[str, Stage] = {
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """Collects before, and not within."""
+    """Collect before, and not within."""
     gc.collect()
     gc.disable()
     try:
@@ -285,7 +285,7 @@ def growth(program: Program) -> dict[str, float]:
 
 
 def main() -> int:
-    """Prints the numbers; 1 if a bar is missed."""
+    """Print the numbers; 1 if a bar is missed."""
     chosen = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
     programs = [program for program in SIZES if not chosen or program.__name__ in chosen]
     results = {program.__name__: max(growth(program).values()) for program in programs}

@@ -42,7 +42,7 @@ Times = dict[str, float]
 
 
 def program(torch: Any, adds: int = ADDS) -> None:
-    """Adds in a row, and their backward."""
+    """Add in a row, and their backward."""
     x = torch.ones(2, 2, requires_grad=True)
     z = x
     for _ in range(adds):
@@ -117,7 +117,7 @@ AS_IT_IS, DEBUG_MODE, MANY, PUT = "as it is", "DebugMode", "10 times as many", "
 
 
 def main() -> int:
-    """Prints a row each. Without a PyTorch it says so."""
+    """Print a row each. Without a PyTorch it says so."""
     try:
         engine: Any = engine_named("torch")
     except DispatchvizError as error:

@@ -63,7 +63,7 @@ def encoded(trace: Trace) -> int:
 
 
 def main() -> int:
-    """Prints the numbers; 1 if a bar is missed."""
+    """Print the numbers; 1 if a bar is missed."""
     few = often(50)
     traces = {
         "adds": adds(few * 4),

@@ -119,7 +119,7 @@ async def first_hit(app: StepperApp, query: str) -> float:
 
 
 def main() -> int:
-    """Prints the numbers; 1 if a bar is missed."""
+    """Print the numbers; 1 if a bar is missed."""
     with tempfile.TemporaryDirectory() as folder:
         short, long = (recorded(Path(folder), turns) for turns in (1, LONG))
         rounds = [(opened(short), opened(long)) for _ in range(ROUNDS)]

@@ -342,7 +342,7 @@ def results(found: list[Measured], took: Block) -> Iterator[tuple[str, float]]:
 
 
 def main() -> int:
-    """Prints the numbers; 1 if a bar is missed."""
+    """Print the numbers; 1 if a bar is missed."""
     found = [measured(case) for case in CASES]
     print("\n".join(table(found)))
     took = traced_block()

@@ -62,7 +62,7 @@ def _linear(tape: GraphTape, x: int) -> int:
 
 
 def main() -> int:
-    """Prints seconds and ratios. Exit status 1 if a bar is missed."""
+    """Print seconds and ratios. Exit status 1 if a bar is missed."""
     with tempfile.TemporaryDirectory() as folder:
         sizes = {"chain": chain(often(1000, 20)), "5k": transformer(often(98, 5)), "50k": transformer(often(980, 6))}
         for name, trace in sizes.items():

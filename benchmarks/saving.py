@@ -37,7 +37,7 @@ def encoded(trace: Trace) -> int:
 
 
 def main() -> int:
-    """Prints the numbers; 1 if a bar is missed."""
+    """Print the numbers; 1 if a bar is missed."""
     turns = often(500)
     traces = {
         "adds": adds(turns * 4),

@@ -21,7 +21,7 @@ PACKAGE = "dispatchviz"
 
 @contextmanager
 def package_without_seam() -> Iterator[ModuleType]:
-    """Gives the copy's ``torch``; ``import dispatchviz`` means the copy inside the block."""
+    """Give the copy's ``torch``; ``import dispatchviz`` means the copy inside the block."""
     first = _forget_package()
     finder = _Finder()
     sys.meta_path.insert(0, finder)

@@ -24,12 +24,12 @@ def often(many: int, few: int = 2) -> int:
 
 
 def there(rival: str) -> bool:
-    """Whether a package that we are compared with is installed."""
+    """Return whether a package that we are compared with is installed."""
     return importlib.util.find_spec(rival) is not None
 
 
 def judge(results: Mapping[str, float], bars: Mapping[str, float], *rivals: str) -> int:
-    """Prints what was measured of each bar, and who was not there. Gives 1 if a bar is missed."""
+    """Print what was measured of each bar, and who was not there. Gives 1 if a bar is missed."""
     missed = [name for name, value in results.items() if value > bars[name] and not QUICK]
     for name, value in results.items():
         print(f"  {name:<52}{value:8.2f}   bar {bars[name]:g}{'   MISSED' * (name in missed)}")

@@ -51,7 +51,7 @@ START = "import sys; from dispatchviz.cli import main; sys.exit(main())"
 
 
 def main() -> int:
-    """Prints the ratios. Exit status 1 if a bar is missed."""
+    """Print the ratios. Exit status 1 if a bar is missed."""
     processes = {name: [sys.executable, "-c", START, *command] for name, (command, _, _) in COMMANDS.items()}
     times = smallest({**processes, NUMPY: [sys.executable, "-c", NUMPY], BARE: [sys.executable, "-c", BARE]})
     print(f"  bare Python {times[BARE] * 1000:.0f} ms, import numpy {times[NUMPY] * 1000:.0f} ms")

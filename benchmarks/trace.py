@@ -42,7 +42,7 @@ def least(looks: dict[str, Look], rounds: int) -> dict[str, float]:
 
 
 def main() -> int:
-    """Prints the numbers; 1 if a bar is missed."""
+    """Print the numbers; 1 if a bar is missed."""
     trace = recorded(often(1_000))
     events, steps = list(trace), range(len(trace))
     looks: dict[str, Look] = {

@@ -114,7 +114,7 @@ class Terminal:
         raise TimeoutError(seen[-500:])
 
     def press(self, key: bytes) -> float:
-        """Presses a key; returns the time."""
+        """Press a key; return the time."""
         os.write(self._main, key)
         return time.perf_counter()
 
@@ -130,7 +130,7 @@ class Terminal:
         return sum(int(each.read_text().split()[0]) for each in threads) / 1e6
 
     def close(self) -> None:
-        """Ends the program."""
+        """End the program."""
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         os.close(self._main)
@@ -173,7 +173,7 @@ def keys_of_an_empty_app() -> Steps:
 
 
 def _keys(terminal: Terminal, shown: Sequence[bytes]) -> Steps:
-    """Presses a key for each text that is to come out."""
+    """Press a key for each text that is to come out."""
     try:
         terminal.until(b"q quit", 60)
         time.sleep(1)  # until all of the first screen is there, and Pygments
@@ -250,7 +250,7 @@ def worst(found: Sequence[Steps], empty: Steps) -> dict[str, float]:
 
 
 def main() -> int:
-    """Measures the trace that was given, or those that are made here; 1 if a bar is missed."""
+    """Measure the trace that was given, or those that are made here; 1 if a bar is missed."""
     given = [Path(word) for word in sys.argv[1:] if not word.startswith("-")]
     empty = keys_of_an_empty_app()
     print(f"a key of an empty app: median {statistics.median(empty.times):.1f} ms, processor {empty.processor:.1f} ms")

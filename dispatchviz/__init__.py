@@ -59,7 +59,7 @@ def unload_ipython_extension(shell: Any) -> None:
 
 
 def load(path: str | Path) -> Trace:
-    """Opens a saved trace.
+    """Open a saved trace.
 
     Raises TraceError if the file cannot be read or is not a trace. A file that was cut off opens up to the cut;
     ``notice`` of the result says so.

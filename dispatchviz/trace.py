@@ -23,7 +23,7 @@ class Trace(core.Trace):
     """An immutable recording; ``trace[i]`` is the event with ``seq == i``."""
 
     def show(self, step: int | None = None) -> None:
-        """Opens the stepper, at the beginning or at ``step``; without a terminal prints the log, or the step."""
+        """Open the stepper, at the beginning or at ``step``; without a terminal prints the log, or the step."""
         from dispatchviz.tui.show import show
 
         show(self, step)

@@ -210,7 +210,7 @@ def report(tests: Tests, difference: str, ours: dict[str, float], theirs: dict[s
 
 
 def main() -> int:
-    """Writes the report."""
+    """Write the report."""
     if lacking := missing():
         print(f"make gpu: {lacking}", file=sys.stderr)
         return 2

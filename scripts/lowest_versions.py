@@ -32,7 +32,7 @@ def constraints(project: dict[str, Any]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Prints them."""
+    """Print them."""
     print("\n".join(constraints(tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"])))
     return 0
 

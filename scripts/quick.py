@@ -103,7 +103,7 @@ def commands(changed: list[str], tests: list[str], functions: int) -> Iterator[l
 
 
 def main() -> int:
-    """Runs them up to the first that fails, and says what is left to ``make test``."""
+    """Run them up to the first that fails, and says what is left to ``make test``."""
     changed = changed_files()
     graph = grimp.build_graph(*PACKAGES, cache_dir=None)
     tests, functions, left = within_budget(nearest_tests(graph, map(module, changed)))

@@ -69,7 +69,7 @@ def build() -> list[Path]:
 
 
 def try_out(built: Path, folder: Path) -> None:
-    """Installs one in a fresh environment, where it traces the shipped example and opens the stepper on the trace."""
+    """Install one in a fresh environment, where it traces the shipped example and opens the stepper on the trace."""
     venv.create(folder, with_pip=True)
     paths = sysconfig.get_paths(vars={"base": str(folder), "platbase": str(folder)})
     Path(paths["purelib"], "dependencies.pth").write_text(sysconfig.get_path("purelib"))

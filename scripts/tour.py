@@ -31,7 +31,7 @@ def page() -> str:
 
 
 def main() -> None:
-    """Writes all of it."""
+    """Write all of it."""
     write_all(tour_files(str(PICTURES)))
     PAGE.write_text(page(), encoding="utf-8")
 

@@ -106,12 +106,12 @@ def statement(trace: Trace, event: Dispatched) -> str:
 
 
 def is_setup(line: str) -> bool:
-    """Whether it only binds a name, or prints."""
+    """Return whether it only binds a name, or prints."""
     return line.startswith("print(") or isinstance(ast.parse(line).body[0], ast.Assign)
 
 
 def main() -> None:
-    """Writes the page."""
+    """Write the page."""
     PAGE.write_text(page(), encoding="utf-8")
 
 

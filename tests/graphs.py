@@ -75,7 +75,7 @@ class GraphTape(Tape):
         return outputs
 
     def backward(self, *roots: int, raising_in: str = "") -> None:
-        """Runs the engine; ``raising_in`` names the Node that raises."""
+        """Run the engine; ``raising_in`` names the Node that raises."""
         edges = [edge for tensor in roots if (edge := self.grad_fn[tensor])]
         task = next(self._tasks)
         with self.within(ev.BackwardStarted, task, tuple(edges), (None,) * len(edges), False, False, True, 0):

@@ -15,7 +15,7 @@ sys.modules["cupy"] = cupy
 
 
 def install(folder: Path, text: str = STAND_IN) -> str:
-    """Makes it; gives the path that must be searched."""
+    """Make it; give the path that must be searched."""
     (folder / "cupy").mkdir(parents=True)
     (folder / "cupy/__init__.py").write_text(text)
     return str(folder)

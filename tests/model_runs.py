@@ -50,7 +50,7 @@ def recorded(source: str) -> Trace:
 
 
 def model_log(run: Run) -> list[list[Any]]:
-    """Runs a program and lists its dispatch steps."""
+    """Run a program and lists its dispatch steps."""
     with dispatchviz.record() as trace:
         run.whole()
     return list(dispatch_steps(trace))

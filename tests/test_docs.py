@@ -149,7 +149,7 @@ def broken(page: Path) -> list[str]:
 
 
 def leads(page: Path, target: str) -> bool:
-    """Whether a link of a page leads somewhere."""
+    """Return whether a link of a page leads somewhere."""
     path, _, anchor = target.partition("#")
     file = (page.parent / path).resolve() if path else page
     return file.exists() and (not anchor or anchor in anchors(file))

@@ -82,7 +82,7 @@ def listed() -> str:
 
 
 def made(name: str, check: bool) -> list[str]:
-    """Makes one record, or a part of one, in this process; what differs from the stored one."""
+    """Make one record, or a part of one, in this process; what differs from the stored one."""
     recorder, _, part = name.partition("/")
     module = _module(recorder)
     found: list[str] = []

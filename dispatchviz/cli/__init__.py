@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a command line and gives the exit status."""
+    """Run a command line and give the exit status."""
     if COMPLETE in os.environ:
         return _complete()
     arguments = list(sys.argv[1:] if argv is None else argv)

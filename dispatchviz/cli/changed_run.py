@@ -20,7 +20,7 @@ from dispatchviz.running.program_source import script_of
 
 
 def main() -> int:
-    """Runs what the file asks for that ``sys.argv`` names; gives the exit status."""
+    """Run what the file asks for that ``sys.argv`` names; give the exit status."""
     return _run(ChangedRequest.decoded(Path(sys.argv[1]).read_text("utf-8")))
 
 

@@ -63,7 +63,7 @@ WHERES = "in the model", "in PyTorch"
 def checked(
     source: Script, args: Sequence[str], cuda: str, save: str | None, every: bool, plain: bool, as_json: bool = False
 ) -> int:
-    """Runs both, shows where they differ; gives the exit status."""
+    """Run both, show where they differ; give the exit status."""
     if source == STANDARD_INPUT:
         raise DispatchvizError("check runs a program twice, and - can be read once only")
     if isinstance(source, str) and os.path.exists(located(source)) and trace_in(source) is not None:
@@ -222,7 +222,7 @@ def _told(found: Checked) -> str:
 
 
 def _open(found: Checked, words: Sequence[str]) -> None:
-    """Shows both side by side; ``words`` are what checks the same, behind ``dispatchviz``."""
+    """Show both side by side; ``words`` are what checks the same, behind ``dispatchviz``."""
     comparison = found.comparison
     model = _side("the model", Run(comparison.first, WHERES[0]), found.model)
     torch = _side(f"PyTorch {found.torch.header.pytorch}", Run(comparison.second, WHERES[1]), found.torch)

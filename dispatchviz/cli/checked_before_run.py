@@ -35,7 +35,7 @@ def _operators() -> list[str]:
 
 
 def check_filters(log: Mapping[str, str], source: Script, engine: EngineName) -> None:
-    """Checks ``--op`` and ``--line`` of a log. DispatchvizError for what no log of the program has."""
+    """Check ``--op`` and ``--line`` of a log. DispatchvizError for what no log of the program has."""
     operator, line = log.get("operator"), log.get("line")
     if operator is not None and not OPERATOR.fullmatch(operator.strip()):
         raise DispatchvizError(f"--op {operator!r}: write an operator such as add, torch.add or aten::add.Tensor")

@@ -39,7 +39,7 @@ class CheckedRequest(msgspec.Struct, frozen=True):
 
 
 def main() -> int:
-    """Runs what ``sys.argv`` asks for; gives 0 if there is a trace."""
+    """Run what ``sys.argv`` asks for; give 0 if there is a trace."""
     request = msgspec.json.decode(os.fsencode(sys.argv[1]), type=CheckedRequest)
     try:
         _seed(request.engine)

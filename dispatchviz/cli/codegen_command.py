@@ -102,7 +102,7 @@ def _check_together(structured: bool, output: str | None, others: dict[str, bool
 
 
 def _draw(operator: str | None, output: str) -> int:
-    """Writes the picture of the classes."""
+    """Write the picture of the classes."""
     from dispatchviz.outputs.picture.drawn_picture import suffix_of
     from dispatchviz.outputs.picture.format import check_picture
     from dispatchviz.outputs.picture.structured_picture import render

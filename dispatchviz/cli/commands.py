@@ -35,7 +35,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Raises UsageError, with the command that was probably meant, for one that does not exist."""
+        """Raise UsageError, with the command that was probably meant, for one that does not exist."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             unknown = f"there is no command {args[0]!r}"
             raise click.UsageError(with_meaning(f"{unknown}{_meant(args[0])}", args[0]), ctx)

@@ -162,5 +162,5 @@ def joined(words: list[str]) -> list[str]:
 
 
 def register() -> None:
-    """Registers it instead of click's own."""
+    """Register it instead of click's own."""
     add_completion_class(Bash)

@@ -88,7 +88,7 @@ def command(
 
 
 def _show_call(trace: Trace, file: str, operator: str, line: str) -> int:
-    """Prints one call; 1 if the program raised."""
+    """Print one call; 1 if the program raised."""
     from dispatchviz.explain.diagnosis.failure import failure
     from dispatchviz.foundation.terminal_output import print_lines
     from dispatchviz.outputs.step.call_text import call_lines
@@ -98,7 +98,7 @@ def _show_call(trace: Trace, file: str, operator: str, line: str) -> int:
 
 
 def _tell(trace: Trace, file: str, as_json: bool) -> int:
-    """Prints the diagnoses; 1 if the program raised."""
+    """Print the diagnoses; 1 if the program raised."""
     from dispatchviz.cli.lookup import print_json
     from dispatchviz.explain.diagnosis.diagnose import diagnoses
     from dispatchviz.foundation.shown_text import quoted

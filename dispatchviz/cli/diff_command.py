@@ -11,7 +11,7 @@ class Diff(click.Command):
     """Its options may follow the scripts, whose arguments come after ``--``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Takes what is after ``--`` for arguments of the scripts."""
+        """Take what is after ``--`` for arguments of the scripts."""
         end = args.index("--") if "--" in args else len(args)
         rest = super().parse_args(ctx, args[:end])
         ctx.params["args"] = tuple(args[end + 1 :])

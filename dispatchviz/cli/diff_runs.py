@@ -33,7 +33,7 @@ DIFFERENT = 1
 
 
 def compared(sources: tuple[str, str], args: tuple[str, ...], cuda: str, every: bool, plain: bool) -> int:
-    """Shows where two runs part; gives the exit status."""
+    """Show where two runs part; give the exit status."""
     if sources == (STANDARD_INPUT, STANDARD_INPUT):
         raise DispatchvizError("standard input can be one of the two only: - and - are the same")
     opened = [trace_in(source) for source in sources]  # what is wrong with a trace is said before anything runs
@@ -130,7 +130,7 @@ def _called(name: str) -> str:
 
 
 def four_ways(source: str, function: str | None, args: tuple[str, ...], cuda: str, every: bool, as_text: bool) -> int:
-    """Shows what changes if a function of a script runs otherwise than plain."""
+    """Show what changes if a function of a script runs otherwise than plain."""
     _check_script(source, "--classics runs a SCRIPT in four ways")
     chosen = ""
 
@@ -165,7 +165,7 @@ def four_ways(source: str, function: str | None, args: tuple[str, ...], cuda: st
 
 
 def what_if_run(source: str, typed: Sequence[str], args: tuple[str, ...], cuda: str, every: bool, as_text: bool) -> int:
-    """Shows what changes if lines of a script are changed, as ``--what-if`` says."""
+    """Show what changes if lines of a script are changed, as ``--what-if`` says."""
     changes = [read_change(text) for text in typed]
     _check_script(source, "--what-if runs a SCRIPT as it is and changed")
     if source == STANDARD_INPUT or not os.path.exists(located(source)):
@@ -206,5 +206,5 @@ def _check_script(source: str, what: str) -> None:
 
 
 def _opens_screen(as_text: bool) -> bool:
-    """Whether comparisons are shown on a screen, and not printed."""
+    """Return whether comparisons are shown on a screen, and not printed."""
     return not as_text and can_run() is None

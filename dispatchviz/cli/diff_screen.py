@@ -43,7 +43,7 @@ def two(found: Comparison, sides: Sequence[Side], words: Sequence[str], cuda: st
 
 
 def show(choices: Sequence[TwoRuns]) -> None:
-    """Opens the screen until its reader goes back."""
+    """Open the screen until its reader goes back."""
     with collector_waits():
         from dispatchviz.tui.app import show as open_stepper
         from dispatchviz.tui.comparison.comparison_app import show as open_screen

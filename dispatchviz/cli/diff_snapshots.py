@@ -14,7 +14,7 @@ DIFFERENT = 1
 
 
 def are_snapshots(sources: Sequence[str]) -> bool:
-    """Whether files are, by their content. DispatchvizError if only some are."""
+    """Return whether files are, by their content. DispatchvizError if only some are."""
     found = [_is_snapshot(source) for source in sources]
     if any(found) and not all(found):
         one, other = (sources[found.index(kind)] for kind in (True, False))
@@ -35,7 +35,7 @@ def _is_snapshot(source: str) -> bool:
 
 
 def compared(sources: Sequence[str], operator: str | None, every: bool, as_json: bool) -> int:
-    """Prints what differs, of all operators or of one name; gives the exit status."""
+    """Print what differs, of all operators or of one name; give the exit status."""
     import msgspec
 
     from dispatchviz.foundation.terminal_output import print_json_lines

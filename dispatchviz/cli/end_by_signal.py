@@ -7,7 +7,7 @@ import sys
 
 
 def die(number: int) -> None:
-    """Ends the process by a signal, with all that was printed."""
+    """End the process by a signal, with all that was printed."""
     import contextlib
     import signal
 

@@ -29,7 +29,7 @@ class Export(click.Command):
     """Its options may follow the script, whose arguments come after ``--``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Raises UsageError, saying where they belong, for arguments of the script before ``--``."""
+        """Raise UsageError, saying where they belong, for arguments of the script before ``--``."""
         ours, script, own = options.split_at_program(self, args)
         if script is not None:
             super().parse_args(ctx, [*ours, "--", name_of(script)])
@@ -51,7 +51,7 @@ _AFTER = "; arguments of the script come after --"
 
 
 def _is_table(output: str, form: str | None, **_: object) -> bool:
-    """Whether it becomes a table, which several traces can be in."""
+    """Return whether it becomes a table, which several traces can be in."""
     return form in TABLE.forms or output.lower().endswith(TABLE.suffixes)
 
 
@@ -144,7 +144,7 @@ def command(
     more: tuple[str, ...],
     args: tuple[str, ...],
 ) -> int:
-    """Writes it."""
+    """Write it."""
     from contextlib import suppress
 
     from dispatchviz.cli.input_source import alone, check_no_arguments, trace_in
@@ -193,7 +193,7 @@ def command(
 def _check_options(
     wanted: Format, suffix: str, chosen: Chosen, of_pictures: Sequence[str], others: Sequence[str]
 ) -> None:
-    """Raises DispatchvizError for options that the format does not take, and for a theme that a picture cannot have."""
+    """Raise DispatchvizError for options that the format does not take, and for a theme that a picture cannot have."""
     from dispatchviz.cli.input_source import check_alone
     from dispatchviz.outputs.picture.drawn_picture import check_theme
 
@@ -205,7 +205,7 @@ def _check_options(
 
 
 def _export_table(sources: tuple[str, ...], output: str, run: str | None) -> None:
-    """Writes several traces as one table; each is opened when its turn comes."""
+    """Write several traces as one table; each is opened when its turn comes."""
     from dispatchviz.cli.input_source import load
     from dispatchviz.outputs.table.format import export_table, run_name
     from dispatchviz.outputs.table.parquet import Run

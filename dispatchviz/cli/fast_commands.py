@@ -65,7 +65,7 @@ JSON = Option("as_json", "--json", "Print JSON.")
 
 
 def run_fast(arguments: Sequence[str]) -> int | None:
-    """Runs a fast command with a plain command line; None for everything else."""
+    """Run a fast command with a plain command line; None for everything else."""
     if not arguments or arguments[0] not in FAST_COMMANDS:
         return None
     module = command_module(arguments[0])
@@ -76,7 +76,7 @@ def run_fast(arguments: Sequence[str]) -> int | None:
 
 
 def names_program(arguments: Sequence[str]) -> bool:
-    """Whether this is ``why`` with a program or a trace, not with an operator or an error."""
+    """Return whether this is ``why`` with a program or a trace, not with an operator or an error."""
     if arguments[:1] != ["why"] or "--error" in arguments:
         return False
     words = arguments[1:]

@@ -49,7 +49,7 @@ def first_trace(file: FollowedFile) -> Trace:
 def run_followed(
     script: Script, args: Sequence[str], options: Sequence[str], save: str | None, step: int | None
 ) -> int:
-    """Runs a program and opens the stepper on it at once; gives the program's exit status.
+    """Run a program and open the stepper on it at once; give the program's exit status.
 
     ``options`` are those of the recording. Raises DispatchvizError if there is nowhere to write the trace, or ``save``
     cannot be read while it is written; EndedBySignal if the program, or the stepper, ended so.
@@ -75,7 +75,7 @@ def run_followed(
 
 
 def _step_through(process: subprocess.Popen[bytes], target: Path, step: int | None, again: Sequence[str]) -> None:
-    """Opens the stepper; not if the program has ended and nothing was recorded."""
+    """Open the stepper; not if the program has ended and nothing was recorded."""
     file = _file_of(process, target)
     if file is not None:
         show(first_trace(file), step, run_arguments=again, followed=file)
@@ -94,7 +94,7 @@ def _file_of(process: subprocess.Popen[bytes], target: Path) -> FollowedFile | N
 
 
 def _relay(process: subprocess.Popen[bytes], printed: BinaryIO) -> None:
-    """Prints what the program has printed, and goes on until it ends; Ctrl+C is the program's."""
+    """Print what the program has printed, and goes on until it ends; Ctrl+C is the program's."""
     running = True
     while running:
         running = process.poll() is None  # before reading: what it printed last is read then

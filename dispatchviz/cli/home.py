@@ -22,7 +22,7 @@ from dispatchviz.views.text.console import Console
 
 
 def run_home() -> int:
-    """Opens the home screen until its reader quits. Raises EndedBySignal if a signal ends it."""
+    """Open the home screen until its reader quits. Raises EndedBySignal if a signal ends it."""
     with collector_waits():
         import dispatchviz.tui.home.home_app  # noqa: F401
 
@@ -73,7 +73,7 @@ def _back_from(chosen: Chosen, home: Home) -> Home:
 
 
 def _carried_out(chosen: Chosen, shown: Shown) -> tuple[str, str]:
-    """Shows it, until the stepper is closed; returns a remark and its role.
+    """Show it, until the stepper is closed; return a remark and its role.
 
     Nothing that a program does ends the home screen, but an end of the process. Raises EndedBySignal if a signal asks
     for that.
@@ -112,7 +112,7 @@ def _shown(chosen: Chosen) -> tuple[str, str]:
 
 
 def _lesson(chosen: Chosen) -> tuple[str, str]:
-    """Opens a lesson that ships; says which one comes next."""
+    """Open a lesson that ships; say which one comes next."""
     from dispatchviz.cli.lesson_show import show_lesson
     from dispatchviz.lessons.catalog import lesson_after
     from dispatchviz.lessons.lesson_file import read_lesson
@@ -124,7 +124,7 @@ def _lesson(chosen: Chosen) -> tuple[str, str]:
 
 
 def _run(chosen: Chosen) -> tuple[str, str]:
-    """Runs a program as ``dispatchviz run`` does; its trace is kept, also if all went well."""
+    """Run a program as ``dispatchviz run`` does; its trace is kept, also if all went well."""
     from dispatchviz.cli.script_run import conclude, kept, run_script
     from dispatchviz.tui.show import show
 

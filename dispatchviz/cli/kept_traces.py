@@ -46,7 +46,7 @@ class StreamKeeper(Keeper):
         return self._stream.end
 
     def keep(self) -> str:
-        """Puts the trace of a program that has ended into its place; gives the file that it is in."""
+        """Put the trace of a program that has ended into its place; give the file that it is in."""
         self._stream.keep()
         return self._stream.path
 
@@ -58,7 +58,7 @@ class StreamKeeper(Keeper):
 def streamed(
     trace: Recording, save: str | None, limit: Limit = NO_LIMIT, unbuffered: bool = False
 ) -> StreamKeeper | None:
-    """Writes a recording to a file from now on; None if there is no folder for what was not asked for.
+    """Write a recording to a file from now on; None if there is no folder for what was not asked for.
 
     Raises DispatchvizError if the file that was asked for cannot be written.
     """

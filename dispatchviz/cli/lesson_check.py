@@ -46,7 +46,7 @@ def checked(path: Path) -> tuple[list[str], bool]:
 
 
 def run_lesson(lesson: Lesson) -> Outcome:
-    """Runs the program of a lesson and records it; nothing is printed, and warnings are those of a new process."""
+    """Run the program of a lesson and records it; nothing is printed, and warnings are those of a new process."""
     with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
         warnings.resetwarnings()
         warnings.simplefilter("default")

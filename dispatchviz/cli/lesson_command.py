@@ -22,7 +22,7 @@ class Lessons(click.Group):
     """Whatever is no subcommand is the name of a lesson; its options may stand before it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Puts options of a lesson that stand before its name behind it."""
+        """Put options of a lesson that stand before its name behind it."""
         own = {option for parameter in show.params for option in parameter.opts if option.startswith("-")}
         valued = {"-o", "--output", "--answers", "--folder"}
         before, moved, left = list[str](), list[str](), list(args)

@@ -33,7 +33,7 @@ def show_lesson(
     answers: Path | None = None,
     after: str | None = None,
 ) -> int:
-    """Shows a lesson, or writes it to ``output``; returns the exit status. ``answers`` is the file that keeps them,
+    """Show a lesson, or write it to ``output``; return the exit status. ``answers`` is the file that keeps them,
     ``after`` the lesson that comes next, without it the one that does where the lesson is from.
 
     DispatchvizError if its program does not end as it should, or a file is there already that is none of ours.
@@ -78,5 +78,5 @@ def _check_name(output: str) -> None:
 
 
 def _is_page(output: str) -> bool:
-    """Whether a lesson becomes a page that steps, not a hand-out."""
+    """Return whether a lesson becomes a page that steps, not a hand-out."""
     return suffix_of(output) in PAGE.suffixes

@@ -57,8 +57,9 @@ def listed(folder: Path | None) -> list[str]:
 
 
 def write_new(file: Path) -> None:
-    """Writes the beginning of a lesson. LessonError if there is a file already, it cannot be written, or no command
-    would take it for a lesson."""
+    """Write the beginning of a lesson. LessonError if there is a file already, it cannot be written, or no command
+    would take it for a lesson.
+    """
     if file.suffix != ".py":
         raise LessonError(f"a lesson is a .py file, which {file} is not: dispatchviz lesson new {file}.py")
     try:

@@ -125,7 +125,7 @@ class LogCommand(click.Command):
     """A command that may print the log: ``log`` has the fields of a ``LogFilter`` that are given."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Collects them."""
+        """Collect them."""
         rest = super().parse_args(ctx, args)
         fields = {name: ctx.params.pop(name, None) for name in ("level", "line", "operator", "backward")}
         ctx.params["log"] = {name: value for name, value in fields.items() if value is not None}

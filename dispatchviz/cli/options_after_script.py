@@ -28,7 +28,7 @@ READS_ARGUMENTS = re.compile(
 def remark_on_own_options(
     context: click.Context, before: Sequence[str], program: Script, arguments: Sequence[str]
 ) -> None:
-    """Prints the remark, with the command that was probably meant. ``before`` are the options before the program."""
+    """Print the remark, with the command that was probably meant. ``before`` are the options before the program."""
     ours, left = _split(context, arguments)
     if ours and not _may_read_arguments(program):
         meant = shlex.join([*context.command_path.split(), *before, *ours, *typed(program), *left])
@@ -55,7 +55,7 @@ def _split(context: click.Context, arguments: Sequence[str]) -> tuple[list[str],
 
 
 def _may_read_arguments(program: Script) -> bool:
-    """Whether it reads its arguments, or nothing certain can be said."""
+    """Return whether it reads its arguments, or nothing certain can be said."""
     try:
         source = read_source(program, standard_input() if program == STANDARD_INPUT else b"")
     except DispatchvizError:  # running it says so

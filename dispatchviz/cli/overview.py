@@ -74,7 +74,7 @@ def help_text() -> str:
 
 
 def opens_home(arguments: list[str]) -> bool:
-    """Whether this is the bare command in a terminal that can show the home screen."""
+    """Return whether this is the bare command in a terminal that can show the home screen."""
     if arguments:
         return False
     from dispatchviz.tui.terminal.support import can_run

@@ -69,8 +69,9 @@ OPTIONS = (
 
 
 def options(command: Callable[..., int]) -> Callable[..., int]:
-    """Gives a command these options; they reach it as ``chosen``, the names of those given as ``given``,
-    and ``steps`` as it was typed, too."""
+    """Give a command these options; they reach it as ``chosen``, the names of those given as ``given``, and ``steps``
+    as it was typed, too.
+    """
 
     @functools.wraps(command)
     def with_choice(**values: Any) -> int:
@@ -100,7 +101,7 @@ def _chosen(own: dict[str, Any]) -> Chosen:
 
 
 def _check_together(own: dict[str, Any]) -> None:
-    """Raises UsageError for options that contradict each other, or are of the backward graph when another is wanted."""
+    """Raise UsageError for options that contradict each other, or are of the backward graph when another is wanted."""
     if own["dark"] and own["theme"] not in (None, "dark"):
         raise click.UsageError(f"--dark and --theme {own['theme']} contradict each other")
     if own["picture"] in (None, "backward"):

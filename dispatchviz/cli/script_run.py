@@ -45,7 +45,7 @@ def run_script(
     changed: Changed = lambda tree: tree,
     engine: EngineName = "model",
 ) -> Outcome:
-    """Runs it; its trace goes to a file while it runs, which stays if that was requested or the program ended badly.
+    """Run it; its trace goes to a file while it runs, which stays if that was requested or the program ended badly.
 
     ``to_stderr`` is where the program's output goes, ``only`` selects what is kept, ``limit`` how much; ``unbuffered``
     writes each step before the program goes on; ``hashes`` adds hashes of results, ``values`` the numbers of small
@@ -115,7 +115,7 @@ def _conclude_file(keeper: StreamKeeper, outcome: Outcome, save: str | None) -> 
 
 
 def run_script_untraced(script: Script, args: Sequence[str], cuda: str) -> int:
-    """Runs it without a recording; gives the exit status. Raises EndedBySignal if that is how it ended."""
+    """Run it without a recording; give the exit status. Raises EndedBySignal if that is how it ended."""
     choose_cuda(cuda)
     end = run_untraced(script, args, standard_input() if script == STANDARD_INPUT else b"")
     if end.signal:
@@ -147,7 +147,7 @@ NOT_ALL = 3
 
 
 def conclude(outcome: Outcome, saved: str | None, strict: bool = False, has_log: bool = False) -> int:
-    """Prints what left the program, why, and where its trace is; returns the exit status. A log has said why.
+    """Print what left the program, why, and where its trace is; return the exit status. A log has said why.
 
     Raises EndedBySignal if that is how the program ended.
     """
@@ -161,7 +161,7 @@ def conclude(outcome: Outcome, saved: str | None, strict: bool = False, has_log:
 
 
 def _tell_why(trace: Trace, has_log: bool) -> None:
-    """Prints on standard error why the program raised, unless a log has said so, and what silently goes wrong in it."""
+    """Print on standard error why the program raised, unless a log has said so, and what silently goes wrong in it."""
     found = (*([] if has_log else _error(trace)), *mistakes(trace).values())
     if found:
         from dispatchviz.views.cards.diagnosis_text import parts

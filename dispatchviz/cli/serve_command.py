@@ -207,7 +207,7 @@ class _AnswerFiles:
         return True
 
     def end(self) -> None:
-        """Takes the hidden files away."""
+        """Take the hidden files away."""
         for sign in self._given:
             with suppress(OSError):
                 sign.unlink()

@@ -44,7 +44,7 @@ DEVICES = "/dev/"
 
 
 def main() -> int:
-    """Shows what ``sys.argv`` offers until the reader quits; gives the exit status."""
+    """Show what ``sys.argv`` offers until the reader quits; give the exit status."""
     offer = Offer.decoded(sys.argv[1])
     _take_terminal()
     _restrict(offer)
@@ -111,7 +111,7 @@ def _entry(offered: Offered) -> Entry:
 
 
 def _shown(offer: Offer, chosen: Chosen) -> tuple[str, str]:
-    """Shows one of the files that are offered, no other; returns a remark and its role."""
+    """Show one of the files that are offered, no other; return a remark and its role."""
     from dispatchviz.tui.terminal.support import can_run
 
     offered = next((each for each in offer.files if each.path == chosen.source), None)

@@ -47,7 +47,7 @@ class StackCommand(click.Command):
 
 
 def _remark(context: click.Context, before: list[str], program: Script, arguments: list[str]) -> None:
-    """Prints a remark if the arguments of a program that reads none have options of ours."""
+    """Print a remark if the arguments of a program that reads none have options of ours."""
     if arguments and not context.resilient_parsing:
         from dispatchviz.cli.options_after_script import remark_on_own_options
 

@@ -70,7 +70,7 @@ def run(
 
 
 def _draw(output: str, operator: str | None, keys: tuple[str, ...], build: str | None, others: bool) -> int:
-    """Writes the picture of the whole table. DispatchvizError if something else is wanted, too."""
+    """Write the picture of the whole table. DispatchvizError if something else is wanted, too."""
     from dispatchviz.foundation.errors import DispatchvizError
 
     if keys or others:

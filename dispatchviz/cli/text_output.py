@@ -26,11 +26,11 @@ class Text:
 
     @property
     def wanted(self) -> bool:
-        """Whether any of it is asked for."""
+        """True if any of it is asked for."""
         return self._view is not None or bool(self._log) or self._as_json
 
     def print(self, trace: Trace, step: int | None) -> None:
-        """Prints it. DispatchvizError if nothing of it is there."""
+        """Print it. DispatchvizError if nothing of it is there."""
         if self._as_json:
             from dispatchviz.outputs.step.step_json import print_json
 

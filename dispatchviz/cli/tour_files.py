@@ -136,7 +136,7 @@ def check_tour(output: str) -> None:
 
 
 def write_all(made: Files) -> None:
-    """Writes them. DispatchvizError if one cannot be written."""
+    """Write them. DispatchvizError if one cannot be written."""
     for path, text in made.items():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         write_text(path, text.split("\n")[:-1])

@@ -140,7 +140,7 @@ class _Shown(NamedTuple):
             (check_trace if self.form == "jsonl" else check_log)(self.file)
 
     def write(self, trace: Trace) -> None:
-        """Writes it; DispatchvizError if the trace has no such step."""
+        """Write it; DispatchvizError if the trace has no such step."""
         if self.stack is None:
             from dispatchviz.outputs.log.format import write_log
 

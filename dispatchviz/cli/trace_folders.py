@@ -30,7 +30,7 @@ def places(program: str) -> Iterator[Path]:
 
 
 def _remove_parts(folder: Path) -> None:
-    """Removes what recordings left that were killed more than a day ago."""
+    """Remove what recordings left that were killed more than a day ago."""
     for part in unfinished_files(folder, suffix=SUFFIX):
         if time.time() - part.stat().st_mtime > DAY and not is_being_written(part):
             part.unlink(missing_ok=True)

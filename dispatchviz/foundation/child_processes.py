@@ -84,7 +84,7 @@ def ended_together(process: subprocess.Popen[Any]) -> Iterator[None]:
 
 
 def end(process: subprocess.Popen[Any], reason: BaseException) -> None:
-    """Ends a process since something was raised here. What it began and leaves behind is killed."""
+    """End a process since something was raised here. What it began and leave behind is killed."""
     below = begun_by(process.pid)
     if isinstance(reason, KeyboardInterrupt):
         with suppress(subprocess.TimeoutExpired):

@@ -10,7 +10,7 @@ MOST = 1 << 12
 
 
 def beginning_of(raw: bytes) -> bytes:
-    """Returns the first bytes of what ``raw`` contains if it is gzip; ``raw`` itself if it is not."""
+    """Return the first bytes of what ``raw`` contains if it is gzip; ``raw`` itself if it is not."""
     if raw.startswith(b"\x1f\x8b"):
         with suppress(zlib.error):
             return zlib.decompressobj(wbits=31).decompress(raw, MOST)

@@ -65,12 +65,12 @@ class _UnloadedFolder(_UnloadedModule):
 
 
 def is_unloaded(module: ModuleType) -> bool:
-    """Whether the module's code has not run yet."""
+    """Return whether the module's code has not run yet."""
     return issubclass(type(module), _UnloadedModule)
 
 
 def install(package: str, names: Iterable[str], when_loaded: Callable[[], object] | None = None) -> None:
-    """Puts modules below a package into ``sys.modules``. The package that one belongs to imports it like any other.
+    """Put modules below a package into ``sys.modules``. The package that one belongs to imports it like any other.
 
     ``when_loaded`` is called after one of them has been loaded, with all that it imported.
     """
@@ -114,8 +114,9 @@ def _unloaded(name: str, path: str, kind: type[_UnloadedModule], is_package: boo
 
 
 def _load(module: ModuleType) -> None:
-    """Runs the module's code. Another thread that uses it meanwhile waits; what it imports in a circle sees as much
-    of it as there is."""
+    """Run the module's code. Another thread that uses it meanwhile waits; what it imports in a circle sees as much of
+    it as there is.
+    """
     with _locks.get(module) or RLock():
         if not is_unloaded(module) or module in _loading:
             return

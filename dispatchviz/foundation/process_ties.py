@@ -47,7 +47,7 @@ def _handles(parent: int, child: int) -> Handles:
 
 
 def _watch(parent: int, child: int, handles: Handles) -> None:
-    """Becomes the watcher, which has no terminal, no file of the program's, and is none of its children."""
+    """Become the watcher, which has no terminal, no file of the program's, and is none of its children."""
     with suppress(BaseException):
         os.setsid()
         if not os.fork():
@@ -82,7 +82,7 @@ def _is_there(process: int) -> bool:
 
 
 def kill_tree(process: int) -> None:
-    """Kills a process and all that it began. They are stopped first, so that none begins another meanwhile."""
+    """Kill a process and all that it began. They are stopped first, so that none begins another meanwhile."""
     stopped: set[int] = set()
     while new := {process, *(each.number for each in begun_by(process))} - stopped:
         for each in new:
@@ -106,7 +106,7 @@ class Descendant(NamedTuple):
     """When it began: a number is given again."""
 
     def kill(self) -> None:
-        """Ends it, if it is still there."""
+        """End it, if it is still there."""
         if _moment(self.number) == self.moment:
             _send(self.number, signal.SIGKILL)
 

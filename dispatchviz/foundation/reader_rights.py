@@ -32,10 +32,10 @@ def give_up_files() -> None:
 
 
 def has_files() -> bool:
-    """Whether the reader may name files, and have some written."""
+    """Return whether the reader may name files, and have some written."""
     return _Rights.has_files
 
 
 def permits(action: str) -> bool:
-    """Whether an action of the keymaps may be carried out."""
+    """Return whether an action of the keymaps may be carried out."""
     return _Rights.has_files or action not in TOUCHES_FILES

@@ -78,13 +78,13 @@ def located(script: str) -> str:
 
 
 def names_example(script: str) -> bool:
-    """Whether a script is the short name of an example, as ``examples/forum.py``."""
+    """Return whether a script is the short name of an example, as ``examples/forum.py``."""
     inner = _inner(script)
     return inner is not None and (folder() / inner).is_file()
 
 
 def is_lesson(script: Path) -> bool:
-    """Whether a script that names an example is one of the lessons."""
+    """Return whether a script that names an example is one of the lessons."""
     return script.parent == Path(FOLDER, LESSONS) or script.parent == folder() / LESSONS
 
 

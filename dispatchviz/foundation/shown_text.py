@@ -94,7 +94,7 @@ def _shown(lines: list[str]) -> list[str]:
 
 
 def all_shown(lines: list[str]) -> bool:
-    """Whether ``shown`` would leave all of them as they are."""
+    """Return whether ``shown`` would leave all of them as they are."""
     text = "".join(lines)
     return all(map(str.isprintable, lines)) and (text.isascii() or not any(char in text for char in BLANK))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def print_lines(lines: Iterable[str], stream: TextIO | None = None) -> None:
-    """Lines on standard output, or on another stream."""
+    """Line on standard output, or on another stream."""
     output = stream or _standard_output()
     for chunk in chunks(lines):
         _write(output, chunk)
@@ -28,7 +28,7 @@ def print_lines(lines: Iterable[str], stream: TextIO | None = None) -> None:
 
 
 def print_painted(lines: Iterable[list[str]]) -> None:
-    """Lines on standard output of which every second part is a code of ours, sent as it is."""
+    """Line on standard output of which every second part is a code of ours, sent as it is."""
     output = _standard_output()
     for line in map(_painted, lines):
         _write(output, f"{line}\n")
@@ -102,7 +102,7 @@ def complain(text: str) -> None:
 
 
 def _drop_written(stream: TextIO) -> None:
-    """Empties the buffer of a stream whose file takes nothing: Python would end with status 120 because of it."""
+    """Empty the buffer of a stream whose file takes nothing: Python would end with status 120 because of it."""
     file = stream.fileno()
     kept, nowhere = os.dup(file), os.open(os.devnull, os.O_WRONLY)
     try:

@@ -46,7 +46,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def is_right(self) -> bool:
-        """Whether it is."""
+        """True if it is."""
         return self.choice == self.right
 
 
@@ -91,7 +91,7 @@ class KeptAnswers:
             raise AnswersError(f"cannot write {path}: {error.strerror or error}") from None
 
     def add(self, answer: Answer) -> str:
-        """Keeps an answer, unless there is one to that question; returns what is wrong if it cannot be written."""
+        """Keep an answer, unless there is one to that question; return what is wrong if it cannot be written."""
         try:
             kept = self._read()
             if not any((each.lesson, each.stop) == (answer.lesson, answer.stop) for each in kept):
@@ -120,7 +120,7 @@ class LessonAnswers:
         self._kept, self._lesson, self._stops = kept, lesson, stops
 
     def add(self, asked: Prediction, choice: Choice | None) -> str:
-        """Keeps what was said to a question of the lesson, not to others; as ``KeptAnswers.add``."""
+        """Keep what was said to a question of the lesson, not to others; as ``KeptAnswers.add``."""
         stop = self._stops.get(asked.reveals)
         if stop is None:
             return ""

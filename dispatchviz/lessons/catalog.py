@@ -32,7 +32,9 @@ def _found(folder: Path) -> tuple[Path, ...]:
 
 
 def has_marks(path: Path) -> bool:
-    """Whether a file has anything of a lesson: other programs may lie beside it. LessonError if it cannot be read."""
+    """Return whether a file has anything of a lesson: other programs may lie beside it. LessonError if it cannot be
+    read.
+    """
     try:
         return _MARKS.search(path.read_text("utf-8", "replace")) is not None
     except OSError as error:

@@ -55,7 +55,7 @@ class Guide:
         return {place.step: place.passage.stop for place in self.places if place.asks}
 
     def moved(self, forward: bool) -> Place | None:
-        """Goes on to the next place, or back to the one before; None if there is none."""
+        """Go on to the next place, or back to the one before; None if there is none."""
         at = self.at + (1 if forward else -1)
         if not 0 <= at < len(self.places):
             return None

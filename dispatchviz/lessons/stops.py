@@ -216,7 +216,7 @@ def _read(thing: str) -> tuple[Form, re.Match[str]] | None:
 
 
 def _is_in(trace: Trace, step: int, text: str | None) -> bool:
-    """Whether a step is within a line with a text: its own, or one that its function was called from."""
+    """Return whether a step is within a line with a text: its own, or one that its function was called from."""
     return text is None or any(text in source_text(trace, line) for line in user_stack(trace, step))
 
 

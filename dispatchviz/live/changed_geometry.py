@@ -32,7 +32,7 @@ OUT_OVERLOADS = frozenset(
 
 
 def may_resize(operator: str, key: str) -> bool:
-    """Whether a kernel may give a tensor that it writes to other sizes or strides."""
+    """Return whether a kernel may give a tensor that it writes to other sizes or strides."""
     name, _, overload = operator.partition(".")
     return key in BACKENDS and (name in RESIZING or "out" in overload.lower() or overload in OUT_OVERLOADS)
 

@@ -58,7 +58,7 @@ class _Changes:
         }
 
     def change(self, module: ModuleType) -> None:
-        """Replaces the function of a module."""
+        """Replace the function of a module."""
         name, made = self.made[module.__name__]
         original = vars(module).get(name)
         if original is not None:
@@ -66,7 +66,7 @@ class _Changes:
             setattr(module, name, made(original))
 
     def undo(self) -> None:
-        """Puts all back."""
+        """Put all back."""
         for module, name, original in self._originals:
             setattr(module, name, original)
 
@@ -156,5 +156,5 @@ def _inner(code: CodeType) -> Iterator[CodeType]:
 
 
 def backwards_are_compiled() -> bool:
-    """Whether compiled autograd is on (``torch/_dynamo/compiled_autograd.py``)."""
+    """Return whether compiled autograd is on (``torch/_dynamo/compiled_autograd.py``)."""
     return bool(getattr(sys.modules.get("torch._dynamo.compiled_autograd"), "compiled_autograd_enabled", False))

@@ -215,7 +215,7 @@ class EngineWatch:
         return received, next((one.device for one in gradients if one is not None), None)
 
     def _is_for_another(self, thread: ThreadState, work: Pass) -> bool:
-        """Whether a Node is evaluated for another pass than this one, whose graph it is in as well."""
+        """Return whether a Node is evaluated for another pass than this one, whose graph it is in as well."""
         around, ident = thread.work, get_ident()
         if around is None:
             return False
@@ -240,8 +240,9 @@ class EngineWatch:
         watch.note(("continues_thread", work.caller))
 
     def calls(self, caller: FrameType | None) -> bool:
-        """Whether a function is the engine's to call, by the frame that it is called from: threads of the engine's own
-        have none."""
+        """Return whether a function is the engine's to call, by the frame that it is called from: threads of the
+        engine's own have none.
+        """
         return caller is None or caller.f_code is self._entry
 
     def hook_begins(self, thread: ThreadState, is_behind: bool) -> Evaluation | None:
@@ -316,7 +317,7 @@ class EngineWatch:
         return None if edge is None else (self._watch.nodes.known(edge[0]) - first, edge[1])
 
     def _is_edge(self, wanted: Any) -> bool:
-        """Whether it is a tensor that requires grad, or an edge that leads to a Node."""
+        """Return whether it is a tensor that requires grad, or an edge that leads to a Node."""
         if isinstance(wanted, self._torch.Tensor):
             return bool(wanted.requires_grad)
         return isinstance(getattr(wanted, "node", None), self._torch.autograd.graph.Node)
@@ -360,8 +361,7 @@ def _registering(original: Callable[..., Any], work: Pass) -> Callable[[Any, Any
 
 
 def _hooked(node: Any, number: int, work: Pass, starts: Callable[..., None]) -> Any:
-    """Registers a hook that is called before a Node is evaluated; gives all such hooks of the Node. Ours holds no
-    Node."""
+    """Register a hook that is called before a Node is evaluated; give all such hooks of the Node. Ours holds no Node."""
     name = node.name()
     leaf = node.variable if name == ACCUMULATE else None
     return node.register_prehook(partial(starts, number, name, node._sequence_nr(), leaf, work))

@@ -72,13 +72,13 @@ class LiftedKernels:
         return call
 
     def is_python(self, operator: str, key: str, parsed: Any) -> bool:
-        """Whether Python registered the newest kernel of a key."""
+        """Return whether Python registered the newest kernel of a key."""
         rows = (row for row in registrations_in(self._c._dispatch_dump(operator)) if row.key == key)
         newest = next(rows, None)
         return newest is not None and newest.is_python
 
     def put(self, operator: str, key: str, step: Call, library: Any) -> None:
-        """Puts a kernel in the cell by a library of its own."""
+        """Put a kernel in the cell by a library of its own."""
         own = self._c._dispatch_library("FRAGMENT", operator.partition("::")[0], "", __file__, 0)
         own.impl(operator, key, step, True)
         self._put.setdefault(operator, {})[key] = own, step
@@ -148,17 +148,17 @@ class KernelObjects:
         return bool(sum(one.numel() for one in tensors) >= LARGE)
 
     def _is_alone(self) -> bool:
-        """Whether no other thread may be about to call the kernel of ours that is lifted."""
+        """Return whether no other thread may be about to call the kernel of ours that is lifted."""
         return not self.in_parallel and active_count() == 1 and not self._torch.cuda.is_initialized()
 
     def is_python(self, operator: str, key: str, parsed: Any) -> bool:
-        """Whether Python registered the kernel that is in a cell now."""
+        """Return whether Python registered the kernel that is in a cell now."""
         kernel = self._c._dispatch_get_computed_kernel_for_dispatch_key(operator, parsed)
         said = _DEBUG.search(repr(kernel))
         return said is not None and is_pythons(place_said(said[1]))
 
     def put(self, operator: str, key: str, step: Call, library: Any) -> None:
-        """Puts a kernel in the cell, as long as the library lives, or until it is lifted."""
+        """Put a kernel in the cell, as long as the library lives, or until it is lifted."""
         if key == "CPU":
             self._lifted.put(operator, key, step, library)
         else:
@@ -174,7 +174,7 @@ class KernelObjects:
 
 
 def calls_in_parallel(operator: str, key: str) -> bool:
-    """Whether a kernel is one of those."""
+    """Return whether a kernel is one of those."""
     return key == "CPU" and operator in CALLING_IN_PARALLEL
 
 
@@ -184,7 +184,7 @@ def kernel_calls(torch: Any) -> KernelObjects | LiftedKernels:
 
 
 def hands_out_kernels(c: Any) -> bool:
-    """Whether the installed release gives the kernel in a cell."""
+    """Return whether the installed release gives the kernel in a cell."""
     return hasattr(c, "_dispatch_get_computed_kernel_for_dispatch_key")
 
 

@@ -157,7 +157,7 @@ class LiveRecorder(ProgramRecorder):
         return function()
 
     def note_of(self, ident: int, note: LiveNote, /) -> None:
-        """Appends a note of the thread with that identifier; 0 is this one."""
+        """Append a note of the thread with that identifier; 0 is this one."""
         if ident:
             self.notes.extend(("on_thread", ident, *note, "on_thread", self._recording_thread))
         else:
@@ -183,7 +183,7 @@ class LiveRecorder(ProgramRecorder):
     def _introduced(
         self, tensor: Any, how: ev.TensorOrigin, value: str = "", kept: bool = True, made: bool = False
     ) -> int:
-        """Numbers a tensor that is met for the first time; ``made``: a kernel returned it."""
+        """Number a tensor that is met for the first time; ``made``: a kernel returned it."""
         number = next(self.tensor_numbers)
         alive = self.live_tensors.set(tensor, number) if kept else ref(tensor)
         size, stride, dtype, device, ks, storage, requires_grad = self.facts.of(tensor)
@@ -402,10 +402,11 @@ MakeStep = Callable[[WatchedCell, Step], Step]
 
 
 def steps(watch: LiveRecorder) -> MakeStep:
-    """Makes kernels that tell the recorder and do what was done before: thousands, so what they share is bound out here
+    """Make kernels that tell the recorder and do what was done before: thousands, so what they share is bound out here
     (the collector looks at each variable). Each runs often, so ``SafetyNet`` is written out in it, and so are the two
     commonest notes: with these in methods of the recorder, 1,000 recorded adds and their backward took a tenth longer
-    (73 ms instead of 66, ``benchmarks/live.py``)."""
+    (73 ms instead of 66, ``benchmarks/live.py``).
+    """
     wrapped, numbers_for, threads = watch.wrapped.of, watch.numbers_in_transform, watch._threads
     called, returned, failed, falls = watch._kernel_called, watch._kernel_returned, watch.kernel_failed, watch._failed
     raw, known, grad_mode, past = watch._raw, watch._known, watch._grad_mode, InferenceNumbers(watch.torch).onward

@@ -156,7 +156,7 @@ class NodeWatch:
         return number if number >= 0 else self.met(node)
 
     def met(self, node: Any) -> int:
-        """Numbers a Node that is met for the first time, and those before it that nobody has met; gives its number."""
+        """Number a Node that is met for the first time, and those before it that nobody has met; give its number."""
         return self._introduce(node, node.name(), node._sequence_nr(), self._known_targets(node), True)
 
     def _known_targets(self, node: Any) -> list[int]:

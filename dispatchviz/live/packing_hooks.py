@@ -20,7 +20,7 @@ class PackingHooks:
         self._pushed = 0
 
     def there(self) -> bool:
-        """Whether there are any."""
+        """Return whether there are any."""
         return self._pushed > 0 if self._asked is None else self._asked(True) is not None
 
     @contextmanager

@@ -25,7 +25,7 @@ TOO_DEEP = "Python error details: RecursionError: "
 
 
 def as_in_pytorch(error: BaseException, cells: WatchedCells) -> None:
-    """Gives an error the text that it has without a recorder. Raises RecursionError for one that ``call_boxed`` hid."""
+    """Give an error the text that it has without a recorder. Raises RecursionError for one that ``call_boxed`` hid."""
     if type(error) is NotImplementedError:
         plainly(error, cells)
     elif type(error) is RuntimeError and TOO_DEEP in str(error):
@@ -33,7 +33,7 @@ def as_in_pytorch(error: BaseException, cells: WatchedCells) -> None:
 
 
 def plainly(error: NotImplementedError, cells: WatchedCells) -> None:
-    """Takes our kernels out of the text of an error."""
+    """Take our kernels out of the text of an error."""
     text = error.args[0] if error.args else None
     if not isinstance(text, str) or not _OURS.search(text):
         return

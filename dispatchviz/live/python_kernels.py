@@ -60,7 +60,7 @@ class PythonKernels:
         return None if function is None else (function, False)
 
     def restore(self) -> None:
-        """Lets PyTorch keep the functions again; ours are out of the cells."""
+        """Let PyTorch keep the functions again; ours are out of the cells."""
         for (operator, key), (function, with_keys) in self.put.items():
             library = self._torch._C._dispatch_library("FRAGMENT", operator.partition("::")[0], "", __file__, 0)
             library.impl(operator, key, function, with_keys)

@@ -74,7 +74,7 @@ def said_place(place: str) -> str:
 
 
 def is_pythons(place: str) -> bool:
-    """Whether a place is in a file of Python's, which need have no ending: ``<string>:3``."""
+    """Return whether a place is in a file of Python's, which need have no ending: ``<string>:3``."""
     file, _, line = place.rpartition(":")
     return line.isdecimal() and not file.endswith(_OF_CPP)
 

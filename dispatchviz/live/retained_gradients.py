@@ -38,7 +38,7 @@ def retained_from_now_on(watch: LiveRecorder, tensors: Iterable[Any]) -> None:
 
 
 def is_retained(watch: LiveRecorder, tensor: Any) -> bool:
-    """Whether a tensor has such a hook."""
+    """Return whether a tensor has such a hook."""
     c = watch.torch._C
     with c.DisableTorchFunction():
         return bool(c.TensorBase.retains_grad.__get__(tensor))

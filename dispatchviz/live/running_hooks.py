@@ -146,7 +146,7 @@ class RunningHooks:
         return NOBODY if leaf is None else self._watch.nodes.numbers.accumulators.get(leaf)
 
     def _accepts(self, before: Any, result: Any) -> bool:
-        """Whether the engine does (``check_result`` of ``python_hook.cpp``)."""
+        """Return whether the engine does (``check_result`` of ``python_hook.cpp``)."""
         if not isinstance(before, tuple):
             return self._fits(before, result)
         return (

@@ -14,5 +14,5 @@ SNAPSHOT = re.compile(rb'\s*\{\s*"dispatchviz_snapshot"')
 
 
 def looks_like_snapshot(raw: bytes) -> bool:
-    """Whether some bytes begin as a snapshot does. Looks into compressed files."""
+    """Return whether some bytes begin as a snapshot does. Looks into compressed files."""
     return bool(SNAPSHOT.match(beginning_of(raw)))

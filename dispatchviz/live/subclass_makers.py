@@ -85,7 +85,7 @@ PLAIN = 9
 
 
 def _is_plain(tensor: Any, cls: Any, *data: Any) -> bool:
-    """Whether a Python class is all that the tensor needs; ``data`` is what it is made of."""
+    """Return whether a Python class is all that the tensor needs; ``data`` is what it is made of."""
     plain = tensor.__torch_dispatch__
     return (
         isinstance(cls, type)

@@ -40,7 +40,7 @@ class WeakNumbers:
         return known.number if known is not None and known() is thing else -1
 
     def set(self, thing: object, number: int) -> Numbered:
-        """Numbers it."""
+        """Number it."""
         if len(self.known) > self._many:
             self._forget_gone()
         known = self.known[id(thing)] = Numbered(thing)
@@ -56,7 +56,7 @@ class WeakNumbers:
         return known.number
 
     def has_node(self, tensor: object) -> bool:
-        """Whether a Node of it was noted."""
+        """Return whether a Node of it was noted."""
         known = self.known.get(id(tensor))
         return known is not None and known.node >= 0 and known() is tensor
 
@@ -176,7 +176,7 @@ class NodeNumbers:
             self._replaced[address] = weakref.ref(leaf), number
 
     def set(self, node: Any, name: str, sequence_nr: int, number: int, thread: HasNewest) -> None:
-        """Numbers a Node with this name and sequence number, which this thread meets."""
+        """Number a Node with this name and sequence number, which this thread meets."""
         if name == ACCUMULATE and (leaf := node.variable) is not None:
             self.accumulators.set(leaf, number)
             address = self._addresses[number] = _address(node)

@@ -46,7 +46,7 @@ class TorchEngine:
         """It is imported by now."""
 
     def recorder(self) -> LiveRecorder:
-        """Makes what records."""
+        """Make what records."""
         return LiveRecorder(self.torch)
 
     def process_state(self) -> AbstractContextManager[None]:

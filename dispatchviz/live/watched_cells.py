@@ -253,7 +253,7 @@ class WatchedCells:
         return meets
 
     def _is_python(self, operator: str, key: str, parsed: Any) -> bool:
-        """Whether Python registered the kernel under this key."""
+        """Return whether Python registered the kernel under this key."""
         direct = self._c._dispatch_has_kernel_for_dispatch_key(operator, key)
         return bool(direct) and self._calls.is_python(operator, key, parsed)
 
@@ -280,7 +280,7 @@ class WatchedCells:
         return sorted(names.intersection(self._c._dispatch_get_registrations_for_dispatch_key(key)))
 
     def _holds_kernel(self, operator: str, key: str) -> bool:
-        """Whether a cell holds a kernel other than a fallthrough."""
+        """Return whether a cell holds a kernel other than a fallthrough."""
         c = self._c
         direct = c._dispatch_has_kernel_for_dispatch_key(operator, key)
         if direct and c._dispatch_kernel_for_dispatch_key_is_fallthrough(operator, self._keys[key]):

@@ -147,7 +147,7 @@ class WatchedOperators:
         self._registry: Registry | None = None
 
     def read(self, build: InstalledPyTorch) -> None:
-        """Reads all registrations, before any cell is watched."""
+        """Read all registrations, before any cell is watched."""
         build.read_all()
         self._build, self._registry = build, build.registry()
 
@@ -164,7 +164,7 @@ class WatchedOperators:
         self._build.forget(name)
 
     def is_defined(self, name: str) -> bool:
-        """Whether there is such an operator."""
+        """Return whether there is such an operator."""
         return self._registry is not None and name in self._registry.operators
 
     def registered(self, name: str) -> Iterator[tuple[Registration, str]]:

@@ -172,7 +172,7 @@ class _Follower:
 
 
 def _of_import() -> bool:
-    """Whether a library that is imported right now registers, and not the program."""
+    """Return whether a library that is imported right now registers, and not the program."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not is_users(frame.f_code):
         if frame.f_code.co_filename == IMPORTER:

@@ -37,7 +37,7 @@ class Ran(NamedTuple):
 
 
 def run_cell(cell: Cell, variables: dict[str, Any], engine: Engine) -> Ran:
-    """Runs it in the notebook's namespace. Raises SyntaxError as ``compile`` does."""
+    """Run it in the notebook's namespace. Raises SyntaxError as ``compile`` does."""
     watcher = engine.recorder()
     watcher.base = id(sys._getframe()), sys._getframe().f_code
     trace = Recording(cell.name, watcher, about=engine.header)

@@ -25,14 +25,14 @@ FORMATTERS = {"text/html": key_set_html, "text/markdown": key_set_markdown}
 
 
 def load(shell: Any) -> None:
-    """Registers the magics with an IPython shell."""
+    """Register the magics with an IPython shell."""
     shell.register_magic_function(magic, "line_cell", NAME)
     for mime, formatter in FORMATTERS.items():
         shell.display_formatter.formatters[mime].for_type(DispatchKeySet, formatter)
 
 
 def unload(shell: Any) -> None:
-    """Takes them away."""
+    """Take them away."""
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop(NAME, None)
     for mime in FORMATTERS:

@@ -28,7 +28,7 @@ class Steps:
         return [option for option, value in values.items() if value]
 
     def check(self) -> None:
-        """Raises DispatchvizError for what is no range, and for a view that does not exist."""
+        """Raise DispatchvizError for what is no range, and for a view that does not exist."""
         from dispatchviz.outputs.step.step_text import check_view
 
         if self.steps is not None and RANGE.fullmatch(self.steps) is None:

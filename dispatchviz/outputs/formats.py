@@ -49,7 +49,7 @@ def check_suffix(path: str | Path) -> str:
 
 
 def check_export(path: str, suffix: str) -> None:
-    """Raises DispatchvizError if a file of that suffix cannot be written there."""
+    """Raise DispatchvizError if a file of that suffix cannot be written there."""
     found = format_of(suffix)
     if path != STANDARD_OUTPUT:
         found.check(path, suffix)
@@ -58,7 +58,7 @@ def check_export(path: str, suffix: str) -> None:
 
 
 def export(trace: Trace, path: str | Path, suffix: str = "", chosen: Chosen | None = None) -> str:
-    """Writes the file that ``suffix``, else its own name, means; to standard output for ``-``.
+    """Write the file that ``suffix``, else its own name, means; to standard output for ``-``.
 
     ``chosen``: which picture it is to be, left out the backward graph. Returns a remark about the file, or an empty
     text. Raises DispatchvizError or RenderError if it cannot be written.

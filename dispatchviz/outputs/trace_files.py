@@ -16,7 +16,7 @@ TRACES = SUFFIXES
 
 
 def check_save(path: str) -> None:
-    """Raises DispatchvizError if a trace cannot be saved there, or would replace a file that is no trace."""
+    """Raise DispatchvizError if a trace cannot be saved there, or would replace a file that is no trace."""
     if not Path(path).name.lower().endswith(TRACES):
         raise DispatchvizError(f"cannot save the trace as {path}: the name of a trace ends in {either(TRACES)}")
     check_trace(path)
@@ -28,13 +28,13 @@ def check_trace(path: str, suffix: str = "") -> None:
 
 
 def save_trace(trace: Trace, path: str | Path) -> None:
-    """Saves a trace. Raises DispatchvizError if the file cannot be written."""
+    """Save a trace. Raises DispatchvizError if the file cannot be written."""
     with writing(path):
         trace.save(path)
 
 
 def print_jsonl(trace: Trace) -> None:
-    """Prints the trace, a JSON value a line."""
+    """Print the trace, a JSON value a line."""
     print_json_lines(encode(part).decode() for part in (trace.header, *trace.events))
 
 

@@ -31,7 +31,7 @@ HAVE_FILES = (
 
 
 def without_folders(trace: Trace) -> Trace:
-    """Returns the trace with other names of files, or the trace itself where no name tells of a folder."""
+    """Return the trace with other names of files, or the trace itself where no name tells of a folder."""
     program = trace.header.program
     names = _names(program, trace.header.sources)
     if all(name == new for name, new in names.items()):
@@ -44,12 +44,12 @@ def without_folders(trace: Trace) -> Trace:
 
 
 def new_name(program: str) -> str:
-    """Returns the name of a program without its folder."""
+    """Return the name of a program without its folder."""
     return _names(program, {})[program]
 
 
 def _names(program: str, sources: Mapping[str, str]) -> dict[str, str]:
-    """Returns the new name of each file. Two files that would have one name keep as many folders as tell them apart."""
+    """Return the new name of each file. Two files that would have one name keep as many folders as tell them apart."""
     file, *test = program.split("::", 1)  # pytest's name of a test
     names = {each: _name(each, file) for each in dict.fromkeys((file, *sources))}
     for each in names:

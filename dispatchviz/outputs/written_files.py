@@ -24,7 +24,7 @@ BEGINNING = 1 << 16
 
 
 def check_place(path: str, kind: str, begins: Callable[[bytes], object] = bool) -> None:
-    """Raises DispatchvizError if no file can be written there, or one is there that does not begin as its kind."""
+    """Raise DispatchvizError if no file can be written there, or one is there that does not begin as its kind."""
     with writing(path):
         check_writable(path)
     if (there := _beginning(path)) and not begins(there):
@@ -37,7 +37,7 @@ def taken(path: str, kind: str) -> DispatchvizError:
 
 
 def _beginning(path: str) -> bytes:
-    """Returns the first bytes of an existing file; none of what is no regular file, such as a pipe."""
+    """Return the first bytes of an existing file; none of what is no regular file, such as a pipe."""
     if not os.path.isfile(path):
         return b""
     with reading(path), open(path, "rb") as stream:
@@ -45,12 +45,12 @@ def _beginning(path: str) -> bytes:
 
 
 def write_text(path: str | Path, lines: Iterable[str]) -> None:
-    """Writes lines, without line ends. Raises DispatchvizError if the file cannot be written."""
+    """Write lines, without line ends. Raises DispatchvizError if the file cannot be written."""
     write_bytes(path, "".join(chunks(lines)).encode())
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Makes or replaces a file; ``-`` is standard output. Raises DispatchvizError if it cannot be written."""
+    """Make or replace a file; ``-`` is standard output. Raises DispatchvizError if it cannot be written."""
     if str(path) == STANDARD_OUTPUT:
         _print([data])
         return
@@ -84,7 +84,7 @@ def stream_to(path: str | Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def writing(path: str | Path) -> Iterator[None]:
-    """Turns an OSError of writing into one sentence."""
+    """Turn an OSError of writing into one sentence."""
     try:
         yield
     except OSError as error:
@@ -93,7 +93,7 @@ def writing(path: str | Path) -> Iterator[None]:
 
 @contextmanager
 def reading(path: str | Path) -> Iterator[None]:
-    """Turns an OSError of reading into one sentence."""
+    """Turn an OSError of reading into one sentence."""
     try:
         yield
     except OSError as error:

@@ -41,7 +41,7 @@ CodeLocations = tuple[tuple[CodeType, int], ...]
 
 
 def is_base(frame: FrameType, base: Base) -> bool:
-    """Whether the program ends above a frame."""
+    """Return whether the program ends above a frame."""
     return id(frame) == base[0] and frame.f_code is base[1]
 
 
@@ -57,13 +57,13 @@ def user_locations(frame: FrameType | None, base: Base) -> CodeLocations:
 
 
 def suspends(frame: FrameType) -> bool:
-    """Whether a frame waits for what it delegates to (``await``, ``yield from``): both are suspended together."""
+    """Return whether a frame waits for what it delegates to (``await``, ``yield from``): both are suspended together."""
     code = frame.f_code
     return may_wait(code) and code.co_code[frame.f_lasti] == _SEND
 
 
 def may_wait(code: CodeType) -> bool:
-    """Whether a frame of the code may be suspended: a generator's, a coroutine's."""
+    """Return whether a frame of the code may be suspended: a generator's, a coroutine's."""
     return bool(code.co_flags & _MAY_WAIT)
 
 
@@ -72,7 +72,7 @@ _SEND = opcode.opmap["SEND"]
 
 
 def is_users(code: CodeType) -> bool:
-    """Whether a piece of code is the user's own."""
+    """Return whether a piece of code is the user's own."""
     return is_users_file(code.co_filename) or id(code) in _of_users
 
 
@@ -90,7 +90,7 @@ def count_as_users(code: CodeType) -> None:
 
 @cache
 def is_users_file(file: str) -> bool:
-    """Whether a file is the user's own: of no package, no library."""
+    """Return whether a file is the user's own: of no package, no library."""
     path = os.path.abspath(file)
     installed = _is_installed(path) or is_pythons_file(file)
     nameless = file.startswith("<") and file != "<stdin>"  # compiled from a string, and a program without a file
@@ -107,7 +107,7 @@ INSTALLED = "site-packages", "dist-packages"
 
 @cache
 def is_pythons_file(file: str) -> bool:
-    """Whether a file is of Python's own library."""
+    """Return whether a file is of Python's own library."""
     path = os.path.abspath(file)
     return path.startswith(_LIBRARY) and not _is_installed(path)
 

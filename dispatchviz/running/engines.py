@@ -25,7 +25,7 @@ class Engine(Protocol):
         """What is loaded before a program runs, and is no part of it."""
 
     def recorder(self) -> ProgramRecorder:
-        """Makes what records."""
+        """Make what records."""
 
     def process_state(self) -> AbstractContextManager[None]:
         """Inside, the process is as a new one."""
@@ -49,7 +49,7 @@ class ModelEngine:
     name: EngineName = "model"
 
     def prepare(self) -> None:
-        """Makes the operators."""
+        """Make the operators."""
         importlib.import_module("dispatchviz.torch")
 
     def recorder(self) -> ProgramRecorder:

@@ -53,7 +53,7 @@ TENSOR_CLASSES: set[type] = {Tensor}
 
 
 def is_module(value: Any) -> bool:
-    """Whether a value is a ``torch.nn.Module``: has a place for parameters and one for modules."""
+    """Return whether a value is a ``torch.nn.Module``: has a place for parameters and one for modules."""
     own = _own_attributes(value)
     return own is not None and isinstance(own.get("_parameters"), dict) and isinstance(own.get("_modules"), dict)
 

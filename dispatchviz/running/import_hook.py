@@ -78,7 +78,7 @@ def _forget_torch() -> None:
 
 class _Finder:
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Raises ModuleNotFoundError for a module of torch that the model does not have."""
+        """Raise ModuleNotFoundError for a module of torch that the model does not have."""
         if not _is_torch(name):
             return None
         found = importlib.util.find_spec(_MODEL + name)

@@ -95,7 +95,7 @@ class _Program:
     engine: Engine
 
     def begin(self, space: dict[str, Any]) -> None:
-        """Runs it in its namespace."""
+        """Run it in its namespace."""
         if self.source.module:
             run_module(self.source.module, self.source.path, self.code)
         elif self.code is not None:
@@ -118,16 +118,15 @@ def run(
     changed: Changed = lambda tree: tree,
     engine: Engine = MODEL,
 ) -> Outcome:
-    """Runs a program as ``python script args`` would, ``-c`` and ``-m`` included, on the model, and records it.
+    """Run a program as ``python script args`` would, ``-c`` and ``-m`` included, on the model, and records it.
 
     What it prints goes to ``output`` (by default to where it would have gone) and into the trace. An exception that
     leaves it, Ctrl+C included, ends the trace and is in the result; ``shows_errors`` prints it as Python would. ``-``
     as the script means the program ``stdin_source``; ``only`` selects what is kept, ``hashes`` adds hashes of results,
     ``values`` the numbers of tensors of so many elements at most, ``most_values`` times at most (0: without an end);
-    ``rewritten`` makes of the file's text the one that
-    runs, ``changed`` of its syntax tree, whose text stays in the trace.
-    A child that the program forks does not return from here: it ends.
-    Raises DispatchvizError if the file cannot be read or is not Python.
+    ``rewritten`` makes of the file's text the one that runs, ``changed`` of its syntax tree, whose text stays in the
+    trace. A child that the program forks does not return from here: it ends. Raises DispatchvizError if the file cannot
+    be read or is not Python.
     """
     source = read_source(script, stdin_source)
     if source.text is not None:
@@ -196,7 +195,7 @@ def _run_recorded(
 
 
 def _begin(program: _Program, space: dict[str, Any], watcher: ProgramRecorder) -> None:
-    """Begins it; what the traceback of its error keeps is freed when it is over, which is no part of it."""
+    """Begin it; what the traceback of its error keeps is freed when it is over, which is no part of it."""
     try:
         program.begin(space)
     except BaseException:
@@ -295,7 +294,7 @@ def _recorded(watcher: ProgramRecorder) -> Iterator[None]:
 
 
 def run_module(name: str, path: str, code: CodeType | None) -> None:
-    """Runs a module in ``sys.modules["__main__"]``; with ``code`` instead of its own if it is found at ``path``."""
+    """Run a module in ``sys.modules["__main__"]``; with ``code`` instead of its own if it is found at ``path``."""
     python: Any = runpy
     own_details = python._get_module_details
 

@@ -245,7 +245,7 @@ class ProgramRecorder(Recorder):
     # -- called by the machine ----------------------------------------------------------------------------------------
 
     def find_caller(self, parsed: bool = True, in_kernel: bool = False, /) -> None:
-        """Looks for the user's frame, unless something nearer was entered from where it stood last.
+        """Look for the user's frame, unless something nearer was entered from where it stood last.
 
         That is a call, a backward, a Node, a binding that has ``parsed`` its arguments or, where one may run
         (``in_kernel``), a kernel.
@@ -275,7 +275,8 @@ class ProgramRecorder(Recorder):
             entered.update(passed)
 
     def _is_same_sum(self, call: FrameType) -> bool:
-        """Whether the engine adds up gradients in a graph task in which it was followed to the user's frame before.
+        """Return whether the engine adds up gradients in a graph task in which it was followed to the user's frame
+        before.
 
         That is most calls of a backward outside of Nodes, and in between are frames of the engine's alone.
         """
@@ -379,7 +380,7 @@ class ProgramRecorder(Recorder):
         return note
 
     def _arrive(self, values: Sequence[Any], within: FrameType | None = None) -> FrameType | None:
-        """Emits the user's line and, unless the program announces them itself, its names; gives its frame."""
+        """Emit the user's line and, unless the program announces them itself, its names; give its frame."""
         frame = user_frame(within, self.base)
         if frame is not None:
             self.note(self._arrival(frame))
@@ -410,7 +411,7 @@ class ProgramRecorder(Recorder):
         return tuple(way)
 
     def name_locals(self, frame: FrameType, /) -> None:
-        """Emits the names of a frame's tensors that this recording has numbered; they belong to the last line."""
+        """Emit the names of a frame's tensors that this recording has numbered; they belong to the last line."""
         self._name_locals(frame, scope_of(frame.f_code), ())
 
     def _name_locals(self, frame: FrameType, scope: str, arguments: Sequence[object]) -> None:
@@ -423,7 +424,7 @@ class ProgramRecorder(Recorder):
                 bind(scope, name, value)
 
     def _name_modules(self, frame: FrameType, scope: str) -> None:
-        """Emits the names of what a frame's modules hold."""
+        """Emit the names of what a frame's modules hold."""
         if self.names.changed:
             self.names.look_again()
         for name, value in list(frame.f_locals.items()):
@@ -490,7 +491,7 @@ def scope_of(code: CodeType) -> str:
 
 
 def same_way(frame: FrameType, way: Way) -> bool:
-    """Whether the function that runs in a frame was called in the same way."""
+    """Return whether the function that runs in a frame was called in the same way."""
     caller: FrameType | None = frame
     for code, instruction in way:
         caller = caller.f_back  # type: ignore[union-attr]  # the last one was a frame

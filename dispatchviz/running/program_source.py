@@ -87,7 +87,7 @@ def working_folder() -> str:
 
 
 def read_source(script: Script, stdin_source: bytes = b"") -> Source:
-    """Finds a program and reads it. Raises DispatchvizError if there is none, or it is no text in its encoding."""
+    """Find a program and read it. Raises DispatchvizError if there is none, or it is no text in its encoding."""
     if isinstance(script, Code):
         return Source(STRING, STRING, _code(script.text), "-c", "")
     if isinstance(script, Module):

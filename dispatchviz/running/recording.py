@@ -116,7 +116,7 @@ class Recording(Trace):
         return self._program
 
     def finish_stream(self, keep: bool) -> TraceStream:
-        """Completes the file; ``keep`` puts it into its place."""
+        """Complete the file; ``keep`` puts it into its place."""
         stream = self._source.stream
         assert stream is not None
         stream.finish(self._header_so_far(), keep)
@@ -234,20 +234,19 @@ def record(
     values: int = 0,
     engine: EngineName = "model",
 ) -> Iterator[Trace]:
-    """Records what runs on the model inside the ``with`` block; gives the trace, which is complete when it ends.
+    """Record what runs on the model inside the ``with`` block; give the trace, which is complete when it ends.
 
-    ``engine="torch"`` records what runs on the installed PyTorch instead, 2.6 or later, unmodified.
-    ``program`` is its name in headers; without it that is the file that the ``with`` is in. ``only`` keeps what it
-    selects, in the end: ``{"op": "add", "line": "3-7", "module": "net", "step": [1, 2]}``, as ``--only`` does.
-    ``save`` is a file that the trace goes to while the block runs, of the kind that its suffix asks for, so that a
-    process that is killed leaves it and memory does not grow; until it is complete it is beside that name
-    (``run.part-4242.dvtrace``). ``limit`` is a number of events, or the size of the file (``"500MB"``), after which
-    nothing more is recorded; ``trace.notice`` then says so, as it does if the file cannot be written to the end.
-    Without one a file grows to 4 GB, or half of the disk's free space if that is less, and a recording that goes to
-    no file ends after about five million events; ``"none"`` lifts that.
-    ``hashes`` records a hash of the numbers of each kernel's result, by which ``dispatchviz diff`` tells where the
-    numbers of two runs part; that takes about as long as reading them. ``values`` records the numbers of tensors of so
-    many elements at most, as text, whenever they may have changed.
+    ``engine="torch"`` records what runs on the installed PyTorch instead, 2.6 or later, unmodified. ``program`` is its
+    name in headers; without it that is the file that the ``with`` is in. ``only`` keeps what it selects, in the end:
+    ``{"op": "add", "line": "3-7", "module": "net", "step": [1, 2]}``, as ``--only`` does. ``save`` is a file that the
+    trace goes to while the block runs, of the kind that its suffix asks for, so that a process that is killed leaves it
+    and memory does not grow; until it is complete it is beside that name (``run.part-4242.dvtrace``). ``limit`` is a
+    number of events, or the size of the file (``"500MB"``), after which nothing more is recorded; ``trace.notice`` then
+    says so, as it does if the file cannot be written to the end. Without one a file grows to 4 GB, or half of the
+    disk's free space if that is less, and a recording that goes to no file ends after about five million events;
+    ``"none"`` lifts that. ``hashes`` records a hash of the numbers of each kernel's result, by which ``dispatchviz
+    diff`` tells where the numbers of two runs part; that takes about as long as reading them. ``values`` records the
+    numbers of tensors of so many elements at most, as text, whenever they may have changed.
 
     An exception passes through: the trace keeps what led to it, and it as the last event. Raises RuntimeError if a
     recording is already running: recordings do not nest; DispatchvizError if ``only`` or ``limit`` means nothing, or

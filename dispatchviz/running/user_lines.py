@@ -69,7 +69,7 @@ class ProgramEventBuilder(EventBuilder):
         return found
 
     def forget_written(self) -> set[int]:
-        """Forgets the last lines of events that are over, too."""
+        """Forget the last lines of events that are over, too."""
         needed = super().forget_written()
         self._last_line = {seq: line for seq, line in self._last_line.items() if seq in needed}
         return needed
@@ -145,12 +145,13 @@ class ProgramEventBuilder(EventBuilder):
     # -- lines --------------------------------------------------------------------------------------------------------
 
     def line_event(self) -> None:
-        """Appends the line that the thread is on, unless it is the last one here."""
+        """Append the line that the thread is on, unless it is the last one here."""
         self._line_events(again=False)
 
     def _line_events(self, again: bool, begins: bool = False) -> None:
-        """Appends the lines of the stack that are not there yet; ``again``: the innermost one is reached once more;
-        ``begins``: a call begins with it."""
+        """Append the lines of the stack that are not there yet; ``again``: the innermost one is reached once more;
+        ``begins``: a call begins with it.
+        """
         self.moved = False
         stack, here = self._stack, self._line_here()
         self._shallowest[self.thread] = len(stack)
@@ -177,8 +178,9 @@ class ProgramEventBuilder(EventBuilder):
         self._last_lines = caller, stack.copy()
 
     def _is_begun(self, location: Location, same: bool) -> bool:
-        """Whether a frame has begun its statement before: announced lines are when they begin, of others it is known
-        if the frame and those that it was called from stood there when the last line was appended (``same``)."""
+        """Return whether a frame has begun its statement before: announced lines are when they begin, of others it is
+        known if the frame and those that it was called from stood there when the last line was appended (``same``).
+        """
         return location in self._begun if location.file in self.announced.values() else same
 
     def _append_line(self, location: Location, caller: int | None, resumed: bool = False, begins: bool = False) -> int:

@@ -85,7 +85,7 @@ class Names:
             self.unsettled = True
 
     def see_again(self) -> None:
-        """Names what can be seen again, on the line that the program is on."""
+        """Name what can be seen again, on the line that the program is on."""
         again, self.seen_again = self.seen_again, {}
         for variable in again:
             tensor, named = self._tensor_of(variable), self._names.get(variable)
@@ -115,7 +115,7 @@ class Names:
             self.see_again()
 
     def look_again(self) -> None:
-        """Names what changed modules and other objects hold now."""
+        """Name what changed modules and other objects hold now."""
         changed, self.changed = self.changed, {}
         for variable in changed:
             held = self._holders.get(variable)
@@ -125,7 +125,7 @@ class Names:
     # -- what a value holds -------------------------------------------------------------------------------------------
 
     def _hold_again(self, variable: Variable, value: Any) -> None:
-        """Names what the value holds, and takes the names away that it no longer has a tensor for."""
+        """Name what the value holds, and takes the names away that it no longer has a tensor for."""
         before = self._below.pop(variable, ())
         self._holders.pop(variable, None)
         if type(value) not in HOLDS_NOTHING and not is_tensor(value):
@@ -153,7 +153,7 @@ class Names:
                 self._parts[id(value)] = self._holders[variable], variable, name
 
     def _is_part(self, value: Any, variable: Variable) -> bool:
-        """Whether a value is a module that another variable names already, or is part of what that names."""
+        """Return whether a value is a module that another variable names already, or is part of what that names."""
         known = self._parts.get(id(value))
         return known is not None and known[0]() is value and known[1] != variable and known[1] in self._below
 
@@ -214,13 +214,13 @@ class Names:
         return None if known is None else known[0]
 
     def _forget_dead(self) -> None:
-        """Removes the entries of dead tensors: a number is never used again."""
+        """Remove the entries of dead tensors: a number is never used again."""
         self._recorded = {number: known for number, known in self._recorded.items() if known[1]() is not None}
         self._others = {number: names for number, names in self._others.items() if number in self._recorded}
         self._many = max(MANY, 2 * len(self._recorded))
 
     def _is_over(self, variable: Variable) -> bool:
-        """Whether the function that has the variable is."""
+        """Return whether the function that has the variable is."""
         return bool(variable[0]) and variable[0] not in self.running
 
     def _record_another(self, tensor: Tensor) -> None:
@@ -241,5 +241,5 @@ def _is_item(variable: Variable) -> bool:
 
 
 def _is_longer_path(variable: Variable, other: Variable) -> bool:
-    """Whether a module that has a parameter turns out to be part of another one."""
+    """Return whether a module that has a parameter turns out to be part of another one."""
     return 0 < other[1].count(".") < variable[1].count(".")

@@ -34,7 +34,7 @@ class Refusals:
         self._said: set[str] = set()
 
     def refused(self, line: str) -> None:
-        """Says it, unless it has been said."""
+        """Say it, unless it has been said."""
         line = line[:LONGEST_LINE]
         if line in self._said or len(self._said) > MOST_LINES:
             return
@@ -65,14 +65,14 @@ class Connection(web.RequestHandler):
         self._lost(self)
 
     def close_now(self) -> None:
-        """Closes it, whatever has not been sent."""
+        """Close it, whatever has not been sent."""
         if self.transport is not None:
             self.transport.abort()
 
     def handle_error(
         self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
     ) -> web.StreamResponse:
-        """Gives the answer. What went wrong in our own code is logged as aiohttp logs it."""
+        """Give the answer. What went wrong in our own code is logged as aiohttp logs it."""
         if status >= 500:
             return super().handle_error(request, status, exc, message)
         self._refusals.refused(f"a malformed request from {request.remote} was refused")
@@ -85,6 +85,6 @@ class Refused(asyncio.Protocol):
     """A connection that is one too many."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Ends it at once."""
+        """End it at once."""
         assert isinstance(transport, asyncio.Transport)
         transport.abort()

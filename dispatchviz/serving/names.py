@@ -20,7 +20,7 @@ NAME = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_.-]+)(:(?P<port>\d{1,
 
 
 def is_name(text: str) -> bool:
-    """Whether a text is a host, with or without a port."""
+    """Return whether a text is a host, with or without a port."""
     return NAME.fullmatch(text) is not None
 
 
@@ -32,7 +32,7 @@ def names_of_this_machine() -> tuple[str, ...]:
 
 
 def may_be_asked(host: str, names: Collection[str]) -> bool:
-    """Whether ``Host`` is an address in digits or one of ``names``, with any port."""
+    """Return whether ``Host`` is an address in digits or one of ``names``, with any port."""
     found = NAME.fullmatch(host)
     if found is None:
         return False
@@ -49,6 +49,8 @@ def _host(name: str) -> str:
 
 
 def is_own_page(origin: str, host: str, names: Collection[str]) -> bool:
-    """Whether ``Origin`` is a page of this server. ``host`` is the request's own, ``names`` are those of a proxy."""
+    """Return whether ``Origin`` is a page of this server. ``host`` is the request's own, ``names`` are those of a
+    proxy.
+    """
     scheme, _, place = origin.partition("://")
     return scheme in ("http", "https") and place.lower() in {each.lower() for each in (host, *names)}

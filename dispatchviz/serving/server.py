@@ -86,14 +86,14 @@ class RoomServer:
         self._sessions: dict[TerminalProcess, web.WebSocketResponse] = {}
 
     async def serve(self, host: str, port: int, told: Callable[[int], None]) -> None:
-        """Serves until a signal ends it; ``told`` is called with the port. DispatchvizError if that is not free."""
+        """Serve until a signal ends it; ``told`` is called with the port. DispatchvizError if that is not free."""
         async with self.listening(host, port) as bound:
             told(bound)
             await _signalled()
 
     @asynccontextmanager
     async def listening(self, host: str, port: int) -> AsyncIterator[int]:
-        """Serves meanwhile; gives the port. DispatchvizError if that is not free."""
+        """Serve meanwhile; give the port. DispatchvizError if that is not free."""
         runner = web.AppRunner(self.application(), shutdown_timeout=1)
         await runner.setup()
         assert runner.server is not None
@@ -128,7 +128,7 @@ class RoomServer:
         self._strangers.pop(connection, None)
 
     def application(self) -> web.Application:
-        """Creates the application that answers."""
+        """Create the application that answers."""
         application = web.Application(middlewares=[self._gate])
         application.add_routes(
             [
@@ -212,7 +212,7 @@ class RoomServer:
 
 
 def _files() -> Iterator[tuple[str, Path]]:
-    """Yields the files that the page needs, by name."""
+    """Yield the files that the page needs, by name."""
     yield "page.js", HERE / "page.js"
     for file in STATIC.rglob("*"):
         if file.is_file():
@@ -232,7 +232,7 @@ async def _paint(process: TerminalProcess, socket: web.WebSocketResponse) -> Non
 
 
 async def _heard(process: TerminalProcess, socket: web.WebSocketResponse, text: str) -> bool:
-    """Does what a message of the browser says; False for one that no page of ours sends."""
+    """Do what a message of the browser says; False for one that no page of ours sends."""
     match _message(text):
         case ["stdin", str(typed)]:
             await process.type(typed.encode("utf-8", "replace"))
@@ -264,7 +264,7 @@ async def _add_headers(request: web.Request, response: web.StreamResponse) -> No
 
 
 async def _signalled() -> None:
-    """Waits for Ctrl+C, or another signal that ends a process."""
+    """Wait for Ctrl+C, or another signal that ends a process."""
     ends, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         loop.add_signal_handler(number, ends.set)

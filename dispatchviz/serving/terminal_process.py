@@ -51,7 +51,7 @@ class TerminalProcess:
     async def begin(
         cls, command: Sequence[str], environment: Mapping[str, str], size: tuple[int, int]
     ) -> TerminalProcess:
-        """Begins it. OSError if that cannot be done."""
+        """Begin it. OSError if that cannot be done."""
         folder = tempfile.mkdtemp(prefix="dispatchviz-session-")
         screen, terminal = pty.openpty()
         try:
@@ -88,7 +88,7 @@ class TerminalProcess:
             yield painted
 
     async def type(self, typed: bytes) -> None:
-        """Hands on what was typed, as fast as it is read."""
+        """Hand on what was typed, as fast as it is read."""
         left = memoryview(typed)
         while left and not self._ended:
             try:
@@ -105,7 +105,7 @@ class TerminalProcess:
                 _resize(self._screen, width, height)
 
     async def end(self) -> None:
-        """Ends it, and what it has begun: by a hang-up, which it may answer, else by force. May be called again."""
+        """End it, and what it has begun: by a hang-up, which it may answer, else by force. May be called again."""
         if self._ended:
             return
         self._ended = True
@@ -127,7 +127,7 @@ class TerminalProcess:
             os.killpg(self.process.pid, number)
 
     async def _when(self, add: Callable[..., None], remove: Callable[[int], bool]) -> None:
-        """Waits until the terminal can be read or written."""
+        """Wait until the terminal can be read or written."""
         ready = asyncio.get_running_loop().create_future()
         add(self._screen, lambda: None if ready.done() else ready.set_result(None))
         try:

@@ -41,7 +41,7 @@ class Bounds(NamedTuple):
     most: int | None
 
     def hold(self, count: int) -> bool:
-        """Whether so many are enough and not too many."""
+        """Return whether so many are enough and not too many."""
         return self.least <= count and (self.most is None or count <= self.most)
 
 

@@ -65,7 +65,7 @@ def golden_rows(trace: Trace, begin: int, end: int) -> Iterator[tuple[str, int]]
 
 
 def _accept(trace: Trace, file: Path, rows: Sequence[str]) -> None:
-    """Writes a log, if it is another one; AssertionError if the file is none."""
+    """Write a log, if it is another one; AssertionError if the file is none."""
     __tracebackhide__ = True
     if file.exists():
         kept = [line for _, line in _numbered(trace, file)]

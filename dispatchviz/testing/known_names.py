@@ -30,7 +30,7 @@ FALLBACK_KERNELS = {*FALLBACKS.values(), *NOT_IMPLEMENTED.values(), FALLTHROUGH,
 
 
 def check_names(trace: Trace, patterns: Iterable[Pattern]) -> None:
-    """Raises ValueError, with the names that are near, for a pattern with one that does not exist."""
+    """Raise ValueError, with the names that are near, for a pattern with one that does not exist."""
     __tracebackhide__ = True
     for pattern in patterns:
         for field, name in pattern.fields.items():
@@ -57,7 +57,7 @@ def _refusal(kind: str, name: str, known: Collection[str]) -> str:
 
 
 def near_names(kind: str, name: str, known: Collection[str]) -> list[str]:
-    """Names that one which does not exist may have meant, best first."""
+    """Name that one which does not exist may have meant, best first."""
     same = [each for each in known if each.casefold() == name.casefold()]
     meant = _meant_operator(name, known) if kind == "operator" else []
     return same or meant or difflib.get_close_matches(name, known, 3, 0.5)

@@ -41,11 +41,11 @@ class Pattern:
         self._written = written
 
     def matches(self, event: AnyEvent) -> bool:
-        """Whether an event is of the kind and each field as expected."""
+        """Return whether an event is of the kind and each field as expected."""
         return type(event) is self.kind and all(_is(getattr(event, name), want) for name, want in self.fields.items())
 
     def agrees(self, event: AnyEvent) -> bool:
-        """Whether one of the fields of an event of that kind, that are given as values, is as expected."""
+        """Return whether one of the fields of an event of that kind, that are given as values, is as expected."""
         given = ((name, want) for name, want in self.fields.items() if not callable(want))
         return any(_is(getattr(event, name), want) for name, want in given)
 

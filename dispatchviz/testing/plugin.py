@@ -80,7 +80,7 @@ def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, righ
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Puts the log into the report of a failed test, and into any one which golden logs were written."""
+    """Put the log into the report of a failed test, and into any one which golden logs were written."""
     trace = item.stash.get(TRACE, None)
     if trace is None or call.excinfo is None:
         report = yield

@@ -41,7 +41,7 @@ CALLS = LogFilter(level="calls")
 def add_log(
     report: pytest.TestReport, item: pytest.Item, trace: Trace, error: BaseException, compared: int | None
 ) -> None:
-    """Adds the sections, and shortens the report to what is read. ``compared``: the step where two texts differ."""
+    """Add the sections, and shortens the report to what is read. ``compared``: the step where two texts differ."""
     if getattr(error, LOGLESS, False):
         _shorten(report, item)
         return
@@ -189,7 +189,7 @@ def _around(lines: list[str], at: int, most: int) -> list[str]:
 
 
 def _keep(trace: Trace, item: pytest.Item) -> Path:
-    """Saves the trace in pytest's cache folder and gives its path."""
+    """Save the trace in pytest's cache folder and give its path."""
     folder = item.config.rootpath / ".pytest_cache" / "d" / "dispatchviz"
     cache = getattr(item.config, "cache", None)
     if cache is not None:

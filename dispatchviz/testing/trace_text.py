@@ -46,7 +46,7 @@ Check = Callable[[Sequence[str]], None]
 
 
 def _any(words: Sequence[str]) -> None:
-    """Names that are the program's own."""
+    """Name that are the program's own."""
 
 
 class TraceText(str):

@@ -184,17 +184,17 @@ def get_device(input: Tensor) -> builtins.int:
 
 
 def is_inference(input: Tensor) -> bool:
-    """Whether a tensor was made in inference mode."""
+    """Return whether a tensor was made in inference mode."""
     return input.is_inference()  # type: ignore[attr-defined,no-any-return]
 
 
 def is_storage(obj: Any) -> bool:
-    """Whether a value is a storage."""
+    """Return whether a value is a storage."""
     return isinstance(obj, (TypedStorage, UntypedStorage))
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether a value is a Tensor."""
+    """Return whether a value is a Tensor."""
     return isinstance(value, Tensor)
 
 

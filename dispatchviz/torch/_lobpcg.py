@@ -176,7 +176,7 @@ class LOBPCG:
         return "".join(f"{line}\n" for line in ("LOBPCG:", *(f"  {name}={getattr(self, name)}" for name in names)))
 
     def run(self) -> None:
-        """Steps until enough has converged, or there were too many, or the tracker wants to stop."""
+        """Step until enough has converged, or there were too many, or the tracker wants to stop."""
         self._step()
         while not self.stop_iteration():
             self._step()
@@ -187,7 +187,7 @@ class LOBPCG:
             self.tracker(self)
 
     def stop_iteration(self) -> bool:
-        """Whether that was the last step. A tracker sets ``bvars["force_stop"]``."""
+        """Return whether that was the last step. A tracker sets ``bvars["force_stop"]``."""
         enough = self.ivars["converged_count"] >= self.iparams["k"]
         return self.bvars.get("force_stop", False) or self.ivars["iterations_left"] == 0 or enough
 

@@ -84,7 +84,7 @@ def overload_of(entry: OperatorEntry) -> OpOverload:
 
 
 def refresh(qualified_name: str) -> None:
-    """Adds a new overload to a packet that exists already."""
+    """Add a new overload to a packet that exists already."""
     namespace, _, base = qualified_name.partition("::")
     packet = vars(getattr(ops, namespace)).get(base)
     if packet is not None:

@@ -33,7 +33,7 @@ class PythonDispatcher:
         return self.supported_keys
 
     def register(self, dispatchKeys: Sequence[str]) -> None:
-        """Registers the kernel ``fn_KEY`` for each key. RuntimeError for a key that is unknown or there twice."""
+        """Register the kernel ``fn_KEY`` for each key. RuntimeError for a key that is unknown or there twice."""
         if len(set(dispatchKeys)) != len(dispatchKeys):
             raise RuntimeError(f"Overridden is not allowed but found duplicates in {dispatchKeys}.")
         if {"CompositeImplicitAutograd", "CompositeExplicitAutograd"} <= set(dispatchKeys):

@@ -13,7 +13,7 @@ from dispatchviz.torch.cuda import set_stream as set_stream
 
 
 def is_available() -> bool:
-    """Whether there is a CUDA device."""
+    """Return whether there is a CUDA device."""
     return cuda.is_available()
 
 
@@ -38,7 +38,7 @@ current_device_idx = current_device_index
 
 
 def set_device_index(device: object) -> None:
-    """Makes the one device the current one, which it is. RuntimeError for another."""
+    """Make the one device the current one, which it is. RuntimeError for another."""
     cuda.set_device(device)
 
 
@@ -46,7 +46,7 @@ set_device_idx = set_device_index
 
 
 def synchronize(device: object = None) -> None:
-    """Waits for the accelerator. RuntimeError without one."""
+    """Wait for the accelerator. RuntimeError without one."""
     _check()
     cuda.synchronize(device)
 

@@ -50,7 +50,7 @@ def set_autocast_dtype(*args: Any, **kwargs: Any) -> None:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether casts of weights are kept."""
+    """Return whether casts of weights are kept."""
     return autocast_mode.is_autocast_cache_enabled()
 
 
@@ -60,17 +60,17 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
 
 
 def clear_autocast_cache() -> None:
-    """Drops the casts of weights."""
+    """Drop the casts of weights."""
     autocast_mode.clear_cache()
 
 
 def autocast_increment_nesting() -> int:
-    """Increments the nesting of ``with torch.autocast``; returns it."""
+    """Increment the nesting of ``with torch.autocast``; return it."""
     return autocast_mode.increment_nesting()
 
 
 def autocast_decrement_nesting() -> int:
-    """Decrements the nesting of ``with torch.autocast``; returns it."""
+    """Decrement the nesting of ``with torch.autocast``; return it."""
     return autocast_mode.decrement_nesting()
 
 

@@ -20,7 +20,7 @@ def _assert(condition: Any, message: Any) -> None:
 
 
 def _check_with(error_type: type[Exception], cond: Any, message: Callable[[], Any] | None) -> None:
-    """Raises the error, with the function's message, unless it is True. TypeError for what is no bool."""
+    """Raise the error, with the function's message, unless it is True. TypeError for what is no bool."""
     if isinstance(cond, Tensor):
         raise TypeError(
             "cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all() to assert "

@@ -28,7 +28,7 @@ _MODULES: dict[ModuleType, str] = {
 
 
 def install() -> None:
-    """Gives the classes that are loaded PyTorch's names."""
+    """Give the classes that are loaded PyTorch's names."""
     for ours, theirs in _MODULES.items():
         for value in vars(ours).values():
             if isinstance(value, type) and value.__module__ == ours.__name__:

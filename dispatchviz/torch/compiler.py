@@ -52,11 +52,11 @@ def assume_constant_result(fn: _T) -> _T:
 
 
 def reset() -> None:
-    """Forgets what was compiled: nothing."""
+    """Forget what was compiled: nothing."""
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Says that a step begins."""
+    """Say that a step begins."""
 
 
 class set_stance:

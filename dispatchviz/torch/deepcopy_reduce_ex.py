@@ -47,7 +47,7 @@ def deepcopy(self: Any, memo: dict[int, Any]) -> Tensor:
 
 
 def _is_cloned(self: Any) -> bool:
-    """Whether its storage is not copied: there is no memory."""
+    """Return whether its storage is not copied: there is no memory."""
     return self._device.type == "meta" or (type(self) is not Tensor and self.data_ptr() == 0)
 
 

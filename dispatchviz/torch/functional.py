@@ -121,13 +121,13 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
 
 
 def is_floating_point(input: Any) -> bool:
-    """Whether the dtype has fractions. TypeError for what is not a tensor."""
+    """Return whether the dtype has fractions. TypeError for what is not a tensor."""
     check_input("is_floating_point", input)
     return bool(input._dtype.is_floating_point)
 
 
 def is_complex(input: Any) -> bool:
-    """Whether the dtype has imaginary parts. TypeError for what is not a tensor."""
+    """Return whether the dtype has imaginary parts. TypeError for what is not a tensor."""
     check_input("is_complex", input)
     return bool(input._dtype.is_complex)
 
@@ -140,12 +140,12 @@ def check_input(name: str, input: Any) -> None:
 
 
 def is_signed(input: Any) -> bool:
-    """Whether the dtype has numbers below 0."""
+    """Return whether the dtype has numbers below 0."""
     return bool(input.is_signed())
 
 
 def is_inference(input: Any) -> bool:
-    """Whether it was made in inference mode."""
+    """Return whether it was made in inference mode."""
     return bool(input.is_inference())
 
 

@@ -28,34 +28,34 @@ def _from_functional_tensor(tensor: Tensor) -> Tensor | None:
 
 @bound("_is_functional_tensor(arg0: torch.Tensor) -> bool")
 def _is_functional_tensor(tensor: Tensor) -> bool:
-    """Whether it is a wrapper."""
+    """Return whether it is a wrapper."""
     return functional_wrapper.is_functional_tensor(tensor)
 
 
 @bound("_is_functional_tensor_base(arg0: torch.Tensor) -> bool")
 def _is_functional_tensor_base(tensor: Tensor) -> bool:
-    """Whether it is a wrapper and no view of another one. RuntimeError for a tensor that is no wrapper."""
+    """Return whether it is a wrapper and no view of another one. RuntimeError for a tensor that is no wrapper."""
     _check(tensor, 695)
     return not functional_wrapper.functional_wrapper(tensor).view_metas
 
 
 @bound("_functionalize_has_metadata_mutation(arg0: torch.Tensor) -> bool")
 def _functionalize_has_metadata_mutation(tensor: Tensor) -> bool:
-    """Whether an in-place view changed its geometry. RuntimeError for a tensor that is no wrapper."""
+    """Return whether an in-place view changed its geometry. RuntimeError for a tensor that is no wrapper."""
     _check(tensor, 695)
     return functional_wrapper.functional_wrapper(tensor).has_metadata_mutation
 
 
 @bound("_functionalize_has_data_mutation(arg0: torch.Tensor) -> bool")
 def _functionalize_has_data_mutation(tensor: Tensor) -> bool:
-    """Whether it, or a view of its base, was written to. RuntimeError for a tensor that is no wrapper."""
+    """Return whether it, or a view of its base, was written to. RuntimeError for a tensor that is no wrapper."""
     _check(tensor, 695)
     return functional_wrapper.functional_wrapper(tensor).storage.generation > 0
 
 
 @bound("_sync(arg0: torch.Tensor) -> None")
 def _sync(tensor: Tensor) -> None:
-    """Applies pending updates of other views (``sync_``). RuntimeError for a tensor that is no wrapper."""
+    """Apply pending updates of other views (``sync_``). RuntimeError for a tensor that is no wrapper."""
     _check(tensor, 702)
     functional_wrapper.sync(tensor)
 

@@ -45,17 +45,17 @@ def _check_threads(kind: str, name: str, num: int) -> None:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Requests deterministic kernels, which ours are anyway, and that memory is not left uninitialized."""
+    """Request deterministic kernels, which ours are anyway, and that memory is not left uninitialized."""
     context.deterministic = (1 if warn_only else 2) if mode else 0
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether they were requested."""
+    """Return whether they were requested."""
     return context.deterministic > 0
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether others would only warn."""
+    """Return whether others would only warn."""
     return context.deterministic == 1
 
 
@@ -97,7 +97,7 @@ def get_float32_matmul_precision() -> str:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Warns of an unknown precision."""
+    """Warn of an unknown precision."""
     if precision not in _PRECISIONS:
         warnings.warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has "

@@ -74,7 +74,7 @@ _SIZE = Parameter("size", "tuple of SymInts", None, True, False, 0, False)
 
 
 def _construct(tensor: Tensor) -> None:
-    """Initializes a half-made tensor, whose fields are a user's arguments."""
+    """Initialize a half-made tensor, whose fields are a user's arguments."""
     given = tuple(value for name in _FIELDS if (value := getattr(tensor, name)) is not UNSET)
     made = new(given, None, CPU)
     for name in Tensor.__struct_fields__:
@@ -143,7 +143,7 @@ def type_named(name: object) -> tensortype:
 
 
 def set_default_tensor_type(t: tensortype | str, /) -> None:
-    """Sets the default dtype, and for a type of CUDA the default device; warns that it is deprecated.
+    """Set the default dtype, and for a type of CUDA the default device; warn that it is deprecated.
 
     TypeError for what is no type, for a type of CUDA in a build without it, and for one that holds no fractions.
     """

@@ -40,7 +40,7 @@ def missing_module(name: str) -> ModuleNotFoundError:
 
 
 def _imports_from(frame: FrameType) -> bool:
-    """Whether a frame is within ``from module import name``."""
+    """Return whether a frame is within ``from module import name``."""
     return frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]
 
 

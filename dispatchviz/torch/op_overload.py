@@ -100,7 +100,7 @@ class OpOverload(OperatorBase):
         return results_of(schema, stack)
 
     def redispatch(self, /, keyset: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
-        """Runs the kernel that a key set picks, without mask and thread state. TypeError for what is no key set."""
+        """Run the kernel that a key set picks, without mask and thread state. TypeError for what is no key set."""
         if not isinstance(keyset, DispatchKeySet):
             raise TypeError(
                 "redispatch_boxed(): incompatible function arguments. The following argument types are supported:\n"
@@ -131,7 +131,7 @@ class OpOverload(OperatorBase):
         return self.has_kernel_for_dispatch_key(DispatchKey.CompositeImplicitAutograd)
 
     def decompose(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the CompositeImplicitAutograd kernel; NotImplemented if there is none."""
+        """Run the CompositeImplicitAutograd kernel; NotImplemented if there is none."""
         key = DispatchKey.CompositeImplicitAutograd
         if key in self.py_kernels:
             return self.py_kernels[key](*args, **kwargs)

@@ -30,7 +30,7 @@ __all__ = [
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether a mode or one of these values overrides a call."""
+    """Return whether a mode or one of these values overrides a call."""
     return torch_function.mode_enabled() or bool(torch_function.overloaded_args(relevant_args))
 
 

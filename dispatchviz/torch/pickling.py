@@ -112,7 +112,7 @@ def _reduced(tensor: Any) -> tuple[Any, ...]:
 
 
 def is_torch(module: str) -> bool:
-    """Whether a module is PyTorch's."""
+    """Return whether a module is PyTorch's."""
     return module == "torch" or module.startswith("torch.")
 
 

@@ -83,7 +83,7 @@ def _chosen(op: OpOverload, key: DispatchKey) -> Any:
 
 
 def _for_modes(op: OpOverload) -> Any:
-    """Runs what ``py_impl`` gave for the newest mode's class, else the Python key's kernel."""
+    """Run what ``py_impl`` gave for the newest mode's class, else the Python key's kernel."""
 
     def handler(*args: Any, **kwargs: Any) -> Any:
         found = op.python_key_table.get(type(_get_current_dispatch_mode()))

@@ -40,12 +40,12 @@ _RestorePythonTLSSnapshot = RestorePythonTLSSnapshot
 
 
 def _push_on_torch_dispatch_stack(mode: Any) -> None:
-    """Pushes a mode, which intercepts calls first from here on."""
+    """Push a mode, which intercepts calls first from here on."""
     dispatch_modes.push(mode)
 
 
 def _pop_torch_dispatch_stack(mode_key: Any = None) -> Any:
-    """Pops the newest mode. RuntimeError if there is none."""
+    """Pop the newest mode. RuntimeError if there is none."""
     return dispatch_modes.pop()
 
 

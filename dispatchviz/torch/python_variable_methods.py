@@ -33,7 +33,7 @@ def _store(self: Tensor, numbers: Any) -> None:
 
 
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Calls a function for each number, in place; no operator runs."""
+    """Call a function for each number, in place; no operator runs."""
     _check(self, "apply_")
     if self._array is not None:
         _store(self, numpy.array([callable(x) for x in self._array.reshape(-1).tolist()]).reshape(self._size))
@@ -41,7 +41,7 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 
 
 def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Calls a function for each pair of numbers, in place. TypeError for tensors of two types."""
+    """Call a function for each pair of numbers, in place. TypeError for tensors of two types."""
     if type_string(tensor) != type_string(self):
         raise TypeError(f"map_: expected {type_string(self)} for 'other' (got {type_string(tensor)})")
     _check(self, "map_")
@@ -54,7 +54,7 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
 
 
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
-    """Calls a function for each three numbers, in place. TypeError for tensors of two types."""
+    """Call a function for each three numbers, in place. TypeError for tensors of two types."""
     for name, other in (("x", x), ("y", y)):
         if type_string(other) != type_string(self):
             raise TypeError(f"map2_: expected {type_string(self)} for argument '{name}' (got {type_string(other)})")

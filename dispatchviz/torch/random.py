@@ -14,7 +14,7 @@ default_generator: Generator = default_generators["cpu"]
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Sets the state of the CPU's default generator."""
+    """Set the state of the CPU's default generator."""
     default_generator.set_state(new_state)
 
 
@@ -24,7 +24,7 @@ def get_rng_state() -> Tensor:
 
 
 def seed() -> int:
-    """Seeds all default generators with a nondeterministic number; returns it."""
+    """Seed all default generators with a nondeterministic number; return it."""
     value = default_generator.seed()
     default_generators["cuda"].manual_seed(value)
     return value
@@ -43,7 +43,7 @@ def fork_rng(
     _devices_kw: str = "devices",
     device_type: str | None = None,
 ) -> Iterator[None]:
-    """Restores the generators' states after the block.
+    """Restore the generators' states after the block.
 
     RuntimeError for a kind of device that the model does not have.
     """

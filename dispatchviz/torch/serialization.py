@@ -39,7 +39,7 @@ def save(
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
 ) -> None:
-    """Writes an object to a file. AttributeError for what is no file."""
+    """Write an object to a file. AttributeError for what is no file."""
     if not (isinstance(f, (str, os.PathLike)) or hasattr(f, "write")):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
     import zipfile
@@ -69,7 +69,7 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Reads what ``save`` wrote; ``map_location`` remaps devices.
+    """Read what ``save`` wrote; ``map_location`` remaps devices.
 
     UnpicklingError for anything but tensors and plain containers, unless ``weights_only`` is False.
     """
@@ -169,7 +169,7 @@ def get_safe_globals() -> list[Any]:
 
 
 def clear_safe_globals() -> None:
-    """Forgets those that were added."""
+    """Forget those that were added."""
     _safe.clear()
 
 

@@ -72,21 +72,21 @@ class UntypedStorage:
 
     @property
     def is_cuda(self) -> bool:
-        """Whether it is on the GPU."""
+        """True if it is on the GPU."""
         return self.device.type == "cuda"
 
     def is_shared(self) -> bool:
-        """Whether it is in shared memory: on the GPU, or after ``share_memory_``."""
+        """Return whether it is in shared memory: on the GPU, or after ``share_memory_``."""
         return self.is_cuda or self._storage.kind == "shared"
 
     def share_memory_(self) -> Any:
-        """Marks it as shared between processes. NB: there are no others."""
+        """Mark it as shared between processes. NB: there are no others."""
         if not self.is_cuda:
             self._storage.kind = "shared"
         return self
 
     def is_pinned(self, device: object = "cuda") -> bool:
-        """Whether a GPU copies from it without waiting."""
+        """Return whether a GPU copies from it without waiting."""
         return self._storage.kind == "pinned"
 
     def clone(self) -> UntypedStorage:
@@ -174,15 +174,15 @@ class TypedStorage:
 
     @property
     def is_cuda(self) -> bool:
-        """Whether it is on the GPU."""
+        """True if it is on the GPU."""
         return self._untyped_storage.is_cuda
 
     def is_shared(self) -> bool:
-        """Whether it is in shared memory."""
+        """Return whether it is in shared memory."""
         return self._untyped_storage.is_shared()
 
     def is_pinned(self, device: object = "cuda") -> bool:
-        """Whether a GPU copies from it without waiting."""
+        """Return whether a GPU copies from it without waiting."""
         return self._untyped_storage.is_pinned()
 
     def __len__(self) -> int:

@@ -33,7 +33,7 @@ class Formatter:
         self.width = max((width + point for width in widths), default=1)
 
     def _choose(self, flat: Any) -> Any:
-        """Chooses the notation; gives the numbers that count, None if there are none."""
+        """Choose the notation; give the numbers that count, None if there are none."""
         counted = torch.masked_select(flat, torch.isfinite(flat) & flat.ne(0))
         if counted.numel() == 0:
             return None

@@ -101,7 +101,7 @@ _COMPARISONS = {
 
 
 def install(cls: type[Tensor]) -> None:
-    """Installs the attributes and methods of Tensor."""
+    """Install the attributes and methods of Tensor."""
     bind(vars(bindings), cls)
     bind(vars(manual), cls)
     bind(manual.shorthands(_SHORTHANDS), cls)
@@ -303,7 +303,7 @@ def _stride(self: Tensor, dim: Any = None) -> Any:
 def _backward(
     self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
 ) -> None:
-    """Runs the engine from this tensor."""
+    """Run the engine from this tensor."""
     backward_grad.backward(self, gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
 
 

@@ -26,7 +26,7 @@ _NEVER = (
 
 
 def _is_contiguous(self: Tensor, *args: Any, memory_format: Any = contiguous_format) -> bool:
-    """Whether the elements lie in memory in the order of their dimensions, or in another format's order."""
+    """Return whether the elements lie in memory in the order of their dimensions, or in another format's order."""
     if args:
         raise TypeError(f"is_contiguous() takes 0 positional arguments but {len(args)} was given")
     _check_format(memory_format)
@@ -56,7 +56,7 @@ def _array_wrap(self: Tensor, array: Any) -> Tensor:
 
 
 def _share_memory_(self: Tensor) -> Tensor:
-    """Marks it as shared between processes. NB: there are no others."""
+    """Mark it as shared between processes. NB: there are no others."""
     if self._device.type != "cuda":
         self._storage.kind = "shared"
     return self

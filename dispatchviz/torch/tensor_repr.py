@@ -52,7 +52,7 @@ def _printed(tensor: Tensor, contents: str | None) -> str:
 
 
 def _as_by_torch_function(tensor: Tensor) -> AbstractContextManager[None]:
-    """Prints a subclass with ``__torch_function__`` disabled."""
+    """Print a subclass with ``__torch_function__`` disabled."""
     return torch_function_disabled(SUBCLASSES_DISABLED) if overrides(type(tensor)) else nullcontext()
 
 

@@ -51,13 +51,13 @@ def show(
     guide: Guide | None = None,
     presenting: bool = False,
 ) -> None:
-    """Opens the stepper on a trace and returns when the reader quits.
+    """Open the stepper on a trace and return when the reader quits.
 
     ``step`` is where to begin; without it that is the first step, or the last one if the program raised. ``file`` is
-    where the trace is kept, if it is: marks go beside it. ``run_arguments`` runs the program again, after
-    ``dispatchviz run``: empty if nothing does, None for no more than its file. ``followed`` is where more of the trace
-    comes from while it is recorded. ``leaving`` is where the key leads that closes it, ``guide`` the
-    lesson that the trace is of, ``presenting`` whether an audience looks. The caller has checked ``can_run`` before.
+    where the trace is kept, if it is: marks go beside it. ``run_arguments`` runs the program again, after ``dispatchviz
+    run``: empty if nothing does, None for no more than its file. ``followed`` is where more of the trace comes from
+    while it is recorded. ``leaving`` is where the key leads that closes it, ``guide`` the lesson that the trace is of,
+    ``presenting`` whether an audience looks. The caller has checked ``can_run`` before.
 
     Raises StepperError if the stepper itself fails, EndedBySignal if a signal ends it.
     """
@@ -137,8 +137,9 @@ class StepperApp(TerminalApp[Callable[[OpenStepper], None]]):
         return {**of_other_keymaps(), **super().key_actions()}
 
     async def run_key_action(self, action: str) -> bool:
-        """Runs an action of the keymap: one of ``ACTIONS``, of ``PANE_ACTIONS`` or, as ``app.``, of ``FOCUS_ACTIONS``,
-        else of the screen or the application."""
+        """Run an action of the keymap: one of ``ACTIONS``, of ``PANE_ACTIONS`` or, as ``app.``, of ``FOCUS_ACTIONS``,
+        else of the screen or the application.
+        """
         namespace, name, arguments = parse(action)
         self.session.focused_pane = self.view.focused_pane
         if namespace == "app" and name in FOCUS_ACTIONS:
@@ -152,7 +153,7 @@ class StepperApp(TerminalApp[Callable[[OpenStepper], None]]):
         return True
 
     def show(self, update: Update | None) -> None:
-        """Shows what a command returned."""
+        """Show what a command returned."""
         self.replies.show(update)
 
     def on_goto(self, message: Goto) -> None:
@@ -173,6 +174,6 @@ class StepperApp(TerminalApp[Callable[[OpenStepper], None]]):
         return self.set_timer(seconds, self.play)
 
     def play(self) -> None:
-        """Goes to the next row by itself, unless a text is open over the stepper."""
+        """Go to the next row by itself, unless a text is open over the stepper."""
         if self.playing.is_on and self.screen is self.view:
             self.playing.next_row()

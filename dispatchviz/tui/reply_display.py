@@ -34,7 +34,7 @@ class ReplyDisplay:
         self._work = LongWork(session, self._after, self.show)
 
     def carry_out(self, reply: Reply | None) -> None:
-        """Does what an action returned; None: it has done all."""
+        """Do what an action returned; None: it has done all."""
         if reply is None or isinstance(reply, Update):
             self.show(reply)
         elif isinstance(reply, Overlay):
@@ -43,7 +43,7 @@ class ReplyDisplay:
             self._view.prompt.ask(reply, self.show)
 
     def show(self, update: Update | None) -> None:
-        """Makes a cursor the current one and shows it; None: nothing has changed."""
+        """Make a cursor the current one and show it; None: nothing has changed."""
         if update is None:
             return
         if update.opens is not None:
@@ -60,7 +60,7 @@ class ReplyDisplay:
         self._go_on(update)
 
     def _go_on(self, update: Update) -> None:
-        """Begins what follows an update that is on the screen."""
+        """Begin what follows an update that is on the screen."""
         if update.asks is not None:
             self._ask(update.asks)
         if (then := update.then) is not None:
@@ -70,7 +70,7 @@ class ReplyDisplay:
             Thread(target=self._do_later, args=[update.later], daemon=True).start()  # quitting does not wait for it
 
     def _ask(self, asked: Prediction) -> None:
-        """Puts a question over the stepper; its answer leads on."""
+        """Put a question over the stepper; its answer leads on."""
         from dispatchviz.tui.screens.prediction_screen import PredictionScreen
 
         self._app.push_screen(PredictionScreen(self._session, asked, self._view.palette), self.show)
@@ -80,12 +80,13 @@ class ReplyDisplay:
         self._app.from_thread(lambda: self.show(Update(self._session.cursor, note)))
 
     def _after(self, seconds: float, work: Callable[[], None]) -> None:
-        """Calls a function after some seconds, unless the stepper ends before."""
+        """Call a function after some seconds, unless the stepper ends before."""
         self._app.set_timer(seconds, lambda: None if self._app._exit else work())
 
     def stop_for_key(self, key: str) -> bool:
-        """Stops what plays, and long work that the open question has not asked for; returns whether the key means
-        nothing more, as Space and Esc then do. ``key`` is empty for a text that is pasted."""
+        """Stop what plays, and long work that the open question has not asked for; return whether the key means nothing
+        more, as Space and Esc then do. ``key`` is empty for a text that is pasted.
+        """
         if key and self.playing.key(key):
             return True
         if self._is_asking or not self._work.is_going_on:
@@ -97,7 +98,7 @@ class ReplyDisplay:
         return key == "escape"
 
     def show_grown(self, following: Following) -> None:
-        """Shows what has been recorded meanwhile; not while the reader types or looks at a text that is open."""
+        """Show what has been recorded meanwhile; not while the reader types or look at a text that is open."""
         if self._view.prompt is None or self._is_asking or self._work.is_going_on:
             return
         if self._app.screen is not self._view or (trace := following.take()) is None:

@@ -22,7 +22,7 @@ def show(
     pager: bool = True,
     leaving: Leaving = QUITS,
 ) -> None:
-    """Opens the stepper, at ``step``; where it cannot open, or for ``plain``, prints that step's views, else the log.
+    """Open the stepper, at ``step``; where it cannot open, or for ``plain``, prints that step's views, else the log.
 
     ``file``: the trace's own. ``run_arguments``: what runs the program again, after ``dispatchviz run``; empty if
     nothing does. ``followed``: where more of the trace comes from while it is recorded. ``pager``: a log that is longer

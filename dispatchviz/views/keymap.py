@@ -276,12 +276,12 @@ class _Chosen:
 
 
 def use(keymap: Keymap | None) -> None:
-    """Puts a keymap in force; None: the default one, as long as nobody chooses another."""
+    """Put a keymap in force; None: the default one, as long as nobody chooses another."""
     _Chosen.keymap = keymap
 
 
 def is_chosen() -> bool:
-    """Whether somebody has chosen a keymap."""
+    """Return whether somebody has chosen a keymap."""
     return _Chosen.keymap is not None
 
 

@@ -93,15 +93,15 @@ FASTER, SLOWER = "detail(1)", "detail(-1)"
 
 
 def tempo_key(action: str) -> str:
-    """Returns the single key of ``FASTER`` or ``SLOWER``, as a person reads it."""
+    """Return the single key of ``FASTER`` or ``SLOWER``, as a person reads it."""
     return shown_key(next(key for key in key_of(action).keys if " " not in key))
 
 
 def playing() -> Line:
-    """Says which keys change the tempo."""
+    """Say which keys change the tempo."""
     return line((f" Playing: {tempo_key(FASTER)} is faster, {tempo_key(SLOWER)} slower, any other key stops", "hint"))
 
 
 def paused(why: str = "") -> Line:
-    """Says that it has stopped."""
+    """Say that it has stopped."""
     return line((f" Stopped playing{why}", "hint"))

@@ -96,7 +96,7 @@ def _filter(cursor: Cursor) -> tuple[Span, ...]:
 
 
 def runs_backward(trace: Trace, at: int) -> bool:
-    """Whether a step belongs to a run of the engine."""
+    """Return whether a step belongs to a run of the engine."""
     return isinstance(trace[at], BackwardStarted) or any(isinstance(a, BackwardStarted) for a in trace.ancestors(at))
 
 

@@ -23,7 +23,7 @@ READ_OFF = {
 
 
 def main(asked: list[str]) -> None:
-    """Writes the pages."""
+    """Write the pages."""
     for path, text in READ_OFF.items():
         if not asked or path in map(Path.absolute, map(Path, asked)):
             path.write_text(text(), "utf-8")

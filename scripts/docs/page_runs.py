@@ -65,7 +65,7 @@ class Part(NamedTuple):
 
 
 def _is_reason(line: str) -> bool:
-    """Whether it is a line of a reason, which would be cut off in its midst."""
+    """Return whether it is a line of a reason, which would be cut off in its midst."""
     return line.lstrip().startswith("|")
 
 

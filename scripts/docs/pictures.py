@@ -81,7 +81,7 @@ def _screen(app: StepperApp | HomeApp, title: str, *keys: str) -> str:
 
 
 def write() -> None:
-    """Writes all of them."""
+    """Write all of them."""
     FOLDER.mkdir(exist_ok=True)
     with TemporaryDirectory() as state:
         os.environ["XDG_STATE_HOME"] = state  # without the layouts that somebody keeps

@@ -160,7 +160,7 @@ def text_of(command: str) -> str:
 
 
 def has(text: str, name: str) -> bool:
-    """Whether the name is in a text as a word of its own: no part of a longer name, nor of a file's."""
+    """Return whether the name is in a text as a word of its own: no part of a longer name, nor of a file's."""
     return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w|\.(?:h|cpp|py)\b)", text) is not None
 
 

@@ -156,7 +156,7 @@ def _statements(program: str) -> Iterator[Example]:
 
 
 def trace_of(program: str, folder: str) -> Trace:
-    """Runs a program as ``dispatchviz trace`` does; those that are no files are written into a folder."""
+    """Run a program as ``dispatchviz trace`` does; those that are no files are written into a folder."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path = ROOT / program

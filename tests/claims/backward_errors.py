@@ -28,7 +28,7 @@ def predicted(run: ModelRun) -> dict[Path, bool]:
 
 
 def raises(pytorch: PyTorchRun, path: Path) -> bool | None:
-    """Whether PyTorch's Node does; None if it is not there, or must not be run."""
+    """Return whether PyTorch's Node does; None if it is not there, or must not be run."""
     try:
         node = pytorch.node(path)
     except (RuntimeError, KeyError):  # a view that must not be read any more

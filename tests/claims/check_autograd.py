@@ -38,7 +38,7 @@ WRITES = re.compile("This view |was created in (no_grad|inference) mode")
 
 
 def history_moves(question: Question, tensor: int) -> bool:
-    """Whether the statement went on to change a tensor's history or flag, or those of its base."""
+    """Return whether the statement went on to change a tensor's history or flag, or those of its base."""
     moves = question.later(ev.HistorySet, ev.HistoryRebased, ev.RequiresGradSet)
     base = _bases(question.trace).get(tensor, tensor)
     return any(event.tensor in (tensor, base) for event in moves)
@@ -51,7 +51,7 @@ def _bases(trace: Trace) -> dict[int, int]:
 
 
 def version_moves(question: Question, tensor: int) -> bool:
-    """Whether the statement went on to write to the memory that a tensor is on."""
+    """Return whether the statement went on to write to the memory that a tensor is on."""
     known = index(question.trace).tensors
     storage = known[tensor].storage if tensor in known else -1
     bumped = [event.tensor for event in question.later(ev.VersionBumped)]
@@ -95,7 +95,7 @@ def backward_raises(claim: BackwardRaises, question: Question) -> Answer:
 
 
 def released_later(question: Question, claim: BackwardRaises) -> bool:
-    """Whether the statement went on to change what the Node saved."""
+    """Return whether the statement went on to change what the Node saved."""
     if not claim.raises and any(question.later(ev.VersionBumped)):
         return True
     packed = (event for event in question.later(ev.SavedTensorHookRan) if event.kind == "pack hook")
@@ -142,7 +142,7 @@ def node_raises(claim: NodeRaises, question: Question) -> Answer:
 
 @checks(WriteRaises)
 def write_raises(claim: WriteRaises, question: Question) -> Answer:
-    """Writes to the tensor, in a run of its own."""
+    """Write to the tensor, in a run of its own."""
     name = question.tensor(claim.tensor)
     if name is None or history_moves(question, claim.tensor):
         return None

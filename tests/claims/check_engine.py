@@ -110,7 +110,7 @@ def saved_tensors_freed(claim: SavedTensorsFreed, question: Question) -> Answer:
 
 
 def _reads(node: Any, name: str) -> bool | None:
-    """Whether a saved tensor can be read; None if Python does not see it."""
+    """Return whether a saved tensor can be read; None if Python does not see it."""
     attribute = f"_saved_{name}"
     if not hasattr(type(node), attribute):
         if not hasattr(type(node), "saved_tensors"):

@@ -115,7 +115,7 @@ class Question:
 
 
 def checks(kind: type[Some]) -> Callable[[Callable[[Some, Question], Answer]], Callable[[Some, Question], Answer]]:
-    """Makes a function the check of a class of claims."""
+    """Make a function the check of a class of claims."""
 
     def register(check: Callable[[Some, Question], Answer]) -> Callable[[Some, Question], Answer]:
         CHECKS[kind] = check

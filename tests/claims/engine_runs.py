@@ -39,7 +39,7 @@ Watch = Callable[[Call], list[Any]]
 
 
 def watch_outputs(call: Call) -> list[Any]:
-    """Notes what Nodes return. A Node with a post hook keeps its inputs alive while it runs."""
+    """Note what Nodes return. A Node with a post hook keeps its inputs alive while it runs."""
 
     def hook(place: int) -> Callable[[Any, Any], None]:
         return lambda given, _: call.outputs.__setitem__(place, tuple(gradient is not None for gradient in given))
@@ -48,7 +48,7 @@ def watch_outputs(call: Call) -> list[Any]:
 
 
 def watch_writes(call: Call) -> list[Any]:
-    """Notes how ``.grad`` is written."""
+    """Note how ``.grad`` is written."""
     handles = []
     for place, node in enumerate(call.nodes):
         if node.name() == "torch::autograd::AccumulateGrad":

@@ -70,7 +70,7 @@ class ModelRun:
 
 
 def run_on_model(source: str) -> ModelRun:
-    """Runs a program on the model, recorded as a script's run is, in a thread of its own."""
+    """Run a program on the model, recorded as a script's run is, in a thread of its own."""
     log_nothing()
     found: ModelRun = in_new_thread(lambda: _run(source))
     return found

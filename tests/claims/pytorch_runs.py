@@ -67,7 +67,7 @@ class PyTorchRun:
 
 
 def run_on_pytorch(source: str, position: int) -> PyTorchRun:
-    """Runs a program up to its statement ``position``, counted from 0; what goes wrong is in ``run.error``."""
+    """Run a program up to its statement ``position``, counted from 0; what goes wrong is in ``run.error``."""
     _as_in_a_new_process()
     run, passes = Run(torch, source), Passes()
     *before, last = ast.parse(source).body[: position + 1]

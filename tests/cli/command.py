@@ -57,6 +57,6 @@ def in_bytes(*args: str | Path, cwd: Path = ROOT, given: bytes = b"") -> subproc
 
 
 def script(folder: Path, text: str, name: str = "program.py") -> str:
-    """Writes a program; gives its name."""
+    """Write a program; give its name."""
     (folder / name).write_text(text)
     return name

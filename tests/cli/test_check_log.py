@@ -132,7 +132,7 @@ def test_a_file_that_means_nothing_is_refused(
 
 @pytest.fixture
 def homework(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, list[str]]]:
-    """Runs the command on the founding program's log; status and lines."""
+    """Run the command on the founding program's log; status and lines."""
     TRACE.save(tmp_path / "add.dvtrace")
 
     def check(text: str, *more: str) -> tuple[int, list[str]]:

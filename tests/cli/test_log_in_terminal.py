@@ -43,7 +43,7 @@ def paged(folder: Path) -> str | None:
 
 
 def colored(monkeypatch: pytest.MonkeyPatch, terminal: bool = False, **variables: str) -> bool:
-    """Whether there are colors under these variables."""
+    """Return whether there are colors under these variables."""
     with monkeypatch.context() as patch:
         for name in ("NO_COLOR", "FORCE_COLOR"):
             patch.delenv(name, raising=False)

@@ -38,7 +38,7 @@ def in_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def remark(folder: Path, capsys: pytest.CaptureFixture[str], text: str, *words: str) -> str:
-    """Parses a command line with a program of that text; nothing runs."""
+    """Parse a command line with a program of that text; nothing runs."""
     (folder / "p.py").write_text(text)
     (folder / "module.py").write_text("import sys\nprint(sys.argv)\n")
     command, *rest = words

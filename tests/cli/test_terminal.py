@@ -21,7 +21,7 @@ pty = pytest.importorskip("pty", reason="needs a Unix terminal")
 
 
 def in_terminal(*args: str, cwd: Path = ROOT, keys: str = "q", given: Path | None = None) -> tuple[int, str]:
-    """Runs a command in a terminal of 120 columns, types keys once something is on the screen; exit status and output.
+    """Run a command in a terminal of 120 columns, type keys once something is on the screen; exit status and output.
 
     ``given``: the file that is its standard input.
     """

@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks all of them ``torch``."""
+    """Mark all of them ``torch``."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.torch)

@@ -35,7 +35,7 @@ KNOWN = (
 
 
 def is_known(call: str, real: str, model: str) -> bool:
-    """Whether a difference is allowed."""
+    """Return whether a difference is allowed."""
     return any(re.search(where, call) and re.search(pattern, f"{real} | {model}") for where, pattern, _ in KNOWN)
 
 

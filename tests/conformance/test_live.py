@@ -96,7 +96,7 @@ def test_conversions_with_a_memory_format_dispatch_the_same(watched: None) -> No
 
 
 def evaluated(torch: ModuleType, tensor: str, conversion: str) -> None:
-    """Converts a tensor; the answer is not asked for here."""
+    """Convert a tensor; the answer is not asked for here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         x = eval(tensor, {"torch": torch})

@@ -150,7 +150,7 @@ def test_the_classes_between_are_torchgens() -> None:
 
 
 def _as_written(base: str) -> str:
-    """Names that need no namespace where they stand."""
+    """Name that need no namespace where they stand."""
     return base.removeprefix("at::") if base == TENSOR_ITERATOR_BASE.name else base
 
 

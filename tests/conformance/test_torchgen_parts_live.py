@@ -36,7 +36,7 @@ def module_of(part: Part) -> str:
 
 @contextmanager
 def called(names: set[tuple[str, str]]) -> Iterator[None]:
-    """Notes the functions of torchgen's that are called: module, name; of a method that of its class."""
+    """Note the functions of torchgen's that are called: module, name; of a method that of its class."""
 
     def note(frame: FrameType, event: str, _: object) -> None:
         module = frame.f_globals.get("__name__", "")

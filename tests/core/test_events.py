@@ -137,7 +137,7 @@ def test_a_fallthrough_is_recorded_while_it_was_one() -> None:
 
 
 def adds(barrier: threading.Barrier, count: int) -> Callable[[], None]:
-    """Adds in a thread of its own, step by step with the others."""
+    """Add in a thread of its own, step by step with the others."""
 
     def work() -> None:
         x = torch.ones(2, requires_grad=True)

@@ -21,7 +21,7 @@ STEPS = (ev.MetaEntered, ev.OutputAllocated, ev.ImplEntered, ev.ProxyCopied, ev.
 
 
 def impl(target: Tensor) -> None:
-    """Writes 1 to 4 in the order of the memory that it is given."""
+    """Write 1 to 4 in the order of the memory that it is given."""
     target._array[...] = [[1, 3], [2, 4]]
 
 

@@ -51,7 +51,7 @@ class Tape:
         self.open: int | None = None
 
     def add(self, kind: Any, *fields: Any) -> int:
-        """Appends an event and gives its seq."""
+        """Append an event and give its seq."""
         self.events.append(kind(len(self.events), self.open, *fields))
         return len(self.events) - 1
 

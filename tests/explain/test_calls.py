@@ -145,7 +145,7 @@ STAYING: Calls = {
 
 
 def leaves(call: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether an array of the stand-in is copied to the host, or its numbers are read."""
+    """Return whether an array of the stand-in is copied to the host, or its numbers are read."""
     seen = []
     with cuda_is(STAND_IN), monkeypatch.context() as patch:
         x = (torch.arange(9.0, dtype=torch.float64).reshape(3, 3) / 9).to("cuda")

@@ -131,7 +131,7 @@ def plain(name: str) -> str:
 
 
 def is_first(trace: Trace, tensor: int, at: int) -> bool:
-    """Whether a tensor is called by one that no variable names yet, and the variable names none."""
+    """Return whether a tensor is called by one that no variable names yet, and the variable names none."""
     away, known = derived(trace, tensor), index(trace)
     coming = "" if away is None else known.coming_name(away.tensor, at)
     return bool(coming) and known.holder(coming, at) is None

@@ -46,7 +46,7 @@ def recorded(program: Program) -> Trace:
 
 
 def listed(event: ev.AnyEvent) -> bool:
-    """Whether an event lists its queue."""
+    """Return whether an event lists its queue."""
     return (isinstance(event, ev.NodeQueued) and event.queue is not None) or (
         isinstance(event, ev.NodeStarted) and event.waiting is not None
     )
@@ -54,7 +54,7 @@ def listed(event: ev.AnyEvent) -> bool:
 
 @pytest.fixture
 def engines_own(monkeypatch: pytest.MonkeyPatch) -> Callable[[Program], Trace]:
-    """Records a program so that each push and pop lists the engine's queue: no recording is ever told all of it."""
+    """Record a program so that each push and pop lists the engine's queue: no recording is ever told all of it."""
 
     def record(program: Program) -> Trace:
         with monkeypatch.context() as patch:

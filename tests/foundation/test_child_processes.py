@@ -66,7 +66,7 @@ def wait_until(is_so: object) -> None:
 
 
 def end(process: subprocess.Popen[bytes], number: signal.Signals) -> int:
-    """Ends a process; its exit status, after all its children were found gone."""
+    """End a process; its exit status, after all its children were found gone."""
     children = descendants(process.pid)
     assert children
     process.send_signal(number)

@@ -47,7 +47,7 @@ class Cases:
         (folder / "output").mkdir(exist_ok=True)
 
     def outcome(self, case: int, watch: Callable[[], AbstractContextManager[object]] = nullcontext) -> Outcome:
-        """Makes the file, and reads it while it is watched."""
+        """Make the file, and read it while it is watched."""
         random = Random(self._begin * 1_000_003 + case)
         with self.file(random) as path:
             try:

@@ -146,7 +146,7 @@ def unordered(lines: Lines, random: Random) -> Lines:
 
 
 def revalued(lines: Lines, random: Random) -> Lines:
-    """Values that were chosen without looking, or that another event has in the same place."""
+    """Value that were chosen without looking, or that another event has in the same place."""
     changed = [*lines]
     for _ in range(random.choice((1, 1, 1, 2, 5, 40))):
         at = random.randrange(1, len(changed)) if len(changed) > 1 else 0

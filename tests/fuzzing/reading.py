@@ -56,7 +56,7 @@ class Complaint(Exception):
 
 
 def read(path: Path, random: Random, output: Path) -> str:
-    """Does it all, with the steps and the command that chance picks; returns how the file opened.
+    """Do it all, with the steps and the command that chance picks; return how the file opened.
 
     ``output`` is a folder for what commands write.
     """

@@ -99,7 +99,7 @@ def test_a_pytorch_without_cuda_has_nothing_to_say_of_a_program_for_cuda() -> No
 
 
 def ended(program: str, as_pytorch: str) -> None:
-    """Checks a program against another one in PyTorch's place."""
+    """Check a program against another one in PyTorch's place."""
     check_model_has_all(checked_traces(traced(program), traced(as_pytorch)))
 
 

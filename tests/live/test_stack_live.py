@@ -31,8 +31,9 @@ pytestmark = [
 
 
 def gdb_calls_functions() -> bool:
-    """Whether gdb can write all registers of a program, as a call of one of its functions does. gdb 13 cannot where the
-    processor has AMX."""
+    """Return whether gdb can write all registers of a program, as a call of one of its functions does. gdb 13 cannot
+    where the processor has AMX.
+    """
     asked = ["gdb", "-batch", "-nx", "-ex", "starti", "-ex", "set $mxcsr = $mxcsr ^ 0x20", "true"]
     found = (
         subprocess.run(asked, capture_output=True, text=True, timeout=HANGS, check=False)

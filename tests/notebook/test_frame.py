@@ -49,7 +49,7 @@ def has_the_focus(page: Page) -> bool:
 
 
 def seen(page: Page, what: Callable[[], Any]) -> None:
-    """Waits until something is so."""
+    """Wait until something is so."""
     until = time.monotonic() + HANGS
     while not what():
         assert time.monotonic() < until, page.complaints
@@ -62,7 +62,7 @@ def step_of(page: Page) -> int:
 
 
 def typed(page: Page, key: str, text: str) -> None:
-    """Opens a dialog with a key and answers it."""
+    """Open a dialog with a key and answers it."""
     page.keys(key)
     seen(page, lambda: page.in_frame("document.activeElement.localName === 'input'"))
     page.write(text)

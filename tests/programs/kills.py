@@ -74,7 +74,7 @@ def ways(seed: int, number: int) -> list[Way]:
 
 
 def end_one(way: Way, folder: Path, older: bytes) -> Left:
-    """Runs a program and ends it."""
+    """Run a program and end it."""
     target = folder / f"t{way.suffix}"
     if way.older:
         target.write_bytes(older)

@@ -150,7 +150,7 @@ def own_error(number: int, frame: object) -> None:
 
 
 def reached(moments: Moments) -> bool:
-    """Whether the program gets it, at once or with what it calls next."""
+    """Return whether the program gets it, at once or with what it calls next."""
     torch.set_grad_enabled(True)
     try:
         sys.setprofile(moments)

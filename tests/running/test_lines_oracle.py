@@ -194,7 +194,7 @@ def _asked() -> Iterator[None]:
 
 
 def _traced(source: str, folder: Path) -> tuple[int, list[Difference]]:
-    """Runs a program as ``dispatchviz trace`` does; gives the number of events and the wrong ones."""
+    """Run a program as ``dispatchviz trace`` does; give the number of events and the wrong ones."""
     file = folder / "p.py"
     file.write_text(source)
     Watching.file = str(file)

@@ -141,5 +141,5 @@ def _is_call(trace: Trace, step: int) -> bool:
 
 
 def _is_sound(trace: Trace, event: ev.ModuleCalled) -> bool:
-    """Whether a call of a module is on a line of the program."""
+    """Return whether a call of a module is on a line of the program."""
     return any(isinstance(around, ev.SourceLine) for around in trace.ancestors(event.seq))

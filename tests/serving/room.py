@@ -81,7 +81,7 @@ class Browser:
             await self.socket.send_str(json.dumps(["stdin", text]))
 
     async def wait_for(self, text: str) -> None:
-        """Reads until a text has come that was not there before; the session's end before that is an error."""
+        """Read until a text has come that was not there before; the session's end before that is an error."""
         while text not in self.seen:
             await self._read(text)
             self.seen = " ".join(CODES.sub(b"", self.raw).decode("utf-8", "replace").split())
@@ -102,7 +102,7 @@ class Browser:
         self.raw += message.data
 
     async def ended(self) -> None:
-        """Reads until the session has ended."""
+        """Read until the session has ended."""
         while (await self.socket.receive(HANGS)).type is aiohttp.WSMsgType.BINARY:
             pass
 
@@ -116,7 +116,7 @@ async def browser(room: Room, width: int = 160, height: int = 45) -> AsyncIterat
 
 
 def is_there(process: int) -> bool:
-    """Whether a process has not ended."""
+    """Return whether a process has not ended."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

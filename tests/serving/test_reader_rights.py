@@ -62,7 +62,7 @@ class Watch:
 
 
 def is_ours(path: str) -> bool:
-    """Whether a file belongs to the package, to Python, or to what is installed."""
+    """Return whether a file belongs to the package, to Python, or to what is installed."""
     roots = (ROOT / "dispatchviz", ROOT / "examples", Path(sys.prefix), Path(sys.base_prefix))
     return path.startswith(("/proc/", "/dev/", "/usr/share/", "/etc/mime", *map(str, roots)))
 

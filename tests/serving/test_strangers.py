@@ -36,7 +36,7 @@ class Here:
         self.address = f"http://{self.own}/{self.token}/"
 
     async def raw(self, data: bytes) -> bytes:
-        """Sends bytes and reads until the server closes."""
+        """Send bytes and read until the server closes."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         try:
             writer.write(data)
@@ -47,7 +47,7 @@ class Here:
             writer.close()
 
     async def opens(self, **headers: str) -> int:
-        """Opens a websocket; gives the status."""
+        """Open a websocket; give the status."""
         async with aiohttp.ClientSession() as client:
             try:
                 async with client.ws_connect(f"{self.address}ws", headers=headers):

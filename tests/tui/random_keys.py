@@ -83,7 +83,7 @@ class Anyone:
         }  # fmt: skip
 
     async def acts(self) -> None:
-        """Does one of these."""
+        """Do one of these."""
         await self._chance.choices(list(self._acts), list(self._acts.values()))[0]()  # type: ignore[misc]
 
     async def presses(self) -> None:
@@ -94,7 +94,7 @@ class Anyone:
         await self._press(*self._chance.choices(OTHER_KEYS, k=self._chance.randint(1, 4)))
 
     async def answers(self) -> None:
-        """Opens a question and answers it, by keys or by pasting; leaves it in one way or another."""
+        """Open a question and answers it, by keys or by pasting; leave it in one way or another."""
         await self._press("escape", self._chance.choice(self._asking))
         text = self._chance.choice(ODD_ANSWERS)
         if self._chance.random() < 0.3:
@@ -166,8 +166,9 @@ TRACES: Mapping[str, Callable[[], Trace]] = {
 
 
 def tried(name: str, seed: int, keys: int, file: str = "", kept: Iterable[Path] = ()) -> int:
-    """Uses the stepper on a trace, or the home screen, until so many keys are pressed; returns how many were.
-    RuntimeError if it crashed."""
+    """Use the stepper on a trace, or the home screen, until so many keys are pressed; return how many were.
+    RuntimeError if it crashed.
+    """
     chance, pressed = random.Random(f"{name} {seed}"), 0
     while pressed < keys:
         pressed += asyncio.run(_one_session(name, chance, keys - pressed, file, kept, f"{name!r}, seed {seed}"))
@@ -190,7 +191,7 @@ async def _one_session(name: str, chance: random.Random, keys: int, file: str, k
 
 
 def main() -> int:
-    """Tries all traces and the home screen."""
+    """Try all traces and the home screen."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--keys", type=int, default=20_000, help="over all traces")
     parser.add_argument("--seed", type=int, default=1)

@@ -52,14 +52,14 @@ class Reader:
         await self.answered()
 
     async def answered(self) -> None:
-        """Waits until every key that was sent has had its effect."""
+        """Wait until every key that was sent has had its effect."""
         done = asyncio.Event()
         self.app.call_later(done.set)
         await done.wait()
         await self.pilot.pause()
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Waits for something that comes by itself; TimeoutError if it never does."""
+        """Wait for something that comes by itself; TimeoutError if it never does."""
         async with asyncio.timeout(HANGS):
             while not holds():
                 await self.pilot.pause()
@@ -90,8 +90,9 @@ class Reader:
 async def stepper(
     trace: Trace, size: tuple[int, int] = (120, 40), step: int | None = None, level: int = ALL
 ) -> AsyncIterator[Reader]:
-    """Opens the stepper on a trace, every step being listed, from the first one on unless the program raised. Tests of
-    the tree of steps say at which level."""
+    """Open the stepper on a trace, every step being listed, from the first one on unless the program raised. Tests of
+    the tree of steps say at which level.
+    """
     begin = 0 if step is None and level == ALL and not isinstance(trace[-1], ProgramRaised) else step
     async with stepper_of(Session(trace, begin, level=level), size) as reader:
         yield reader
@@ -99,14 +100,14 @@ async def stepper(
 
 @asynccontextmanager
 async def stepper_of(session: Session, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Reader]:
-    """Opens the stepper on a session that is there already."""
+    """Open the stepper on a session that is there already."""
     async with opened(StepperApp(session), size) as reader:
         yield reader
 
 
 @asynccontextmanager
 async def opened(app: Any, size: tuple[int, int]) -> AsyncIterator[Reader]:
-    """Opens a screen, and waits until it answers keys: its first screen comes in parts."""
+    """Open a screen, and wait until it answers keys: its first screen comes in parts."""
     async with app.run_test(size=size) as pilot:
         reader = Reader(app, pilot)
         while app.view.prompt is None:
@@ -123,7 +124,7 @@ def home_with(*traces: Path) -> Home:
 
 @asynccontextmanager
 async def home(*traces: Path, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Reader]:
-    """Opens the home screen."""
+    """Open the home screen."""
 
     def look_again() -> tuple:
         return tuple(entry for path in traces if (entry := trace_entry(path, facts_of(path))))
@@ -145,6 +146,6 @@ def state_of(first: Trace, second: Trace) -> Compared:
 
 @asynccontextmanager
 async def comparison(choices: Sequence[TwoRuns], size: tuple[int, int] = (80, 24)) -> AsyncIterator[Reader]:
-    """Opens the screen of two runs."""
+    """Open the screen of two runs."""
     async with opened(ComparisonApp(opened_runs(Compared(tuple(choices)))), size) as reader:
         yield reader

@@ -40,7 +40,7 @@ def home(cache: Path) -> Iterator[Terminal]:
 
 
 def again(home: Terminal, text: str) -> None:
-    """Waits for a text that comes after all that has been seen."""
+    """Wait for a text that comes after all that has been seen."""
     home.seen = b""
     home.wait_for(text)
 

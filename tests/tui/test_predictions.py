@@ -287,7 +287,7 @@ def below(reader: Reader) -> str:
 
 
 def covered(reader: Reader) -> bool:
-    """Whether something is over the stepper."""
+    """Return whether something is over the stepper."""
     return len(reader.app.screen_stack) > 1
 
 

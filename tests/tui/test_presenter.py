@@ -31,12 +31,12 @@ PRESENTING = PaneChoice(presenting=True)
 
 
 def presenting(reader: Reader) -> bool:
-    """Whether the screen is for an audience."""
+    """Return whether the screen is for an audience."""
     return reader.app.view.scene.choice.presenting
 
 
 def covered(reader: Reader) -> bool:
-    """Whether a question is over the stepper."""
+    """Return whether a question is over the stepper."""
     return len(reader.app.screen_stack) > 1
 
 

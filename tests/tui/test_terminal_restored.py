@@ -57,7 +57,7 @@ class Watched(Terminal):
         os.kill(self.program.pid, number)
 
     def stopped(self) -> None:
-        """Waits until the program is stopped, and reads what it writes before: else it could not."""
+        """Wait until the program is stopped, and reads what it writes before: else it could not."""
         status = 0
         while not status:
             if select.select([self.screen], [], [], 0.05)[0]:
@@ -66,7 +66,7 @@ class Watched(Terminal):
         assert os.WIFSTOPPED(status)
 
     def wait_for_new(self, text: str) -> None:
-        """Waits for a text that is painted from now on."""
+        """Wait for a text that is painted from now on."""
         self.seen = b""
         self.wait_for(text)
 

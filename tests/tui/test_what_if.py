@@ -217,7 +217,7 @@ def test_a_killed_stepper_leaves_no_process_behind(tmp_path: Path) -> None:
 
 
 def is_running(number: int) -> bool:
-    """Whether a process is there that has not ended."""
+    """Return whether a process is there that has not ended."""
     try:
         return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
@@ -309,7 +309,7 @@ RUNS = {
 
 
 async def typing(reader: Reader, text: str) -> None:
-    """Types a text as a keyboard does."""
+    """Type a text as a keyboard does."""
     named = {" ": "space", "_": "underscore", ":": "colon"}
     await reader.press(*(named.get(each, each) for each in text))
 

@@ -125,7 +125,7 @@ def _chain_end(log: list[Step], first: int) -> int:
 
 
 def _goes_on(log: list[Step], at: int) -> bool:
-    """Whether a step is a redispatch that the step before it makes, on the same line and in the same Node."""
+    """Return whether a step is a redispatch that the step before it makes, on the same line and in the same Node."""
     before, step = log[at - 1], log[at]
     return bool(step[7] == "redispatch" and step[0] == before[0] + 1 and _place(step) == _place(before))
 

@@ -30,7 +30,7 @@ def frames() -> Iterator[tuple[str, str]]:
 
 
 def backtrace(stop: str) -> list[tuple[str, str]]:
-    """Runs a call that has begun up to a function, then to where the next one begins.
+    """Run a call that has begun up to a function, then to where the next one begins.
 
     gdb.error if it comes to its end without.
     """

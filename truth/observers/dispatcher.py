@@ -99,7 +99,7 @@ def _as_subclass(self: Any, cls: Any) -> Any:
 
 
 def _make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:
-    """Does what PyTorch's does. That one raises for a tensor with a Python object, which a watched ``detach`` makes."""
+    """Do what PyTorch's does. That one raises for a tensor with a Python object, which a watched ``detach`` makes."""
     with torch._C.DisableTorchFunctionSubclass():
         detached = data.detach()
     if require_grad and not (detached.is_floating_point() or detached.is_complex()):
@@ -109,7 +109,7 @@ def _make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:
 
 
 def steps_of(function: Callable[[], Any]) -> list[Step]:
-    """Calls a function in this thread; every dispatch step that it made."""
+    """Call a function in this thread; every dispatch step that it made."""
     _watch.steps, _watch.open = [], []
     try:
         function()
@@ -119,7 +119,7 @@ def steps_of(function: Callable[[], Any]) -> list[Step]:
 
 
 def watched_run(run: Run) -> tuple[list[Step], int]:
-    """Runs a program in this thread: its dispatch steps, and how many sequence numbers it took."""
+    """Run a program in this thread: its dispatch steps, and how many sequence numbers it took."""
     return steps_of(run.whole), used_sequence_numbers(torch)
 
 
@@ -243,7 +243,7 @@ def wrapped_number(number: complex) -> torch.Tensor:
 
 
 def unwatched(function: Callable[[], Value]) -> Value:
-    """Calls a function whose steps are not noted."""
+    """Call a function whose steps are not noted."""
     steps, _watch.steps = _watch.steps, None
     try:
         return function()
@@ -284,7 +284,7 @@ def _gradient_edge(tensor: Any) -> tuple[Any, int] | None:
 
 
 def profiled_calls(run: Run) -> list[list[Any]]:
-    """Runs a program; the calls that PyTorch's profiler records, as [depth, operator]. Redispatches do not show."""
+    """Run a program; the calls that PyTorch's profiler records, as [depth, operator]. Redispatches do not show."""
     names = C._profiler._ExperimentalConfig(capture_overload_names=True)
     with torch.autograd.profiler.profile(experimental_config=names) as profiler:
         run.whole()

@@ -41,7 +41,7 @@ State = list[Any] | dict[str, str]
 
 
 def is_random(source: str) -> bool:
-    """Whether the values of a program may differ from run to run."""
+    """Return whether the values of a program may differ from run to run."""
     if _NEW_PARAMETERS.search(source) and not (_OVERWRITTEN.search(source) or "manual_seed(" in source):
         return True
     return _RANDOM.search(source) is not None
@@ -94,11 +94,11 @@ class Run:
         self.output += printed.getvalue()
 
     def whole(self) -> None:
-        """Runs all of it at once."""
+        """Run all of it at once."""
         self.execute(compile(self.source, FILE, "exec"))
 
     def statements(self) -> Iterator[int]:
-        """Runs it statement by statement and gives the line of each one afterwards."""
+        """Run it statement by statement and give the line of each one afterwards."""
         for statement in ast.parse(self.source).body:
             self.execute(compile(ast.Module([statement], []), FILE, "exec"))
             yield statement.lineno
@@ -204,7 +204,7 @@ def autograd_state(tensor: Any) -> State:
 
 
 def autograd_facts(run: Run) -> list[Any]:
-    """Runs a program statement by statement; the states that changed with each one."""
+    """Run a program statement by statement; the states that changed with each one."""
     facts: list[Any] = []
     last: dict[str, State] = {}
     for line in run.statements():

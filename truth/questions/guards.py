@@ -50,7 +50,7 @@ class Watched:
         return hex(C._dispatch_tls_local_include_set().raw_repr()), hex(C._dispatch_tls_local_exclude_set().raw_repr())
 
     def _fresh(self) -> Any:
-        """Restores the thread's state after a query."""
+        """Restore the thread's state after a query."""
         return self.C._PreserveDispatchKeyGuard()
 
     def guard(self, text: str) -> list[Sets]:

@@ -26,7 +26,7 @@ def programs() -> dict[str, str]:
 
 
 def printed(source: str) -> list[str]:
-    """Runs a program under whatever ``import torch`` gives; what it prints, line by line."""
+    """Run a program under whatever ``import torch`` gives; what it prints, line by line."""
     stream = io.StringIO()
     with contextlib.redirect_stdout(stream):
         exec(compile(source, "program.py", "exec"), {"__name__": "__main__"})
@@ -95,7 +95,7 @@ def seen_programs() -> dict[str, str]:
 
 
 def seen(source: str) -> list[str]:
-    """Calls that a mode around a whole program intercepts, on any torch; then how the program ended."""
+    """Call that a mode around a whole program intercepts, on any torch; then how the program ended."""
     space: dict[str, Any] = {"__name__": "__main__"}
     exec(PRELUDE, space)
     mode, end = space["Seen"](), "ended"
@@ -111,7 +111,7 @@ def seen(source: str) -> list[str]:
 
 
 def seen_by_wrappers(source: str) -> list[str]:
-    """Calls that wrappers intercept if every ``torch.tensor`` of a program is wrapped; then how the program ended."""
+    """Call that wrappers intercept if every ``torch.tensor`` of a program is wrapped; then how the program ended."""
     space: dict[str, Any] = {"__name__": "__main__"}
     exec(PRELUDE + WRAPPED, space)
     wrapped, end = source.replace("torch.tensor(", "wrapped("), "ended"

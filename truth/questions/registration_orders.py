@@ -49,7 +49,7 @@ class Orders:
         self.libraries: dict[int, Any] = {}
 
     def make(self, number: int) -> str | None:
-        """Registers one; the text of the error, if there is one."""
+        """Register one; the text of the error, if there is one."""
         library = self.libraries[number] = self.C._dispatch_library("FRAGMENT", "orders", "")
         verb, *args = self.registrations[number]
         try:
@@ -82,7 +82,7 @@ def _one(orders: Orders, chosen: Sequence[int]) -> list[str] | str:
 
 
 def every_order(C: Any, registrations: Sequence[list[str]]) -> Iterator[tuple[str, list[str] | str]]:
-    """Registers in every order and deregisters in two: what is active, and the dumps, after every step.
+    """Register in every order and deregisters in two: what is active, and the dumps, after every step.
 
     After an error the registration that was refused is not there.
     """

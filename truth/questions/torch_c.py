@@ -168,7 +168,7 @@ class TorchC:
         return self.answer(f"(lib.define({text!r}), C._dispatch_dump('q::foo'))[0]")
 
     def close(self) -> None:
-        """Undoes the registrations."""
+        """Undo the registrations."""
         self.names["lib"].reset()
         self.names["aten"].reset()
 

@@ -65,12 +65,12 @@ class Globals:
         exec(source, self.variables)
 
     def close(self) -> None:
-        """Undoes the program's registrations."""
+        """Undo the program's registrations."""
         if "library" in self.variables:
             self.variables.pop("library")._destroy()
 
     def note(self) -> None:
-        """Keeps the thread's sets."""
+        """Keep the thread's sets."""
         C = self.torch._C
         sets = C._dispatch_tls_local_include_set(), C._dispatch_tls_local_exclude_set()
         self.noted.append([keys.raw_repr() for keys in sets])
@@ -88,7 +88,7 @@ class Globals:
         return self.torch._C._ExcludeDispatchKeyGuard(self.keys(*names))
 
     def inside(self, transform: Any, example: Any) -> Any:
-        """Notes the thread's sets inside a function under a transform; the set of its argument there."""
+        """Note the thread's sets inside a function under a transform; the set of its argument there."""
         found = []
 
         def function(x: Any) -> Any:

@@ -37,7 +37,7 @@ def aliases() -> dict[str, list[str]]:
 
 
 def parsed_names() -> list[str]:
-    """Names that the string parser accepts."""
+    """Name that the string parser accepts."""
     return [name for name in dict.fromkeys(key_names()) if _parses(name)]
 
 

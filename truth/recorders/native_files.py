@@ -100,7 +100,7 @@ def files_by_function() -> dict[str, str]:
 
 
 def _settled(known: dict[str, set[str]], family: Callable[[str], str]) -> Iterator[tuple[str, set[str]]]:
-    """Resolves two candidate files of a function by the one that all of its family may be in."""
+    """Resolve two candidate files of a function by the one that all of its family may be in."""
     for name, paths in known.items():
         alike = [others for other, others in known.items() if family(other) == family(name)]
         if len(paths) > 1 and len(common := set.intersection(*alike)) == 1:

@@ -76,5 +76,5 @@ def _functions(symbols: bytes, names: dict[int, str]) -> Iterator[Function]:
 
 
 def is_part(mangled: str) -> bool:
-    """Whether it is a piece that the compiler took out of a function: ``f.cold``, ``f.part.0``."""
+    """Return whether it is a piece that the compiler took out of a function: ``f.cold``, ``f.part.0``."""
     return re.search(r"\.(?:cold|part|constprop)\b", mangled) is not None

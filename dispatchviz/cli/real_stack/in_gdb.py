@@ -87,7 +87,7 @@ class Program:
         self.exited = event
 
     def go(self, command: str = "continue") -> bool:
-        """Runs on to the next stop. False if the program has ended."""
+        """Run on to the next stop. False if the program has ended."""
         self.stopped = None
         execute(command)
         return self.exited is None and self.stopped is not None
@@ -172,7 +172,7 @@ def check_registers() -> None:
 
 
 def dump_traceback(file: str) -> None:
-    """Has the program write it."""
+    """Have the program write it."""
     check_registers()
     name = os.fsencode(file) + b"\0"
     at = (register("sp") - BELOW_STACK) & ~15
@@ -207,7 +207,7 @@ class Stop:
         return int(self.breakpoint.number)
 
     def concerns(self, operator: list[str]) -> bool:
-        """Whether the operator is the one, at a function that serves all."""
+        """Return whether the operator is the one, at a function that serves all."""
         if self.plan["kind"] != HOLDER:
             return True
         try:
@@ -272,7 +272,7 @@ class Watch:
             self.note(stop)
 
     def begins(self, stop: Stop) -> bool:
-        """Whether the call that is looked for begins here."""
+        """Return whether the call that is looked for begins here."""
         kind = stop.plan["kind"]
         if kind not in BEGINNINGS or not stop.concerns(self.plan["operator"]):
             return False
@@ -282,7 +282,7 @@ class Watch:
         return bool(self.calls == self.plan["call"])
 
     def is_within_one(self) -> bool:
-        """Whether a function of the operator is around this one."""
+        """Return whether a function of the operator is around this one."""
         frame, count = gdb.newest_frame().older(), 0
         while frame is not None and count < MOST_FRAMES:
             if any(stop.begin < frame.pc() <= stop.end for stop in self.stops if stop.plan["kind"] != HOLDER):
@@ -291,27 +291,27 @@ class Watch:
         return False
 
     def begin(self) -> Any:
-        """Notes where the call is; gives the breakpoint at which it has returned."""
+        """Note where the call is; give the breakpoint at which it has returned."""
         self.thread, self.outside = gdb.selected_thread().ptid, register("sp")
         returned = gdb.Breakpoint(f"*{gdb.newest_frame().older().pc():#x}", internal=True)
         returned.silent = True
         return returned
 
     def is_outside(self) -> bool:
-        """Whether the call has returned."""
+        """Return whether the call has returned."""
         return gdb.selected_thread().ptid == self.thread and register("sp") > self.outside
 
     def ended(self, stop: Stop) -> bool:
-        """Whether the call ended without a return, by an exception: another begins on no deeper stack."""
+        """Return whether the call ended without a return, by an exception: another begins on no deeper stack."""
         is_same = gdb.selected_thread().ptid == self.thread
         return stop.plan["kind"] == CALL and is_same and register("sp") >= self.outside
 
     def is_inside(self, stop: Stop) -> bool:
-        """Whether it is the call's own thread and operator."""
+        """Return whether it is the call's own thread and operator."""
         return gdb.selected_thread().ptid == self.thread and stop.concerns(self.plan["operator"])
 
     def note(self, stop: Stop) -> None:
-        """Keeps the stack here, if none was deeper and it is a stop of the key that was asked for."""
+        """Keep the stack here, if none was deeper and it is a stop of the key that was asked for."""
         title, place = stop.plan["title"], register("sp")
         key_set = stop.key_set()
         if key_set is not None:
@@ -366,7 +366,7 @@ def settings(plan: Plan) -> None:
 
 
 def watched(plan: Plan) -> dict[str, Any]:
-    """Runs the program; the answer."""
+    """Run the program; the answer."""
     settings(plan)
     execute("set exec-wrapper {}".format(plan["wrapper"]))
     program = Program()
@@ -396,7 +396,7 @@ def ended(program: Program, crash: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def main(file: str) -> None:
-    """Writes the answer, or what went wrong."""
+    """Write the answer, or what went wrong."""
     plan = json.loads(Path(file).read_text("utf-8"))
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:

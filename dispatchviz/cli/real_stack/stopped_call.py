@@ -112,7 +112,7 @@ def _plan(folder: Path, wanted: Wanted, stops: Sequence[Stop]) -> dict[str, Any]
 
 
 def _run(gdb: str, plan: Path, program: Sequence[str], said: Path, to_stderr: bool) -> None:
-    """Waits until gdb and the program have ended. A terminal sends Ctrl+C to the program alone: gdb gives it to it."""
+    """Wait until gdb and the program have ended. A terminal sends Ctrl+C to the program alone: gdb gives it to it."""
     options = ["-nx", "-q", "-batch", "-iex", "set auto-load off", "-ex", f"python plan_file = {str(plan)!r}"]
     command = tied(["/bin/sh", "-c", START, str(said), gdb, *options, "-x", str(SCRIPT), "--args", *program])
     environment = {**os.environ, "SHELL": "/bin/sh"}

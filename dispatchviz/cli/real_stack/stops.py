@@ -142,7 +142,8 @@ def _of_set(operator: str, before: int) -> str:
 
 @cache
 def returns_by_address(operator: str) -> bool | None:
-    """Whether its functions get the address of what they return as their first argument; None if that is not certain.
+    """Return whether its functions get the address of what they return as their first argument; None if that is not
+    certain.
 
     So it is with a Tensor, a vector or a tuple of them, which are no plain values; not with a reference or nothing.
     """

@@ -71,7 +71,7 @@ def _wrapped(args: tuple[Any, ...], numbers: tuple[int, ...]) -> list[Any]:
 
 
 def _has_too_large(args: tuple[Any, ...], ints: tuple[int, ...]) -> bool:
-    """Whether an int has more than 64 bits, with which the parser deals."""
+    """Return whether an int has more than 64 bits, with which the parser deals."""
     return not all(_SMALLEST <= args[i] <= _LARGEST for i in ints)
 
 
@@ -88,7 +88,7 @@ def _found(run: Callable[..., Any] | str) -> Callable[..., Any]:
 
 
 def _is_call(function: Callable[..., Any]) -> bool:
-    """Whether it is the ``call`` of a generated operator."""
+    """Return whether it is the ``call`` of a generated operator."""
     return function.__module__ == ops.__name__ and function.__name__ == "call"
 
 
@@ -162,7 +162,7 @@ class Binding:
         return self if instance is None or not self.is_method else MethodType(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the first overload whose signature fits. TypeError if none does."""
+        """Run the first overload whose signature fits. TypeError if none does."""
         state = thread.state
         included, excluded, grad_mode = state.included, state.excluded, state.grad_mode
         saved = None if included == default_included_set else save_state()  # with modes and transforms there is more
@@ -333,7 +333,7 @@ class Alias(Operator):
 
 
 def bind(space: Mapping[str, Any], target: type) -> None:
-    """Makes the bindings of a module methods of a class."""
+    """Make the bindings of a module methods of a class."""
     for value in space.values():
         if isinstance(value, Binding) and value.is_method:
             setattr(target, value.__name__, value)

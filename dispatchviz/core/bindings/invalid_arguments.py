@@ -36,7 +36,7 @@ class Argument(NamedTuple):
     name: str
 
     def matches(self, value: Any) -> bool:
-        """Whether a value is of the type."""
+        """Return whether a value is of the type."""
         return type_name(value) in _NUMBERS.get(self.type, (self.type,))
 
 

@@ -58,7 +58,7 @@ class Parameter(NamedTuple):
 
 
 def accepts(parameter: Parameter, value: Any) -> bool:
-    """Whether the parameter takes a value that is not None."""
+    """Return whether the parameter takes a value that is not None."""
     if _CHECKS[parameter.type](value):
         return True
     return bool(parameter.broadcast) and is_index(value)

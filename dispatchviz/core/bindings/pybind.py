@@ -97,7 +97,7 @@ class Signature:
 
     @staticmethod
     def parse(text: str) -> Signature:
-        """Reads a signature."""
+        """Read a signature."""
         found = re.fullmatch(r"(\w+)(\((.*)\) -> .*)", text)
         assert found is not None, text
         written = re.split(r", (?=\w+:|\*)", found[3].removesuffix(", /")) if found[3] else []

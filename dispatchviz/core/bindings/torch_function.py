@@ -24,7 +24,7 @@ _NEVER = frozenset((Tensor, int, float, complex, bool, str, type(None), list, tu
 
 
 def overrides(kind: type) -> bool:
-    """Whether a class overrides ``__torch_function__``."""
+    """Return whether a class overrides ``__torch_function__``."""
     if kind in _NEVER:
         return False
     found = getattr(kind, "__torch_function__", None)
@@ -58,7 +58,7 @@ def flattened(args: Iterable[Any], kwargs: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def mode_enabled() -> bool:
-    """Whether a TorchFunctionMode handles the next call."""
+    """Return whether a TorchFunctionMode handles the next call."""
     return bool(thread.state.function_modes) and thread.state.torch_function != ALL_DISABLED
 
 
@@ -74,13 +74,13 @@ def popped_mode() -> Iterator[Any]:
 
 
 def push_mode(mode: Any) -> None:
-    """Pushes a TorchFunctionMode: it is now the first to handle a call."""
+    """Push a TorchFunctionMode: it is now the first to handle a call."""
     process_modes.enter(Mode.FUNCTION_MODES)  # first: an exception from outside leaves it on, never off
     thread.state.function_modes = (*thread.state.function_modes, mode)
 
 
 def pop_mode() -> Any:
-    """Pops the newest TorchFunctionMode. RuntimeError if there is none."""
+    """Pop the newest TorchFunctionMode. RuntimeError if there is none."""
     state = thread.state
     if not state.function_modes:
         raise RuntimeError("trying to pop from empty mode stack")

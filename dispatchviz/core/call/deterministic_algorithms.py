@@ -37,7 +37,7 @@ def alert_not_deterministic(caller: str) -> None:
 
 
 def fills_memory() -> bool:
-    """Whether deterministic algorithms are requested and ``fill_uninitialized_memory`` is as it is at first."""
+    """Return whether deterministic algorithms are requested and ``fill_uninitialized_memory`` is as it is at first."""
     return context.deterministic > 0 and context.fill_uninitialized_memory
 
 
@@ -49,7 +49,7 @@ def filled_if_deterministic(tensor: Tensor) -> Tensor:
 
 
 def fill_grown_storage(tensor: Tensor, old_nbytes: int) -> None:
-    """Fills what its storage, which has memory, has behind the bytes that it had, as a vector of the tensor's dtype."""
+    """Fill what its storage, which has memory, has behind the bytes that it had, as a vector of the tensor's dtype."""
     if not fills_memory():
         return
     before, now = (size // tensor._dtype.itemsize for size in (old_nbytes, tensor._storage.buffer.nbytes))

@@ -42,7 +42,7 @@ _FUSED = (
 
 
 def fuse(function: FunctionType) -> None:
-    """Replaces the function's code by the fused one; does nothing if there is nothing to fuse."""
+    """Replace the function's code by the fused one; does nothing if there is nothing to fuse."""
     code = function.__code__
     if any(name.startswith("AutoDispatchBelow") for name in code.co_names):
         source = _source(code)
@@ -58,7 +58,7 @@ def _source(code: CodeType) -> str:
 
 
 def _compiled(source: str, code: CodeType) -> CodeType:
-    """Compiles a function's source, with the line numbers of ``code``."""
+    """Compile a function's source, with the line numbers of ``code``."""
     module = compile(f"from __future__ import annotations\n{source}", code.co_filename, "exec", dont_inherit=True)
     parts = (part for part in module.co_consts if isinstance(part, CodeType))
     made = next(part for part in parts if part.co_name != "__annotate__")  # Python 3.14 puts that before the function

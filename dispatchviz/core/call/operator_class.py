@@ -29,7 +29,7 @@ NAMES: Mapping[str, Any] = {
 
 
 def define(schema: FunctionSchema, space: dict[str, Any], folder: Path) -> Any:
-    """Defines the class in a module's names, among which ``NAMES`` are, and returns it.
+    """Define the class in a module's names, among which ``NAMES`` are, and returns it.
 
     A debugger and a traceback show its text under the name of a file in ``folder`` that does not exist.
     """

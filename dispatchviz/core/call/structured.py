@@ -336,7 +336,7 @@ def _channels_last(size: Size) -> Size | None:
 
 
 def resize(tensor: Tensor, size: Size, stride: Size) -> None:
-    """Gives a tensor another geometry, with more memory if its storage is too small."""
+    """Give a tensor another geometry, with more memory if its storage is too small."""
     buffer = tensor._storage.buffer
     grown_from = None
     if buffer is not None and buffer.size < tensor._offset + numel(size):

@@ -66,7 +66,7 @@ def _present() -> dict[str, Path]:
 
 
 def write() -> None:
-    """Writes what follows from the yaml files, and deletes what no longer does. Raises SpecError."""
+    """Write what follows from the yaml files, and deletes what no longer does. Raises SpecError."""
     expected = generate()
     for name, path in _present().items():
         if name not in expected and name != implemented.NAME:
@@ -75,7 +75,7 @@ def write() -> None:
 
 
 def _write_changed(texts: Mapping[str, str]) -> None:
-    """Writes files whose text is another one. Two installs may do so at once, so a file takes its place whole."""
+    """Write files whose text is another one. Two installs may do so at once, so a file takes its place whole."""
     for name, text in texts.items():
         path = FOLDER / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:

@@ -256,7 +256,7 @@ def _parameters(function: NativeFunction) -> str:
 
 
 def _below_autograd(function: NativeFunction, target: str) -> Iterator[str]:
-    """Lines that call what comes next; kernels that write or make views have one at ADInplaceOrView.
+    """Line that call what comes next; kernels that write or make views have one at ADInplaceOrView.
 
     ``target`` is what becomes of the result: ``result = ``, ``return `` or nothing.
     """
@@ -359,7 +359,7 @@ def _refusals(function: NativeFunction, derivative: Derivative) -> Iterator[str]
 
 
 def _save(translator: Translator, function: NativeFunction, what: Saved, cloned: bool) -> Iterator[str]:
-    """Lines that keep one thing; ``cloned``: there is a variable for the old value of what is written to."""
+    """Line that keep one thing; ``cloned``: there is a variable for the old value of what is written to."""
     slot = f"grad_fn.{what.name}_" if what.is_variable else f"grad_fn.{signature.python_name(what.name)}"
     if not what.is_variable:
         yield f"{slot} = {what.value}" if what.hidden else f'{slot} = keep(grad_fn, "{what.name}", {what.value})'

@@ -98,7 +98,7 @@ class Overload:
 
     @property
     def is_factory(self) -> bool:
-        """Takes requires_grad too."""
+        """Take requires_grad too."""
         return self.function.is_factory
 
 
@@ -123,7 +123,7 @@ def _parts(spec: Specification, space: str) -> Iterator[str]:
 
 
 def is_hidden(base: str) -> bool:
-    """Whether Python does not see an operator."""
+    """Return whether Python does not see an operator."""
     return base in HIDDEN or bool(_HIDDEN.fullmatch(base))
 
 
@@ -241,7 +241,7 @@ def _takes(function: NativeFunction, old: list[str]) -> bool:
 
 
 def _shown_arguments(overload: Overload) -> list[str]:
-    """Names in the order of the signature; options at the end."""
+    """Name in the order of the signature; options at the end."""
     last = {a.name for a in overload.arguments if a.name in _OPTIONS and (a.kwarg_only or overload.is_factory)}
     plain = [a.name for a in overload.arguments if a.name not in last]
     options = [*(["out"] if overload.out else []), *(_OPTIONS if overload.is_factory else ())]
@@ -298,7 +298,7 @@ def _word(overload: Overload, name: str, argument: Argument | None) -> str:
 
 
 def _is_several(out: NativeFunction | None) -> bool:
-    """Whether users give a tuple: several tensors, or a list of them."""
+    """Return whether users give a tuple: several tensors, or a list of them."""
     if out is None:
         return False
     first = next(a for a in out.schema.arguments if a.name in out.out_arguments)

@@ -113,7 +113,7 @@ class Entry:
         return value
 
     def ignore(self, fields: Sequence[str]) -> None:
-        """Takes out fields that mean nothing here."""
+        """Take out fields that mean nothing here."""
         for field in fields:
             self._take(field, None)
 

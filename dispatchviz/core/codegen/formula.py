@@ -80,7 +80,7 @@ class Needs:
     """Of what ``wrap_opt_if`` is written around, the edges one of which must lead somewhere for it to be saved."""
 
     def add(self, what: Saved, user: tuple[str, ...]) -> None:
-        """Notes one use."""
+        """Note one use."""
         self.saved[what.name] = what
         self.users.setdefault(what.name, set()).add(user)
 
@@ -358,7 +358,7 @@ _FITS = {
 
 
 def accepts(function: NativeFunction, kinds: Sequence[str]) -> bool:
-    """Whether a call with arguments of these kinds means this overload."""
+    """Return whether a call with arguments of these kinds means this overload."""
     parameters = function.schema.arguments
     if len(kinds) > len(parameters) or any(
         p.default is None and not p.type.endswith("?") for p in parameters[len(kinds) :]

@@ -55,7 +55,7 @@ def _why(function: NativeFunction) -> str:
 
 
 def decomposed(function: NativeFunction, derivative: Derivative) -> bool:
-    """Whether it is put together from other operators when an argument has a tangent."""
+    """Return whether it is put together from other operators when an argument has a tangent."""
     return not derivative.forward and function.name in DECOMPOSITIONS
 
 
@@ -93,7 +93,7 @@ def called(spec: Specification, function: NativeFunction, derivative: Derivative
 
 
 def has_formulas(function: NativeFunction, derivative: Derivative) -> bool:
-    """Whether the kernel has a function in ``generated/forward_mode.py``."""
+    """Return whether the kernel has a function in ``generated/forward_mode.py``."""
     return bool(derivatives(function, derivative))
 
 
@@ -155,7 +155,7 @@ def _computed_and_set(spec: Specification, function: NativeFunction, derivative:
 
 
 def forbidden(function: NativeFunction, derivative: Derivative) -> Iterator[str]:
-    """Lines that refuse tangents where there is no formula: before the call, in place after it."""
+    """Line that refuse tangents where there is no formula: before the call, in place after it."""
     if derivative.forward or decomposed(function, derivative):
         return
     tensors = ", ".join(
@@ -261,7 +261,7 @@ class ForwardTranslator(Translator):
         self._kinds |= dict.fromkeys((*made, "self_t_raw", *derivative.function.result_names), "Tensor")
 
     def assigned(self, target: str, each: ForwardDerivative) -> list[str]:
-        """Lines that evaluate a formula into a variable."""
+        """Line that evaluate a formula into a variable."""
         self._user = (each.result,)
         if each.how == AUTO_LINEAR:
             assert isinstance(each.formula, ast.Call)

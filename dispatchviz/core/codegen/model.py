@@ -179,7 +179,7 @@ class Specification:
 
 
 def load(native_functions: Path, derivatives: Path) -> Specification:
-    """Reads both files. SpecError for the first mistake."""
+    """Read both files. SpecError for the first mistake."""
     functions: dict[str, NativeFunction] = {}
     for entry in entries(native_functions):
         function = _parse_function(entry)

@@ -262,7 +262,7 @@ def _default_backend(spec: Specification, function: NativeFunction, group: Nativ
 
 
 def _selects_backend(function: NativeFunction) -> bool:
-    """Takes tensor options, and its name does not promise to follow another tensor."""
+    """Take tensor options, and its name does not promise to follow another tensor."""
     like = function.base.endswith("_like") or function.base.startswith("new_")
     return function.is_factory and not like
 

@@ -44,7 +44,7 @@ class CudaState:
 
 @cache
 def detect() -> tuple[ModuleType | None, str]:
-    """Tries CuPy once: (module, GPU name), or (None, the reason)."""
+    """Try CuPy once: (module, GPU name), or (None, the reason)."""
     if importlib.util.find_spec("cupy") is None:
         return None, "CuPy is not installed"
     try:
@@ -121,12 +121,12 @@ def cuda_without_looking(choice: str) -> str:
 
 
 def is_initialized() -> bool:
-    """Whether ``cuda`` has been used: from then on ``CUDA_VISIBLE_DEVICES`` changes nothing."""
+    """Return whether ``cuda`` has been used: from then on ``CUDA_VISIBLE_DEVICES`` changes nothing."""
     return bool(cuda_state.cache_info().currsize)
 
 
 def has_device() -> bool:
-    """Whether there is a CUDA device."""
+    """Return whether there is a CUDA device."""
     if is_initialized():
         return cuda_state().present
     return _choice != "none" and (_choice != "auto" or _is_visible())
@@ -153,7 +153,7 @@ def on_host(array: Any) -> Any:
 
 
 def is_on_gpu(array: Any) -> bool:
-    """Whether it is an array of CuPy's: its numbers are on the host only after a copy, which waits for the GPU."""
+    """Return whether it is an array of CuPy's: its numbers are on the host only after a copy, which waits for the GPU."""
     return not isinstance(array, numpy.ndarray)
 
 
@@ -161,7 +161,9 @@ VARIABLE = "CUDA_VISIBLE_DEVICES"
 
 
 def names_a_device(value: str | None) -> bool:
-    """Whether the variable leaves a device. A list ends before its first bad entry; a repeated entry makes it empty."""
+    """Return whether the variable leaves a device. A list ends before its first bad entry; a repeated entry makes it
+    empty.
+    """
     if value is None:
         return True
     entries: list[object] = []

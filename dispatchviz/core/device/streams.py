@@ -59,7 +59,7 @@ class Stream:
         return self.library_stream is None or bool(self.library_stream.done)
 
     def synchronize(self) -> None:
-        """Blocks until everything in it is done."""
+        """Block until everything in it is done."""
         if self.library_stream is not None:
             self.library_stream.synchronize()
 
@@ -105,7 +105,7 @@ class Event:
         return self._library_event is None or bool(self._library_event.done)
 
     def synchronize(self) -> None:
-        """Blocks until what it marks is done."""
+        """Block until what it marks is done."""
         if self._library_event is not None:
             self._library_event.synchronize()
 
@@ -135,7 +135,7 @@ _thread = _Thread()
 
 
 def in_use() -> bool:
-    """Whether a stream besides the default stream exists."""
+    """Return whether a stream besides the default stream exists."""
     return bool(process_modes.active & Mode.STREAMS)
 
 
@@ -162,7 +162,7 @@ def _stream_id(index: int, priority: int) -> int:
 
 
 def set_current(stream: Stream, why: str) -> None:
-    """Makes a stream the current one of this thread."""
+    """Make a stream the current one of this thread."""
     before = _thread.current
     if stream is before:
         return
@@ -201,7 +201,7 @@ def record_stream(tensor: Any, stream: Stream, why: StreamUse) -> None:
 
 
 def exchange_state(state: tuple[Any, Stream] | None = None) -> tuple[Any, Stream]:
-    """Replaces the streams of the process, by none without ``state``; returns the previous ones."""
+    """Replace the streams of the process, by none without ``state``; return the previous ones."""
     global _state
     before = _state, _thread.current
     _state, _thread.current = state or (_State(), DEFAULT)

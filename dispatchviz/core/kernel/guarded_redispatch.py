@@ -26,7 +26,7 @@ Guarded = Callable[..., Any]
 
 
 def redispatch_within(cell: Cell, ks: int, guard: type[ExcludeFixed]) -> Guarded:
-    """Runs the kernel of a cell for a redispatch."""
+    """Run the kernel of a cell for a redispatch."""
     return REDISPATCH_WITHIN.get(len(cell.operator.schema.arguments), _redispatch_within_of_any)(cell, ks, guard)
 
 

@@ -94,7 +94,7 @@ def _with_numbers(rec: Recorder, cell: Cell, called: bool) -> Cell:
 
 
 def is_recorded_call(code: CodeType) -> bool:
-    """Whether a function's code is that of a recorded call or redispatch."""
+    """Return whether a function's code is that of a recorded call or redispatch."""
     return code.co_name == "recorded" and code.co_filename in _FILES
 
 
@@ -127,7 +127,7 @@ def _redispatch_of_any(rec: Recorder, cell: Cell) -> Typed:
 
 
 def _returned(rec: Recorder, cell: Cell, function: Callable[..., Any], ks: int, args: tuple[Any, ...]) -> Any:
-    """Runs a kernel and records its result."""
+    """Run a kernel and records its result."""
     try:
         result = function(ks, *args)
     except BaseException as error:

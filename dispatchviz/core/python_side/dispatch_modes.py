@@ -17,7 +17,7 @@ from dispatchviz.core.thread.thread_state import SavedState, thread
 
 
 def push(mode: Any) -> None:
-    """Pushes a mode: it is now the first to handle a call."""
+    """Push a mode: it is now the first to handle a call."""
     state = thread.state
     if not state.modes:
         state.included |= python_ks
@@ -25,7 +25,7 @@ def push(mode: Any) -> None:
 
 
 def pop() -> Any:
-    """Pops the newest mode. RuntimeError if there is none."""
+    """Pop the newest mode. RuntimeError if there is none."""
     state = thread.state
     if not state.modes:
         raise RuntimeError("trying to pop from empty mode stack")

@@ -90,7 +90,7 @@ def _list(kind: SchemaType, inner: Convert) -> Convert:
         inner = _defined_tensor
 
     def convert(value: Any) -> Any:
-        """Casts a whole list; the CastError names the list, as in PyTorch."""
+        """Cast a whole list; the CastError names the list, as in PyTorch."""
         if element == "int" and kind.size is not None and isinstance(value, int):
             return (int(value),) * kind.size
         if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):

@@ -26,7 +26,7 @@ _PYTHON_DISPATCHER = KEY_BITS[DispatchKey.PythonDispatcher]
 
 
 def python_dispatcher_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """Runs what Python chooses for the highest key below PythonDispatcher.
+    """Run what Python chooses for the highest key below PythonDispatcher.
 
     RuntimeError if the key is in the set although the Python dispatcher is off.
     """

@@ -30,7 +30,7 @@ FALLTHROUGH_POINTER = "fallthrough_kernel"
 
 
 def fallthrough_kernel(*_: Any) -> None:
-    """Represents a fallthrough where a kernel is expected. NotImplementedError if it is called."""
+    """Represent a fallthrough where a kernel is expected. NotImplementedError if it is called."""
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 

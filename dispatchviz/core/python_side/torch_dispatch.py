@@ -33,7 +33,7 @@ _PYTHON = KEY_BITS[DispatchKey.Python]
 
 
 def dispatch(op: OperatorEntry, stack: list[Any]) -> None:
-    """Pops the arguments off the stack, calls ``__torch_dispatch__`` with them and pushes the result.
+    """Pop the arguments off the stack, call ``__torch_dispatch__`` with them and push the result.
 
     TypeError if no handler takes the call; RuntimeError for a result that does not fit the schema.
     """

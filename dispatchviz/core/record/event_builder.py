@@ -29,7 +29,7 @@ class EventBuilder(CallBuilder, AutogradBuilder):
         """By the name of a note, the method that reads it, and the length of the note."""
 
     def read(self, notes: list[Any]) -> None:
-        """Builds the events of the notes and forgets those."""
+        """Build the events of the notes and forget those."""
         at, end, readers = 0, len(notes), self._readers
         try:
             while at < end:
@@ -43,7 +43,7 @@ class EventBuilder(CallBuilder, AutogradBuilder):
             del notes[:end]
 
     def _read_freed(self, notes: list[Any], at: int, end: int) -> int:
-        """Reads all that says of Nodes that they were freed one after the other; gives where it ends."""
+        """Read all that says of Nodes that they were freed one after the other; give where it ends."""
         if isinstance(notes[at], str):
             raise LookupError(f"no method reads notes of the name {notes[at]}")
         here = on = self.thread

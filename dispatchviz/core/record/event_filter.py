@@ -93,7 +93,7 @@ class EventFilter:
                 yield self._numbered(event, self._kept_around(event.parent))
 
     def _outdates(self, event: AnyEvent) -> bool:
-        """Whether numbers that were kept hold no longer."""
+        """Return whether numbers that were kept hold no longer."""
         if not isinstance(event, ev.NumbersRecorded):
             return False
         return event.last or event.tensor in self._told or event.storage in self._storages
@@ -173,14 +173,14 @@ class EventFilter:
 
 
 def names_operator(name: str, operator: str) -> bool:
-    """Whether ``add`` or ``aten::add`` or ``add.Tensor`` or ``a*`` names ``aten::add.Tensor``."""
+    """Return whether ``add`` or ``aten::add`` or ``add.Tensor`` or ``a*`` names ``aten::add.Tensor``."""
     short = operator.partition("::")[2] or operator
     forms = {operator, short, operator.partition(".")[0], short.partition(".")[0]}
     return any(fnmatchcase(form, name) for form in forms)
 
 
 def is_file(file: str, name: str) -> bool:
-    """Whether a file of the program is called so, with its folders or without, with ``.py`` or without."""
+    """Return whether a file of the program is called so, with its folders or without, with ``.py`` or without."""
     path = PurePosixPath(file)
     return not name or name in (file, path.name, path.stem) or file.endswith(f"/{name}")
 

@@ -24,7 +24,7 @@ class Replacement:
     """
 
     def __init__(self, path: str | Path, beside: str | None = None) -> None:
-        """Raises OSError, before anything is changed, if the file cannot be written.
+        """Raise OSError, before anything is changed, if the file cannot be written.
 
         ``beside`` is its name until it is complete, in the same folder; without one it is hidden.
         """
@@ -37,7 +37,7 @@ class Replacement:
         self.stream = cast(BinaryIO, open(self.path, "xb", buffering=0))  # noqa: SIM115
 
     def commit(self) -> None:
-        """Puts it in the other's place. OSError leaves both as they are."""
+        """Put it in the other's place. OSError leaves both as they are."""
         self.stream.close()
         if self._in_place:
             with open(self.path, "rb") as source, open(self.target, "wb") as sink:
@@ -49,7 +49,7 @@ class Replacement:
         os.replace(self.path, self.target)
 
     def discard(self) -> None:
-        """Removes it, if it is still there."""
+        """Remove it, if it is still there."""
         self.stream.close()
         if os.path.lexists(self.path):
             os.unlink(self.path)
@@ -68,7 +68,7 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def write_whole(path: str | Path, data: bytes) -> None:
-    """Makes or replaces a file. Raises OSError, before anything is changed, if that cannot be done."""
+    """Make or replace a file. Raises OSError, before anything is changed, if that cannot be done."""
     with replacing(path) as stream:
         left = memoryview(data)
         while left:  # an unbuffered file may take less than all
@@ -76,7 +76,7 @@ def write_whole(path: str | Path, data: bytes) -> None:
 
 
 def check_writable(path: str | Path) -> None:
-    """Raises the OSError that ``write_whole`` would, as far as that can be checked beforehand."""
+    """Raise the OSError that ``write_whole`` would, as far as that can be checked beforehand."""
     target = os.path.realpath(path)
     mode = _mode_of(target)
     folder = os.path.dirname(target)

@@ -105,22 +105,22 @@ class TraceStream:
         return self._worker.over
 
     def flush(self) -> None:
-        """Writes what was noted so far, and returns when that is done."""
+        """Write what was noted so far, and returns when that is done."""
         self._request(self._drain)
 
     def finish(self, header: Callable[[], Header], keep: bool = True) -> None:
-        """Writes what was noted and what the end knows, its header too; the file then takes its target's place.
+        """Write what was noted and what the end knows, its header too; the file then takes its target's place.
 
         Without ``keep`` it stays where it is, to be opened and discarded. The second time it only keeps.
         """
         self._request(lambda: self._finish(header, keep))
 
     def discard(self) -> None:
-        """Removes the file; who has it open can read it on."""
+        """Remove the file; who has it open can read it on."""
         self._request(self._discard)
 
     def keep(self) -> None:
-        """Puts a file that is finished and was not kept into its target's place."""
+        """Put a file that is finished and was not kept into its target's place."""
         self._request(self._commit)
 
     def give_up(self) -> None:
@@ -142,7 +142,7 @@ class TraceStream:
             without_collections(self._drain)
 
     def _drain(self) -> None:
-        """Writes the events of all notes."""
+        """Write the events of all notes."""
         recorder, builder = self._recorder, self._recorder.builder
         if self.complete or self.stopped:
             recorder.notes.clear()
@@ -182,7 +182,7 @@ class TraceStream:
             self.when_stopped()
 
     def _forget(self) -> None:
-        """Drops events that are written, but for those that later ones refer to."""
+        """Drop events that are written, but for those that later ones refer to."""
         needed = self._recorder.builder.forget_written()
         if self._chosen is not None:
             self._chosen.forget(needed)

@@ -19,13 +19,13 @@ def unfinished_files(folder: Path, stem: str = "*", suffix: str = "") -> list[Pa
 
 
 def is_being_written(path: str | Path) -> bool:
-    """Whether a file has the name of an unfinished one and the process that writes it runs."""
+    """Return whether a file has the name of an unfinished one and the process that writes it runs."""
     process = re.search(r"\.part-(\d{1,9})(?:-\d+)?\.", os.path.basename(path))
     return process is not None and runs(int(process[1]))
 
 
 def runs(process: int) -> bool:
-    """Whether there is such a process."""
+    """Return whether there is such a process."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

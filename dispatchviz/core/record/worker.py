@@ -52,7 +52,7 @@ class Worker:
         self.resume()
 
     def do(self, work: Callable[[], None]) -> None:
-        """Has it done, and returns when it is; raises what it raised.
+        """Have it done, and return when it is; raise what it raised.
 
         An exception that a handler of signals raises meanwhile, such as KeyboardInterrupt, is raised after that; a
         second one at once. Called by the work itself it does nothing.
@@ -84,7 +84,7 @@ class Worker:
         self._rouse()
 
     def resume(self) -> None:
-        """Starts the thread if there is none."""
+        """Start the thread if there is none."""
         if self._working.locked() or (self.over and not self._given):
             return
         self._starting = True
@@ -97,7 +97,7 @@ class Worker:
             self._work(until_done=True)
 
     def pause(self) -> None:
-        """Ends the thread, until ``do`` or ``resume`` needs one."""
+        """End the thread, until ``do`` or ``resume`` needs one."""
         if self._ident == _thread.get_ident():
             return
         self._pausing, give_up_at = True, time.monotonic() + AT_MOST

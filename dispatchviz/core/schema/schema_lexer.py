@@ -103,20 +103,20 @@ class Tokens:
         return self._tokens[self._at]
 
     def next(self) -> Token:
-        """Returns the current token and advances."""
+        """Return the current token and advance."""
         token = self._tokens[self._at]
         self._at = min(self._at + 1, len(self._tokens) - 1)
         return token
 
     def next_if(self, kind: str) -> bool:
-        """Advances if the current token is of a kind; returns whether it was."""
+        """Advance if the current token is of a kind; return whether it was."""
         if self.cur.kind != kind:
             return False
         self.next()
         return True
 
     def expect(self, kind: str) -> Token:
-        """Returns the current token and advances. SchemaError if it is not of this kind."""
+        """Return the current token and advance. SchemaError if it is not of this kind."""
         if self.cur.kind != kind:
             raise self.error(f"expected {kind} but found '{self.cur.kind}' here")
         return self.next()

@@ -46,7 +46,7 @@ _PRINTED = {
 
 @cache
 def schema_type(text: str) -> SchemaType:
-    """Reads the type of an argument, without alias annotations, as the schema parser leaves it."""
+    """Read the type of an argument, without alias annotations, as the schema parser leaves it."""
     if text.endswith("?"):
         return SchemaType(OPTIONAL, (schema_type(text[:-1]),))
     if text.endswith("]"):

@@ -18,7 +18,7 @@ NO_DELETION: Deletion = int
 
 
 def deletion(function: Callable[[], object]) -> Deletion:
-    """Calls a function once. The recorder raises what that raises when the program next calls it."""
+    """Call a function once. The recorder raises what that raises when the program next calls it."""
     going = _guarded(function)
     next(going)
     return partial(next, going, None)

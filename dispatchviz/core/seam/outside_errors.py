@@ -19,7 +19,7 @@ _RAISES = ("RAISE_VARARGS", "RERAISE")
 
 
 def is_from_outside(error: BaseException) -> bool:
-    """Whether an exception that our code met belongs to the program. A mistake of ours does not."""
+    """Return whether an exception that our code met belongs to the program. A mistake of ours does not."""
     if not isinstance(error, Exception) or isinstance(error, MemoryError):
         return True
     return _came_by_itself(error) or _is_of_handler(error.__traceback__)
@@ -36,7 +36,8 @@ def own_errors_suppressed(*kinds: type[Exception]) -> Iterator[None]:
 
 
 def _came_by_itself(error: Exception) -> bool:
-    """Whether no instruction raised it: ``PyThreadState_SetAsyncExc`` takes a class, so the exception says nothing.
+    """Return whether no instruction raised it: ``PyThreadState_SetAsyncExc`` takes a class, so the exception says
+    nothing.
 
     C functions always say what is wrong, except for the end of an iterator.
     """
@@ -49,7 +50,7 @@ def _came_by_itself(error: Exception) -> bool:
 
 
 def _is_of_handler(trace: TracebackType | None) -> bool:
-    """Whether a handler of signals is among the frames that an exception came through."""
+    """Return whether a handler of signals is among the frames that an exception came through."""
     while trace is not None and trace.tb_next is not None:
         interrupted, trace = trace.tb_frame, trace.tb_next
         if _handles_signal(trace.tb_frame, interrupted):
@@ -58,7 +59,7 @@ def _is_of_handler(trace: TracebackType | None) -> bool:
 
 
 def _handles_signal(frame: FrameType, interrupted: FrameType) -> bool:
-    """Whether Python called a function as a handler: with the signal's number and the frame that it interrupted."""
+    """Return whether Python called a function as a handler: with the signal's number and the frame that it interrupted."""
     code = frame.f_code
     if code.co_filename.startswith(_PACKAGE):
         return False

@@ -70,7 +70,7 @@ class HotFunction(NamedTuple):
         return modes
 
     def install(self, active: Mode) -> None:
-        """Gives the owner the implementation for a set of modes."""
+        """Give the owner the implementation for a set of modes."""
         setattr(self.owner, self.name, self.implementations[active & self.relevant])
 
 
@@ -92,7 +92,7 @@ class ProcessModes:
     def hot_function(
         self, owner: type | ModuleType, name: str, implementations: Mapping[Mode, Callable[..., Any]]
     ) -> None:
-        """Adds a row to the table. ValueError if a combination of its modes is missing, or the row is there already."""
+        """Add a row to the table. ValueError if a combination of its modes is missing, or the row is there already."""
         row = HotFunction(owner, name, implementations)
         if len(implementations) != 1 << len(list(row.relevant)):
             raise ValueError(f"{owner.__name__}.{name} has no implementation for some of {row.relevant}")
@@ -118,7 +118,7 @@ class ProcessModes:
             self._become({**self.counts, mode: self.counts.get(mode, 0) - 1})
 
     def set(self, mode: Mode, on: bool) -> None:
-        """Switches a mode that is either on or off."""
+        """Switch a mode that is either on or off."""
         with self._changing:
             self._become({**self.counts, mode: int(on)})
 

@@ -66,7 +66,7 @@ _NESTED = "a recording is already running: stop it first (recordings do not nest
 
 
 def start(recorder: Recorder) -> None:
-    """Makes a recorder the active one. RuntimeError if there is one already."""
+    """Make a recorder the active one. RuntimeError if there is one already."""
     global active, listening
     if listening is not None:
         raise RuntimeError(_NESTED)
@@ -78,7 +78,7 @@ def start(recorder: Recorder) -> None:
 
 
 def stop(recorder: Recorder) -> None:
-    """Makes no recorder the active one; does nothing if ``recorder`` does not listen."""
+    """Make no recorder the active one; does nothing if ``recorder`` does not listen."""
     global active, listening
     if listening is recorder:
         recorder.end()
@@ -101,7 +101,7 @@ def paused() -> Iterator[None]:
 
 
 def recorder_changes() -> None:
-    """Derives again what was derived for the active recorder, which emits its notes in another way from now on."""
+    """Derive again what was derived for the active recorder, which emits its notes in another way from now on."""
     process_modes.refresh(Mode.RECORDING)
 
 

@@ -117,5 +117,5 @@ def report_missing(op: OperatorEntry, ks: int) -> NoReturn:
 
 
 def report_ambiguous(op: OperatorEntry) -> NoReturn:
-    """Raises what the kernel of an ambiguous AutogradOther cell raises."""
+    """Raise what the kernel of an ambiguous AutogradOther cell raises."""
     raise RuntimeError(AMBIGUITY.format(name=op.name, state=dump_state(op)))

@@ -156,7 +156,7 @@ class Library:
     # -- kernels ------------------------------------------------------------------------------------------------------
 
     def impl(self, name: str, kernel: Kernel, key: DispatchKey | None = None) -> Callable[[], None]:
-        """Registers a kernel; without any key it is a catch-all and stored under CompositeImplicitAutograd.
+        """Register a kernel; without any key it is a catch-all and stored under CompositeImplicitAutograd.
 
         ``name`` may have the namespace and an overload. What is returned takes the kernel away again.
         """
@@ -201,7 +201,7 @@ class Library:
     # -- fallbacks ----------------------------------------------------------------------------------------------------
 
     def fallback(self, kernel: Kernel, key: DispatchKey | None = None) -> None:
-        """Registers a backend fallback; for an alias one per runtime key that it includes."""
+        """Register a backend fallback; for an alias one per runtime key that it includes."""
         if self.kind != "IMPL":
             raise self._error_here(registration_errors.FALLBACK_OUTSIDE_IMPL)
         fallback_key = _none_if_catch_all(key) or self.key
@@ -229,13 +229,13 @@ class Library:
     # -- undoing ------------------------------------------------------------------------------------------------------
 
     def _add_undo(self, undo: Callable[[], None]) -> Callable[[], None]:
-        """Stores the function that undoes a registration; the result calls it, once."""
+        """Store the function that undoes a registration; the result calls it, once."""
         number = next(self._numbers)
         self._undo[number] = undo
         return lambda: self._undo.pop(number, _nothing)()
 
     def reset(self) -> None:
-        """Undoes what this library registered, in the order in which it did."""
+        """Undo what this library registered, in the order in which it did."""
         while self._undo:
             self._undo.pop(next(iter(self._undo)))()
 

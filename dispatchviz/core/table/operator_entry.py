@@ -211,13 +211,13 @@ class OperatorEntry:
         self.alias_analysis = alias_analysis
 
     def register(self, key: DispatchKey, kernel: Kernel, catch_all: bool = False) -> None:
-        """Puts a kernel in front of those under a key and recomputes what PyTorch recomputes then."""
+        """Put a kernel in front of those under a key and recompute what PyTorch recomputes then."""
         _settle()
         self.registrations.setdefault(key, []).insert(0, kernel)
         self._recompute(RUNTIME_KEYS if catch_all else affected_by(key))
 
     def deregister(self, key: DispatchKey, kernel: Kernel) -> None:
-        """Removes a kernel, active or not."""
+        """Remove a kernel, active or not."""
         _settle()
         kernels = self.registrations[key]
         kernels.remove(kernel)
@@ -314,7 +314,7 @@ class OperatorEntry:
 
     @property
     def is_computed(self) -> bool:
-        """Whether the table has been computed: only then does a change have anything to recompute."""
+        """True if the table has been computed: only then does a change have anything to recompute."""
         return self._table is not None
 
     def fallback_changed(self, key: DispatchKey) -> None:
@@ -377,7 +377,7 @@ class OperatorEntry:
         return recorded_redispatch_within(rec, cell, ks, guard)
 
     def _recompute_cell(self, table: list[Cell], key: DispatchKey) -> bool:
-        """Whether it has another kernel now."""
+        """Return whether it has another kernel now."""
         old, new = table[CELL[key]], self.compute(key)
         table[CELL[key]] = new
         self._masks.update(key, new.falls_through)

@@ -123,7 +123,7 @@ def pytorch_schema(name: str) -> str:
 
 
 def is_structured(name: str) -> bool:
-    """Whether the operator's kernels are generated from a meta and an impl function; False if it is unknown."""
+    """Return whether the operator's kernels are generated from a meta and an impl function; False if it is unknown."""
     operator = _snapshot().operator(name)
     return operator is not None and "s" in operator.marks
 

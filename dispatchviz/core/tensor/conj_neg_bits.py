@@ -34,7 +34,7 @@ def is_zerotensor(tensor: Tensor) -> bool:
 
 
 def set_conj(tensor: Tensor, conj: bool) -> None:
-    """Changes the key set of the tensor itself. RuntimeError for ``conj`` of a tensor that is not complex."""
+    """Change the key set of the tensor itself. RuntimeError for ``conj`` of a tensor that is not complex."""
     if conj and not tensor._dtype.is_complex:
         raise RuntimeError(
             'isComplexType(typeMetaToScalarType(dtype())) INTERNAL ASSERT FAILED at "c10/core/TensorImpl.h":1470, '
@@ -44,12 +44,12 @@ def set_conj(tensor: Tensor, conj: bool) -> None:
 
 
 def set_neg(tensor: Tensor, neg: bool) -> None:
-    """Changes the key set of the tensor itself."""
+    """Change the key set of the tensor itself."""
     set_key_set(tensor, tensor._ks | NEGATIVE if neg else tensor._ks & ~NEGATIVE)
 
 
 def set_key_set(tensor: Tensor, ks: int) -> None:
-    """Sets the key set of an existing tensor; recorded."""
+    """Set the key set of an existing tensor; recorded."""
     before = tensor._ks
     tensor._ks = ks
     if before != ks and recorder.active is not None:

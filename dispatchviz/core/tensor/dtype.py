@@ -58,7 +58,7 @@ class DType(metaclass=DeclaredInC, name="torch.dtype"):
 
     @property
     def is_signed(self) -> bool:
-        """Whether its numbers can be below 0."""
+        """True if its numbers can be below 0."""
         return self.name not in ("bool", "uint8")
 
     def to_real(self) -> DType:
@@ -208,7 +208,7 @@ _OF_SCALAR: dict[type, DType] = {bool: bool_, int: int64, float: float64, comple
 
 
 def can_cast(source: DType, target: DType) -> bool:
-    """Whether a result may be written into a tensor of another dtype (``torch.can_cast``)."""
+    """Return whether a result may be written into a tensor of another dtype (``torch.can_cast``)."""
     return source.category <= target.category
 
 

@@ -256,7 +256,9 @@ def allocated(
 
 
 def is_of_numpy(error: ValueError | MemoryError) -> bool:
-    """Whether NumPy refuses an array. Another MemoryError belongs to the program, as what comes from outside does."""
+    """Return whether NumPy refuses an array. Another MemoryError belongs to the program, as what comes from outside
+    does.
+    """
     if isinstance(error, MemoryError):
         return type(error).__module__.startswith("numpy")
     return not is_from_outside(error)
@@ -269,7 +271,7 @@ def check_numel(size: Size) -> None:
 
 
 def _overflows(size: Size) -> bool:
-    """Whether a product on the way has more than 64 bits, also before a length of 0."""
+    """Return whether a product on the way has more than 64 bits, also before a length of 0."""
     return any(count >> 64 for count in accumulate(size, mul))
 
 

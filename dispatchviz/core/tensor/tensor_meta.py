@@ -93,7 +93,7 @@ def _through_root(bases: tuple[type, ...]) -> tuple[type, ...]:
 
 
 def _restore_attributes(cls: type, held: dict[str, Any]) -> None:
-    """Sets the attributes of a class body as ``type()`` does: ``__new__`` is a static method; without ``__slots__``."""
+    """Set the attributes of a class body as ``type()`` does: ``__new__`` is a static method; without ``__slots__``."""
     for name, value in held.items():
         if name == "__new__" and not isinstance(value, staticmethod):
             value = staticmethod(value)
@@ -102,7 +102,7 @@ def _restore_attributes(cls: type, held: dict[str, Any]) -> None:
 
 
 def has_torch_dispatch(cls: type) -> bool:
-    """Whether instances of the class have the Python keys."""
+    """Return whether instances of the class have the Python keys."""
     return getattr(cls, "__torch_dispatch__", disabled_torch_dispatch_impl) is not disabled_torch_dispatch_impl
 
 

@@ -173,7 +173,7 @@ class ExcludeFixed:
 
 
 def _excludes(guard: type[ExcludeFixed], keys: int) -> None:
-    """Sets the keys and the methods of a guard, and the methods that replace them while a recorder is active."""
+    """Set the keys and the methods of a guard, and the methods that replace them while a recorder is active."""
     name, guard.keys = guard.__name__, keys
 
     def enter(self: ExcludeFixed) -> None:

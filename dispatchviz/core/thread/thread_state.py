@@ -204,7 +204,7 @@ def save_state() -> SavedState:
 
 
 def restore_state(saved: SavedState) -> None:
-    """Restores the state of the thread after an exception, wherever in the machine that was raised.
+    """Restore the state of the thread after an exception, wherever in the machine that was raised.
 
     See ``restoring_state.py``.
     """

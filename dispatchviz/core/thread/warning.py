@@ -88,7 +88,7 @@ def warn_python_once(kind: str, text: str, location: str) -> None:
 
 
 def first_time(kind: str) -> bool:
-    """Whether a ``TORCH_WARN_ONCE`` of this kind has to warn now; with ``set_warn_always`` it always has."""
+    """Return whether a ``TORCH_WARN_ONCE`` of this kind has to warn now; with ``set_warn_always`` it always has."""
     if _always:
         return True
     first = kind not in _warned
@@ -110,7 +110,7 @@ def warn(text: str, location: str) -> None:
 
 
 def _within_a_binding() -> bool:
-    """Whether a function that handles warnings is being called, further out than any other."""
+    """Return whether a function that handles warnings is being called, further out than any other."""
     frame = sys._getframe(1).f_back
     while frame is not None and not frame.f_globals.get("__name__", "").startswith(_HANDLING):
         frame = frame.f_back
@@ -123,7 +123,7 @@ def warn_python(text: str, location: str) -> None:
 
 
 def issue(text: str) -> None:
-    """Issues a UserWarning for the line that called.
+    """Issue a UserWarning for the line that called.
 
     What backward itself warns of, not a function of the user's that it calls, comes when backward is over
     (``DelayWarningHandler``).

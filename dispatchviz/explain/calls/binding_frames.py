@@ -62,7 +62,7 @@ def note_of(binding: ev.BindingEntered) -> str:
 
 
 def takes_nothing(binding: ev.BindingEntered) -> bool:
-    """Whether it is a method with one signature, which is empty: such a binding has no parser."""
+    """Return whether it is a method with one signature, which is empty: such a binding has no parser."""
     base = binding.operator.removeprefix("aten::").partition(".")[0]
     return binding.function.startswith("Tensor.") and binding.signature == f"{base}()" and methods(base) == 1
 
@@ -74,7 +74,7 @@ def methods(base: str) -> int:
 
 
 def is_generated(binding: ev.BindingEntered) -> bool:
-    """Whether a binding is one of those that ``gen_python_functions.py`` writes."""
+    """Return whether a binding is one of those that ``gen_python_functions.py`` writes."""
     name, operator = binding.pytorch_function.removeprefix("THPVariable_"), binding.operator
     base = operator.removeprefix("aten::").partition(".")[0]
     return bool(binding_file(binding)) and base == name and name not in BY_HAND and variants(operator) != ""
@@ -141,12 +141,12 @@ def cpp_name(schema: FunctionSchema, out: str) -> str:
 
 
 def takes_out(schema: FunctionSchema) -> bool:
-    """Whether it is that of an operator's out form."""
+    """Return whether it is that of an operator's out form."""
     return any(argument.is_out for argument in schema.arguments)
 
 
 def takes_options(schema: FunctionSchema) -> bool:
-    """Whether it has the four arguments that are one ``TensorOptions`` in C++."""
+    """Return whether it has the four arguments that are one ``TensorOptions`` in C++."""
     return {argument.name for argument in schema.arguments} >= OPTIONS
 
 
@@ -169,7 +169,7 @@ def torch_ops_frames(caller: ev.AnyEvent | None, call: ev.Dispatched) -> Iterato
 
 
 def is_python(kernel: ev.AnyEvent | None) -> bool:
-    """Whether it is a kernel that is a Python function."""
+    """Return whether it is a kernel that is a Python function."""
     if not isinstance(kernel, ev.KernelEntered) or not kernel.pytorch_file:
         return False
     return not kernel.pytorch_file.endswith((".cpp", ".h", ".cu"))

@@ -119,7 +119,7 @@ class _Calls:
             yield Line(file, number, text, place.seq if place else steps[0], self._counted(steps))
 
     def _counted(self, steps: list[int]) -> tuple[Counted, ...]:
-        """Calls in order, equal ones as one."""
+        """Call in order, equal ones as one."""
         found: dict[Call, list[int]] = {}
         for step in steps:
             found.setdefault(self._call(step), []).append(step)

@@ -95,7 +95,7 @@ def _parameters(signature: str) -> Mapping[str, _Parameter]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Splits at the commas that are outside brackets."""
+    """Split at the commas that are outside brackets."""
     depth = start = 0
     for mark in _BRACKETS.finditer(text):
         if mark[0] != ",":

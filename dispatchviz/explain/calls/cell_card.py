@@ -25,12 +25,12 @@ class Candidate:
 
     @property
     def taken(self) -> bool:
-        """Whether the cell's kernel is this one."""
+        """True if the cell's kernel is this one."""
         return self.outcome == "taken"
 
     @property
     def reached(self) -> bool:
-        """Whether nothing before it was taken."""
+        """True if nothing before it was taken."""
         return self.outcome != "not reached"
 
 

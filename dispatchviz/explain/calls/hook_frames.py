@@ -62,7 +62,7 @@ def _is_hook(event: ev.AnyEvent) -> bool:
 
 
 def _is_functions(node: ev.NodeStarted) -> bool:
-    """Whether its formula is the program's: the others have theirs in the machine."""
+    """Return whether its formula is the program's: the others have theirs in the machine."""
     return not node.file.startswith("core/")
 
 

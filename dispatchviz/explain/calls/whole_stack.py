@@ -133,7 +133,7 @@ def whole_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
 
 
 def _before(lines: deque[Frame], seq: int) -> Iterator[Frame]:
-    """Takes the lines of the program that were running when a step was reached."""
+    """Take the lines of the program that were running when a step was reached."""
     while lines and lines[0].seq < seq:
         yield lines.popleft()
 
@@ -196,7 +196,8 @@ def _guard(trace: Trace, guard: ev.GuardEntered) -> Iterator[Frame]:
 
 
 def has_lambda(operator: str) -> bool:
-    """Whether a generated kernel hands on in a lambda: its operator returns something, and is not in-place or out.
+    """Return whether a generated kernel hands on in a lambda: its operator returns something, and is not in-place or
+    out.
 
     ``tools/autograd/gen_variable_type.py``, ``emit_call``; ``tools/autograd/gen_inplace_or_view_type.py``.
     """
@@ -275,7 +276,7 @@ def _parts(trace: Trace, kernel: ev.KernelEntered, stack: bool) -> tuple[Inner, 
 
 
 def _follows(trace: Trace, seq: int, kind: type[ev.Event]) -> bool:
-    """Whether the next step is of a kind: what the kernel needs is made of the arguments before all else.
+    """Return whether the next step is of a kind: what the kernel needs is made of the arguments before all else.
 
     A tensor that nothing named before is introduced even before that.
     """

@@ -54,7 +54,7 @@ def every_operator(text: str, names: Collection[str]) -> list[str]:
 
 
 def means_one(text: str, names: Collection[str]) -> bool:
-    """Whether ``every_operator`` finds one."""
+    """Return whether ``every_operator`` finds one."""
     try:
         return bool(every_operator(text, names))
     except DispatchvizError:

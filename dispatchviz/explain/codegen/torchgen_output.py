@@ -46,7 +46,7 @@ def real(op: OperatorEntry) -> Real:
 
 
 def generate(packaged: Path, folder: Path, chosen: Callable[[Yaml], str]) -> None:
-    """Runs both generators on the entries that are chosen of a file; what they write is in ``aten`` and ``autograd``.
+    """Run both generators on the entries that are chosen of a file; what they write is in ``aten`` and ``autograd``.
 
     PyTorch's build runs them as two programs: torchgen's forgets the keys of backends that are not built, autograd's
     must see them.

@@ -224,7 +224,7 @@ def _alone(seq: int, side: int) -> Pair:
 
 
 def _changed_lines(ours: Sequence[int], theirs: Sequence[int]) -> Iterator[Pair]:
-    """Lines that read otherwise: beside each other if they are as many, else what is in them is below the last."""
+    """Line that read otherwise: beside each other if they are as many, else what is in them is below the last."""
     if len(ours) == len(theirs):
         yield from (Pair(a, b, ((a,), (b,))) for a, b in zip(ours, theirs, strict=True))
         return

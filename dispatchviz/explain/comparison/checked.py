@@ -57,14 +57,15 @@ class Checked:
 
 
 def checked_traces(model: Trace, torch: Trace) -> Checked:
-    """Compares a run on the model with one on PyTorch, and what they printed."""
+    """Compare a run on the model with one on PyTorch, and what they printed."""
     found = compared_as_seen(model, torch)
     return Checked(model, torch, found, _first_unlike(_printed(found.first), _printed(found.second)))
 
 
 def compared_as_seen(first: Trace, second: Trace) -> Comparison:
-    """Compares what can be seen of both, one of which is of an installed PyTorch: first what happened, then with which
-    tensors and Nodes."""
+    """Compare what can be seen of both, one of which is of an installed PyTorch: first what happened, then with which
+    tensors and Nodes.
+    """
     same_release = minor(first.header.pytorch) == minor(second.header.pytorch)
     ours, theirs = seen_by_both(first, same_release), seen_by_both(second, same_release)
     found = compare(ours, theirs)

@@ -33,7 +33,7 @@ def texts(first: Run, second: Run, divergence: Divergence) -> Iterator[str]:
 
 
 def _is_effect(first: Run, second: Run, found: Difference) -> bool:
-    """Whether a difference tells what became of a call: its operator, its key, its Node."""
+    """Return whether a difference tells what became of a call: its operator, its key, its Node."""
     if found.first is None or found.second is None:
         return False
     kinds = {type(first.trace[found.first]), type(second.trace[found.second])}

@@ -85,8 +85,9 @@ class Comparison:
 
 
 def compare(first: Trace, second: Trace, exact: bool = False) -> Comparison:
-    """Compares two runs, in time that grows with their length. ``exact``: all fields count, and which tensors and
-    Nodes they name."""
+    """Compare two runs, in time that grows with their length. ``exact``: all fields count, and which tensors and Nodes
+    they name.
+    """
     hashed = all(len(trace.steps_of(ev.ResultHashed)) > 0 for trace in (first, second))
     gathered, alignment = _Gathered(first, second), Alignment(RunTree(first, exact), RunTree(second, exact))
     for difference in alignment.differences():
@@ -113,7 +114,7 @@ class _Gathered:
         self.output: Difference | None = None
 
     def add(self, found: Difference) -> None:
-        """Takes the next one."""
+        """Take the next one."""
         if found.sort == "line":
             self._pair_lines(found)
         elif found.sort == "text":
@@ -178,22 +179,26 @@ class _Gathered:
         return (ours, self._of_first.get(ours)) if found.second is None else (ours, theirs)
 
     def _is_error_instead(self, main: Difference, found: Difference) -> bool:
-        """Whether one run raises an error where the other goes on: that is why one of them has steps that the other has
-        not."""
+        """Return whether one run raises an error where the other goes on: that is why one of them has steps that the
+        other has not.
+        """
         alone = None in (main.first, main.second) and None in (found.first, found.second)
         was_error = any(isinstance(event, ev.ErrorRaised) for event in self._events(main))
         return alone and not was_error and any(isinstance(event, ev.ErrorRaised) for event in self._events(found))
 
     def _is_minor(self, found: Difference) -> bool:
-        """Whether a difference is seldom why a line differs: a registration that any call may need, another set with
-        the same winner, another reason to make no Node."""
+        """Return whether a difference is seldom why a line differs: a registration that any call may need, another set
+        with the same winner, another reason to make no Node.
+        """
         events = list(self._events(found))
         if len(events) < 2:
             return isinstance(events[0], (*REGISTRATIONS, ev.NoNodeMade))
         return not any(isinstance(event, MAJOR) for event in events)
 
     def _comparable(self, found: Difference) -> bool:
-        """Whether the tensors are of one dtype and shape: else the numbers cannot be the same, and the way says so."""
+        """Return whether the tensors are of one dtype and shape: else the numbers cannot be the same, and the way says
+        so.
+        """
         if found.first is None or found.second is None:
             return True
         first, second = self._traces

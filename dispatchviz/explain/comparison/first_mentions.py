@@ -32,7 +32,7 @@ class FirstMentions:
         self._tasks: Numbers = {}
 
     def is_known(self, tensor: int) -> bool:
-        """Whether a tensor was named."""
+        """Return whether a tensor was named."""
         return self._same.get(tensor, tensor) in self._tensors
 
     def follow(self, event: ev.AnyEvent) -> None:

@@ -93,7 +93,7 @@ class RunTree:
         return columns.kind_names[columns.kinds[seq]]
 
     def says_something(self, seq: int) -> bool:
-        """Whether there is more in an event than texts of the program."""
+        """Return whether there is more in an event than texts of the program."""
         return self.ways[seq] != NOTHING
 
 
@@ -118,7 +118,7 @@ def _text(trace: Trace, line: ev.SourceLine, known: dict[tuple[str, int, str], i
 
 
 def _fold(parents: Sequence[int], ways: array[int], wholes: array[int], trace: Trace) -> None:
-    """Makes the hash of each event that of all within it: children come after their parents, so from the end on."""
+    """Make the hash of each event that of all within it: children come after their parents, so from the end on."""
     formatted = _steps(trace, ev.TensorFormatted)
     of_ways, of_wholes = [0] * len(parents), [0] * len(parents)
     numbers = _steps(trace, ev.NumbersRecorded)

@@ -227,7 +227,7 @@ class _View:
             self._line, self._function = self._lines.get(parent), function
 
     def _is_in(self, event: ev.AnyEvent, function: int) -> bool:
-        """Whether an event happens in one of ``UNSEEN``."""
+        """Return whether an event happens in one of ``UNSEEN``."""
         around = self._functions[event.seq]
         while around is not None and around > function:
             around = _of(self._functions, self._parents[around])
@@ -304,7 +304,7 @@ class _View:
         self._numbers[line.seq] = self._last[1]
 
     def _emit(self, event: ev.AnyEvent, around: int | None, step: int) -> int:
-        """Adds an event, behind the tensors that it is the first to name; gives its number."""
+        """Add an event, behind the tensors that it is the first to name; give its number."""
         for one in (*self._tensors.named_in(event), self._tensors.renumbered(event)):
             if isinstance(one, ev.TensorCreated) and len(one.shape) == 1 and self._asks_lapack(around):
                 one = replace(one, shape=(1,))
@@ -316,7 +316,9 @@ class _View:
         return number
 
     def _asks_lapack(self, around: int | None) -> bool:
-        """Whether an event here is in a kernel that asks LAPACK for the size of a workspace, or in what makes one."""
+        """Return whether an event here is in a kernel that asks LAPACK for the size of a workspace, or in what makes
+        one.
+        """
         calls = 0
         while around is not None and calls < 3:
             event = self.events[around]
@@ -393,8 +395,9 @@ class _View:
                 yield event
 
     def _hands_back_self(self, event: ev.KernelReturned) -> bool:
-        """Whether a fallback computed an in-place operator: whoever calls gets the tensor that is written to, whatever
-        the fallback left on the stack (``BoxedKernelWrapper``), and in PyTorch only the latter is seen."""
+        """Return whether a fallback computed an in-place operator: whoever calls gets the tensor that is written to,
+        whatever the fallback left on the stack (``BoxedKernelWrapper``), and in PyTorch only the latter is seen.
+        """
         selected = _of(self._selected, _of(self._parents, event.parent))
         return selected is not None and selected.reason == "backend fallback" and _is_in_place(selected.operator)
 
@@ -447,7 +450,7 @@ def _of_kind(trace: Trace, kind: type[ev.Event]) -> list[ev.AnyEvent]:
 
 
 def _raised(trace: Trace, started: ev.NodeStarted, leaf: int | None) -> bool:
-    """Whether more hooks were there than have returned what the engine takes."""
+    """Return whether more hooks were there than have returned what the engine takes."""
     there = [hook for hook in hooks_of(trace, started.node, leaf, started.seq) if hook.kind in BEFORE_NODE]
     ran = [e for e in trace.children(started.seq) if isinstance(e, ev.HookRan) and e.kind in BEFORE_NODE]
     return len(ran) < len(there)

@@ -104,7 +104,7 @@ class Alignment:
         return "numbers" if kind is ev.ResultHashed else "values"
 
     def _goes_on(self, one: ev.AnyEvent, other: ev.AnyEvent) -> bool:
-        """Whether the insides of two events of a kind are worth comparing."""
+        """Return whether the insides of two events of a kind are worth comparing."""
         if isinstance(one, ev.Dispatched) and isinstance(other, ev.Dispatched):
             return one.operator == other.operator
         if isinstance(one, ev.NodeStarted) and isinstance(other, ev.NodeStarted):

@@ -47,7 +47,7 @@ class Argument(NamedTuple):
 
 
 def is_batched(one: Argument) -> bool:
-    """Whether vmap made a tensor stand for one per sample."""
+    """Return whether vmap made a tensor stand for one per sample."""
     return DispatchKeySet.from_raw_repr(one.key_set).has(DispatchKey.FuncTorchBatched)
 
 

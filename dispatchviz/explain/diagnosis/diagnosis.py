@@ -63,7 +63,7 @@ class Diagnosis(NamedTuple):
 
     @property
     def tells_more(self) -> bool:
-        """Whether it says more than the traceback does."""
+        """True if it says more than the traceback does."""
         return self.kind not in (UNKNOWN, OF_PYTHON) or bool(self.fixes)
 
     @property

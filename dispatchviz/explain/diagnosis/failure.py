@@ -123,14 +123,14 @@ def _unreturned(trace: Trace, end: int, ended: int) -> int:
 
 
 def has_returned(trace: Trace, call: ev.Dispatched) -> bool:
-    """Whether the kernel of a call returned: that is the last event of a call that does."""
+    """Return whether the kernel of a call returned: that is the last event of a call that does."""
     last = trace[trace.ends[call.seq]]
     kernel = trace[last.parent] if isinstance(last, ev.KernelReturned) and last.parent is not None else None
     return kernel is not None and kernel.parent == call.seq
 
 
 def _runs(trace: Trace, last: int, end: int) -> bool:
-    """Whether the last step is of a Node, in a pass that had not finished at the end."""
+    """Return whether the last step is of a Node, in a pass that had not finished at the end."""
     if at_or_around(trace, last, ev.NodeStarted) is None:
         return False
     finished = trace.steps_of(ev.BackwardFinished)

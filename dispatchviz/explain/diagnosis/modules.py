@@ -146,7 +146,7 @@ def _part(tree: ast.Module, call: ast.Call, name: str) -> ast.Call | None:
 
 
 def _replaced(tree: ast.Module, name: str) -> bool:
-    """Whether the program assigns to an attribute of that name of anything but ``self``."""
+    """Return whether the program assigns to an attribute of that name of anything but ``self``."""
     stored = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store))
     return any(node.attr == name and ast.unparse(node.value) != "self" for node in stored)
 

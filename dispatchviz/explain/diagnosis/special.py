@@ -57,7 +57,7 @@ def _autocast(trace: Trace, event: ev.Event) -> str:
 
 
 def _grad_mode(trace: Trace, event: ev.Event) -> str:
-    """Switches that the line itself names: modules switch grad mode off while they initialize parameters."""
+    """Switch that the line itself names: modules switch grad mode off while they initialize parameters."""
     if not isinstance(event, ev.GradModeChanged) or event.enabled:
         return ""
     line, name = source_line(trace, event.seq), event.why.removeprefix("torch.").partition("(")[0]

@@ -291,7 +291,7 @@ def _graph_key(choice: Choice) -> tuple[int, int]:
 
 
 def _kept(known: dict[K, V], key: K, value: V) -> V:
-    """Remembers a value, and of many no more than so many."""
+    """Remember a value, and of many no more than so many."""
     if len(known) >= KEPT:
         known.clear()
     known[key] = value
@@ -334,7 +334,7 @@ def _starts(backward: Backward) -> list[int]:
 
 
 def _wired(nodes: Iterable[NodeStructure]) -> Wiring:
-    """Puts Nodes in order. Those that are ready compete as in the engine, ties go to the one that was ready first."""
+    """Put Nodes in order. Those that are ready compete as in the engine, ties go to the one that was ready first."""
     members = {node.number: node for node in nodes}
     targets = {number: [edge[0] for edge in node.edges if edge] for number, node in members.items()}
     uses = Counter(target for found in targets.values() for target in found if target in members)

@@ -108,7 +108,7 @@ class Backward:
         return found
 
     def needs(self, node: int) -> bool:
-        """Whether the engine evaluates the Node."""
+        """Return whether the engine evaluates the Node."""
         return not self.exec_info or node in self.needed
 
     def captures(self, node: int) -> list[int]:

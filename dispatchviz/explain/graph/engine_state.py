@@ -161,7 +161,9 @@ def _about(trace: Trace, node: int, after: int, until: int) -> Sequence[int]:
 
 
 def _is_own(trace: Trace, backward: Backward, step: int) -> bool:
-    """Whether a step belongs to a backward pass and to none within it; a pass may start within a Node of another."""
+    """Return whether a step belongs to a backward pass and to none within it; a pass may start within a Node of
+    another.
+    """
     code, kinds = trace.columns.code(ev.BackwardStarted), trace.columns.kinds
     innermost = next(each for each in trace.columns.ancestors(step) if kinds[each] == code)
     return innermost == backward.event.seq

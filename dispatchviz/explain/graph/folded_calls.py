@@ -45,7 +45,7 @@ class FoldedCalls:
         return path[: self._depth]
 
     def _is_alike(self, at: int, path: Path, around: tuple[Repeat, ...]) -> bool:
-        """Whether the Nodes of all turns were made in calls of the same functions."""
+        """Return whether the Nodes of all turns were made in calls of the same functions."""
         names = [group.title for group in path[: self._depth]]
         others = (self._calls(other)[: self._depth] for other in everywhere(at, around))
         return all([group.title for group in other] == names for other in others)

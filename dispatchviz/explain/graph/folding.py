@@ -57,7 +57,7 @@ def fold(
     groups: Mapping[int, Path] | None = None,
     boxed: Boxed | None = None,
 ) -> Fold:
-    """Folds a graph to some ``most`` boxes, with the Nodes at the positions in ``whole`` drawn one by one.
+    """Fold a graph to some ``most`` boxes, with the Nodes at the positions in ``whole`` drawn one by one.
 
     What is in different ``groups`` does not become one tree; if they are ``boxed``, each is one box instead.
     """
@@ -222,7 +222,7 @@ class _Folding:
     # -- ranges -------------------------------------------------------------------------------------------------------
 
     def with_ranges(self, items: tuple[Item, ...], most: int) -> tuple[Item, ...]:
-        """Cuts what is still too long where few edges cross."""
+        """Cut what is still too long where few edges cross."""
         parts = [
             with_body(i, self.with_ranges(i.body, max(most // 2, 2))) if isinstance(i, Repeat) else i for i in items
         ]

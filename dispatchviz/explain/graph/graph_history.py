@@ -224,7 +224,7 @@ class GraphHistory:
                 yield columns.ends[start] + 1, Mark.DONE if self._went_on(start) else Mark.FAILED
 
     def _went_on(self, start: int) -> bool:
-        """Whether the engine went on after a Node, where that the Node returned is not seen."""
+        """Return whether the engine went on after a Node, where that the Node returned is not seen."""
         backward = self.backwards.around(start) if self._ends_unseen else None
         return backward is not None and (bool(backward.finished) or backward.starts[-1] != start)
 

@@ -162,7 +162,7 @@ class _Life:
         self._parent: int | None = None
 
     def follow(self, event: ev.AnyEvent | Awaits | Mark) -> None:
-        """Takes in the next entry."""
+        """Take in the next entry."""
         if isinstance(event, Awaits):
             self._state, self._left, self._started = State.WAITING, event.gradients, None
         elif event is Mark.DONE:

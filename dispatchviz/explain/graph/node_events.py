@@ -185,12 +185,12 @@ class NodeEvents:
         return next((step for step in steps if kinds[step] in life), len(self))
 
     def begun(self, at: int) -> bool:
-        """Whether anything has happened to any Node as of a step."""
+        """Return whether anything has happened to any Node as of a step."""
         of_kind = self.columns.of_kind
         return any(of_kind[code][0] <= at for code in self._life)
 
     def is_about_node(self, at: int) -> bool:
-        """Whether the event of a step is about one Node."""
+        """Return whether the event of a step is about one Node."""
         return 0 <= at < len(self) and (self.columns.kinds[at] in self._about or self._accumulator_of(at) is not None)
 
     def last_node(self, at: int) -> int | None:

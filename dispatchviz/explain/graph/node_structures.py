@@ -50,7 +50,7 @@ class NodeStructures:
         self._most = KEPT
 
     def load(self, nodes: Iterable[int]) -> None:
-        """Reads those of some Nodes that are not known yet."""
+        """Read those of some Nodes that are not known yet."""
         new = [node for node in nodes if node not in self._known]
         if len(self._known) + len(new) > self._most:
             self._known.clear()

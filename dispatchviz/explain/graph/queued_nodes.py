@@ -68,7 +68,7 @@ class Queue(ABC):
 
     @abstractmethod
     def has(self, device: str, depth: int, sequence_nr: int) -> bool:
-        """Whether one with a sequence number waits for a device, of a pass at least so deep."""
+        """Return whether one with a sequence number waits for a device, of a pass at least so deep."""
 
     def of(self, device: str, depth: int = 0) -> Iterator[QueuedNode]:
         """Those that wait for a device, of passes at least so deep, in the order of their turns."""
@@ -170,7 +170,7 @@ class _Overlay(Generic[T]):
 
 
 def _lower(a: QueuedNode, b: QueuedNode) -> bool:
-    """Whether ``b`` goes first: ``CompareNodeTaskTime``."""
+    """Return whether ``b`` goes first: ``CompareNodeTaskTime``."""
     return (a.depth, a.sequence_nr) < (b.depth, b.sequence_nr)
 
 
@@ -252,7 +252,7 @@ def _follow(queue: _Replayed, event: Move, depth: int) -> None:
 
 
 def _wait(waiting: Counter[int], node: int, pushed: bool) -> None:
-    """Counts a Node in or out; one that is a root several times waits several times."""
+    """Count a Node in or out; one that is a root several times waits several times."""
     if pushed or waiting[node] > 1:
         waiting[node] += 1 if pushed else -1
     else:

@@ -82,7 +82,7 @@ class RepeatFinder:
         return np.cumsum(steps)
 
     def find(self, low: int, high: int) -> list[Stretch]:
-        """Repeats between two positions, in order; the one that saves most is preferred where two overlap."""
+        """Repeat between two positions, in order; the one that saves most is preferred where two overlap."""
         found = [stretch for period in self._periods(low, high) for stretch in self._stretches(low, high, period)]
         free, taken = np.ones(high - low, np.bool_), list[Stretch]()
         for stretch in sorted(found, key=lambda one: (-one.saved, one.period, one.start)):
@@ -175,7 +175,7 @@ class RepeatFinder:
         return edges.reshape(stretch.turns, -1)
 
     def _ends(self, longer: Stretch, turns: int) -> bool:
-        """Whether the turns after so many are as the others but for edges that would lead beyond the last one."""
+        """Return whether the turns after so many are as the others but for edges that would lead beyond the last one."""
         start, period = longer.start, longer.period
         more = range(start + turns * period, longer.stop)
         if any(self._kind[at] != self._kind[at - period] for at in more):

@@ -152,11 +152,11 @@ class _Versions:
     # -- what is gone -------------------------------------------------------------------------------------------------
 
     def _gone(self, saved: ev.VariableSaved, at: int) -> bool:
-        """Whether it was released or packed after it was saved and up to a step."""
+        """Return whether it was released or packed after it was saved and up to a step."""
         return _between(self._released.get(saved.node, ()), saved.seq, at + 1) or self._packed(saved, at + 1)
 
     def _packed(self, saved: ev.VariableSaved, before: int) -> bool:
-        """Whether a hook packed it after it had been saved."""
+        """Return whether a hook packed it after it had been saved."""
         steps = self._hooks_of.get(saved.node, ())
         hooks = map(self._events.__getitem__, steps[bisect_right(steps, saved.seq) : bisect_left(steps, before)])
         return any(
@@ -182,7 +182,7 @@ class _Versions:
 
 
 def _between(steps: Sequence[int], after: int, before: int) -> bool:
-    """Whether one of some steps is after one and before another."""
+    """Return whether one of some steps is after one and before another."""
     place = bisect_right(steps, after)
     return place < len(steps) and steps[place] < before
 
@@ -213,6 +213,6 @@ def undetected_by(trace: Trace, event: Change) -> Sequence[ev.VariableSaved]:
 
 
 def by_checkpoint(trace: Trace, saved: ev.VariableSaved) -> bool:
-    """Whether the hook that packed a tensor is one of ``torch.utils.checkpoint``."""
+    """Return whether the hook that packed a tensor is one of ``torch.utils.checkpoint``."""
     before = trace[saved.seq - 1] if saved.packed and saved.seq else None
     return isinstance(before, ev.SavedTensorHookRan) and before.packed == "_Holder"

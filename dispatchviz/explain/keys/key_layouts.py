@@ -93,7 +93,7 @@ class Layout:
         return ""
 
     def usual(self, raw: int) -> bool:
-        """Whether it may be the set of an ordinary call: tensors of one backend, with their own autograd key."""
+        """Return whether it may be the set of an ordinary call: tensors of one backend, with their own autograd key."""
         if not self.backends:
             below = self.keys.index("BackendSelect")
             return sum(raw >> bit & 1 for bit in range(below)) < 2

@@ -87,7 +87,7 @@ def backend_name(backend: BackendComponent) -> str:
 
 @functools.cache
 def is_per_backend(key: DispatchKey) -> bool:
-    """Whether a functionality joins with a backend bit to a runtime key: alone it is no key at all."""
+    """Return whether a functionality joins with a backend bit to a runtime key: alone it is no key at all."""
     return bool(key) and next(members(raw(key)), None) is None
 
 
@@ -127,12 +127,12 @@ def purpose(key: DispatchKey) -> str:
 
 
 def is_autograd(name: str) -> bool:
-    """Whether a key (by name) is one of the autograd keys, not ``Autograd`` the alias."""
+    """Return whether a key (by name) is one of the autograd keys, not ``Autograd`` the alias."""
     return name.startswith("Autograd") and name != "Autograd"
 
 
 def is_backend(name: str) -> bool:
-    """Whether the kernels at a key (by name) compute a result."""
+    """Return whether the kernels at a key (by name) compute a result."""
     return name in _backend_names()
 
 

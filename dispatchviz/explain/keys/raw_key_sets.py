@@ -108,7 +108,7 @@ def reading(layout: Layout, raw: int) -> Reading:
 
 
 def _merged(found: Iterable[Reading]) -> Iterator[Reading]:
-    """Releases that read a number alike, put together; newest first."""
+    """Release that read a number alike, put together; newest first."""
     groups: dict[tuple[Bit, ...], list[Reading]] = {}
     for each in found:
         groups.setdefault(each.bits, []).append(each)

@@ -77,7 +77,7 @@ def _aim(trace: Trace, event: ev.BackwardStarted, start: str) -> Statement:
 
 
 def _names_an_interior_edge(trace: Trace, event: ev.BackwardStarted) -> bool:
-    """Whether an input is the edge of an interior Node: the Node runs, and no .grad is written."""
+    """Return whether an input is the edge of an interior Node: the Node runs, and no .grad is written."""
     leaves = history(trace).leaves
     named = zip(event.inputs, event.input_tensors, strict=False)
     return any(tensor is None and node not in leaves for (node, _), tensor in named)

@@ -126,7 +126,7 @@ MODES: dict[type[ev.GradModeChanged | ev.InferenceModeChanged | ev.AutocastChang
 
 
 def _mode(trace: Trace, kind: type[ev.GradModeChanged | ev.InferenceModeChanged | ev.AutocastChanged], at: int) -> bool:
-    """Whether a mode of the thread is on after a step; by default grad mode alone is."""
+    """Return whether a mode of the thread is on after a step; by default grad mode alone is."""
     steps = trace.steps_of(kind)
     before = bisect_right(steps, at)
     event = trace[steps[before - 1]] if before else None

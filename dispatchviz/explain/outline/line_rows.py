@@ -269,7 +269,7 @@ def _begun(stack: list[_Open], first: int, line: int) -> int:
 
 
 def _is_condition(loop: Loop | None, turn: _Open) -> bool:
-    """Whether the last turn of ``while`` is no more than its condition, which was false."""
+    """Return whether the last turn of ``while`` is no more than its condition, which was false."""
     return loop is not None and loop.asks and turn.statements == 1
 
 

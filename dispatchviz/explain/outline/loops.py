@@ -25,7 +25,7 @@ class Loop(NamedTuple):
     """Whether its condition is asked each time: that of ``while``."""
 
     def has(self, line: int) -> bool:
-        """Whether a line belongs to a turn."""
+        """Return whether a line belongs to a turn."""
         return self.first <= line <= self.last
 
 

@@ -66,7 +66,7 @@ class Outline:
         return None if item >= 0 else self.lines.kind(~item)
 
     def is_merged(self, item: int) -> bool:
-        """Whether an item that is unfolded has no row of its own: the first item in it begins at the same step."""
+        """Return whether an item that is unfolded has no row of its own: the first item in it begins at the same step."""
         return item >= MANY or (item < 0 and self.lines.kinds[~item] != RowKind.STATEMENT)
 
     def at(self, step: int) -> tuple[int, ...]:
@@ -102,7 +102,7 @@ class Outline:
         return items[at - 1] if at else around
 
     def has_children(self, item: int) -> bool:
-        """Whether there is anything to unfold."""
+        """Return whether there is anything to unfold."""
         if self.is_merged(item):
             return True
         after = bisect_right(self.steps, self.begin(item))
@@ -163,7 +163,7 @@ class Outline:
             run.append(step)
 
     def _follows(self, step: int, other: int) -> bool:
-        """Whether a step of the list is the next one after another."""
+        """Return whether a step of the list is the next one after another."""
         return bisect_left(self.steps, other) == bisect_right(self.steps, self.trace.ends[step])
 
     def _run_around(self, step: int) -> Iterator[int]:
@@ -177,7 +177,7 @@ class Outline:
         return same[same.index(item) + 1]
 
     def _is_item(self, seq: int) -> bool:
-        """Whether an event is an item by itself: a line that begins a row is that row."""
+        """Return whether an event is an item by itself: a line that begins a row is that row."""
         return self._is_listed(seq) and not self.lines.at(seq)
 
     def _is_listed(self, step: int) -> bool:
@@ -185,7 +185,7 @@ class Outline:
         return at < len(self.steps) and self.steps[at] == step
 
     def _without_returns(self, steps: Sequence[int]) -> Sequence[int]:
-        """Lines that the program comes back to are in the row of the line; at the level of all steps they are shown."""
+        """Line that the program comes back to are in the row of the line; at the level of all steps they are shown."""
         if isinstance(steps, range):
             return steps
         begun = set(self.lines.begins)

@@ -125,12 +125,12 @@ def _results(outline: Outline, item: int) -> list[Fact]:
 
 
 def _was_so(trace: Trace, name: str, tensor: int, begin: int) -> bool:
-    """Whether a variable only has its tensor again, after a function in which the name meant another."""
+    """Return whether a variable only has its tensor again, after a function in which the name meant another."""
     return tensor_name(trace, tensor, begin) == name
 
 
 def _is_of(outline: Outline, step: int, item: int) -> bool:
-    """Whether a step is on the line of a statement itself, not in what it calls."""
+    """Return whether a step is on the line of a statement itself, not in what it calls."""
     return next(outline.lines.around(step), None) == ~item
 
 
@@ -184,5 +184,5 @@ def _returned(trace: Trace, event: ev.Dispatched) -> list[Fact]:
 
 
 def _belongs(trace: Trace, returned: ev.KernelReturned, event: ev.Dispatched) -> bool:
-    """Whether a kernel that returned is the one that the call selected."""
+    """Return whether a kernel that returned is the one that the call selected."""
     return trace.depths[returned.seq] - trace.depths[event.seq] <= 2

@@ -96,7 +96,9 @@ INNER = (ev.NodeStarted, ev.TorchDispatchEntered, ev.TensorFormatted)
 
 
 def is_outer(trace: Trace, step: int) -> bool:
-    """Whether a step is the engine's own, or all calls around it are of one operator: a call and its redispatches."""
+    """Return whether a step is the engine's own, or all calls around it are of one operator: a call and its
+    redispatches.
+    """
     columns = trace.columns
     if columns.kinds[step] in map(columns.code, ENGINE):
         return True

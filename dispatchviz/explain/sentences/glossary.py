@@ -169,5 +169,5 @@ def uses(text: str) -> tuple[Use, ...]:
 
 
 def _is_name(text: str, begin: int, end: int) -> bool:
-    """Whether a word is a part of code: ``f(key)``, ``x.key``, ``table[0]``."""
+    """Return whether a word is a part of code: ``f(key)``, ``x.key``, ``table[0]``."""
     return BEFORE.search(text[max(begin - 2, 0) : begin]) is not None or BEHIND.match(text, end) is not None

@@ -44,7 +44,7 @@ def why_made(trace: Trace, event: ev.NodeCreated) -> Statements:
 
 
 def _has_result(trace: Trace, node: int) -> bool:
-    """Whether a call was seen to give its result the Node."""
+    """Return whether a call was seen to give its result the Node."""
     events = history(trace).events
     return bool(events.of_node(node, ev.HistorySet) or events.of_node(node, ev.HistoryRebased))
 

@@ -25,7 +25,7 @@ def calls_around(trace: Trace, seq: int) -> Iterator[ev.Dispatched]:
 
 
 def returns(trace: Trace, call: int, tensor: int) -> bool:
-    """Whether the kernel of a call returns a tensor: that is the last event of a call that returns."""
+    """Return whether the kernel of a call returns a tensor: that is the last event of a call that returns."""
     last = trace[trace.ends[call]]
     return isinstance(last, ev.KernelReturned) and tensor in last.tensors
 

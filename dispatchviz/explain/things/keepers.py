@@ -37,7 +37,7 @@ def freed_at(trace: Trace, node: int) -> ev.NodeDeleted | None:
 
 
 def is_freed(trace: Trace, node: int, at: int) -> bool:
-    """Whether a Node is freed as of a step."""
+    """Return whether a Node is freed as of a step."""
     end = freed_at(trace, node)
     return end is not None and end.seq <= at
 
@@ -103,7 +103,7 @@ def _why_alive(trace: Trace, tensor: int, at: int, views: bool = True) -> str | 
 
 
 def _has_variable(trace: Trace, tensor: int, at: int) -> bool:
-    """Whether a variable names a tensor; one of a function only while that call of the function runs."""
+    """Return whether a variable names a tensor; one of a function only while that call of the function runs."""
     name = index(trace).name(tensor, at)
     if not name.isidentifier():
         return False

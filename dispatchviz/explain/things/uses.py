@@ -42,7 +42,7 @@ class Uses:
 
     @property
     def complete(self) -> bool:
-        """Whether every call has been looked at."""
+        """True if every call has been looked at."""
         return self._seen >= len(self._steps)
 
     @property
@@ -50,7 +50,7 @@ class Uses:
         return 100 * self._seen // max(len(self._steps), 1)
 
     def go_on(self, most: int = SLICE) -> None:
-        """Looks at some more calls."""
+        """Look at some more calls."""
         steps = self._steps[self._seen : self._seen + most]
         for step, event in zip(steps, some_events(self._events, steps), strict=True):
             if isinstance(event, ev.KeySetComputed):  # it is not where the file is damaged
@@ -59,7 +59,7 @@ class Uses:
         self._seen = min(self._seen + most, len(self._steps))
 
     def finish(self) -> Uses:
-        """Looks at all calls."""
+        """Look at all calls."""
         self.go_on(len(self._steps))
         return self
 

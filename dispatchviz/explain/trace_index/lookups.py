@@ -196,7 +196,7 @@ def latest_first(trace: Trace, at: int, kind: type[E]) -> Iterator[E]:
 
 
 def uses_cuda(trace: Trace) -> bool:
-    """Whether a program names it, or a tensor of it is made."""
+    """Return whether a program names it, or a tensor of it is made."""
     return any("cuda" in source for source in trace.header.sources.values()) or _has_tensor(trace)
 
 

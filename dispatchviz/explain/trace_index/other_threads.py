@@ -36,7 +36,7 @@ def _lines(trace: Trace) -> _Lines:
 
 
 def has_threads(trace: Trace) -> bool:
-    """Whether lines of several threads have gone on at the same time."""
+    """Return whether lines of several threads have gone on at the same time."""
     return bool(_lines(trace).going_on)
 
 

@@ -27,12 +27,12 @@ UNSEEN_RUNNING: tuple[ev.HookKind, ...] = ("retains-grad hook",)
 
 
 def is_live(header: Header) -> bool:
-    """Whether an installed PyTorch was recorded, and not the model."""
+    """Return whether an installed PyTorch was recorded, and not the model."""
     return header.engine != "model"
 
 
 def is_unseen(header: Header, kind: type[Unseen]) -> bool:
-    """Whether a recording cannot have events of a kind: that there are none says nothing then."""
+    """Return whether a recording cannot have events of a kind: that there are none says nothing then."""
     return is_live(header)
 
 

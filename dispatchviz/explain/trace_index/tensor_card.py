@@ -212,7 +212,7 @@ def _saved(trace: Trace, tensor: int, at: int) -> Iterator[Saved]:
 
 
 def _released(trace: Trace, saved: int, at: int) -> bool:
-    """Whether the Node of a step has released its saved variables since."""
+    """Return whether the Node of a step has released its saved variables since."""
     columns = trace.columns
     released, of_node = columns.code(ev.VariablesReleased), columns.of_node.get(columns.nodes[saved], ())
     since = of_node[bisect_right(of_node, saved) : bisect_right(of_node, at)]

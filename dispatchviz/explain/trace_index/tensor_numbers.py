@@ -48,7 +48,9 @@ def outermost_call(trace: Trace, at: int) -> int | None:
 
 
 def _is_being_written(trace: Trace, following: Sequence[int], at: int) -> bool:
-    """Whether the outermost call around a step writes to the memory that these next events are about, or may do so."""
+    """Return whether the outermost call around a step writes to the memory that these next events are about, or may do
+    so.
+    """
     call = outermost_call(trace, at)
     if call is None:
         return False

@@ -113,7 +113,7 @@ class _Last:
     state: ThreadState
 
     def holds(self, trace: Trace, at: int) -> bool:
-        """Whether a step is the next one, within the same guards, and neither tells of the thread."""
+        """Return whether a step is the next one, within the same guards, and neither tells of the thread."""
         columns, before = trace.columns, self.at
         kinds, parents = columns.kinds, columns.parents
         if at != before + 1 or parents[at] not in (before, parents[before]):

@@ -124,18 +124,18 @@ class Index:
         return common_variable(self._numbers)
 
     def _is_bound(self, name: str, since: int, at: int) -> bool:
-        """Whether a name was not taken from its tensor again."""
+        """Return whether a name was not taken from its tensor again."""
         steps, tensors = self._unbindings.get(name, ()), self._columns.tensors
         place = bisect_right(steps, at)
         return not place or steps[place - 1] < since or tensors[steps[place - 1]] != tensors[since]
 
     def is_gradient(self, tensor: int, leaf: int, at: int) -> bool:
-        """Whether a tensor is a leaf's ``.grad`` as of a step."""
+        """Return whether a tensor is a leaf's ``.grad`` as of a step."""
         entries = self.gradients.get(leaf)
         return entries is not None and latest(entries, at) == tensor
 
     def grad_needed(self, tensor: int, at: int) -> bool:
-        """Whether a tensor requires grad as of a step: by itself, or because its base, which is no view, does."""
+        """Return whether a tensor requires grad as of a step: by itself, or because its base, which is no view, does."""
         if latest(self.requires_grad.get(tensor, ()), at):
             return True
         view = self.views.get(tensor)
@@ -158,7 +158,7 @@ class Index:
         return latest(self.shapes.get(tensor, ()), at)
 
     def on_memory_known_before(self, event: ev.TensorCreated) -> bool:
-        """Whether an earlier tensor is on the same memory."""
+        """Return whether an earlier tensor is on the same memory."""
         steps = self._columns.of_storage.get(event.storage, ())
         return len(steps) > 0 and self._columns.tensors[steps[0]] != event.tensor
 

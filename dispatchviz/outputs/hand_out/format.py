@@ -22,7 +22,7 @@ STEPS_MARK = "<!-- Written by dispatchviz export, which writes over it; without 
 
 
 def check_hand_out(path: str) -> None:
-    """Raises DispatchvizError if a lesson's hand-out cannot be written there, or would replace a file that is none."""
+    """Raise DispatchvizError if a lesson's hand-out cannot be written there, or would replace a file that is none."""
     if path != STANDARD_OUTPUT:
         check_place(path, "hand-out of ours", lambda raw: raw.startswith(HAND_OUT_MARK.encode()))
 

@@ -20,7 +20,7 @@ BEGINS = re.compile(rb"[^\n]* on (the model of )?PyTorch [^\n]*, cuda: |\s*\[\w+
 
 
 def check_log(path: str, suffix: str = "") -> None:
-    """Raises DispatchvizError if a log cannot be written there, or would replace a file that is none."""
+    """Raise DispatchvizError if a log cannot be written there, or would replace a file that is none."""
     if taken := next((each for each in TRACES if path.lower().endswith(each)), ""):
         raise DispatchvizError(f"{path} is the name of a trace, which --format jsonl writes: a log is no {taken}")
     check_place(path, "log", BEGINS.match)
@@ -29,7 +29,7 @@ def check_log(path: str, suffix: str = "") -> None:
 def write_log(
     trace: Trace, form: str, path: str | None, wanted: Mapping[str, Any] | None = None, pager: bool = False
 ) -> None:
-    """Writes the log in a form (``text``, ``torch`` or ``jsonl``), to standard output without a path.
+    """Write the log in a form (``text``, ``torch`` or ``jsonl``), to standard output without a path.
 
     ``wanted`` has fields of the ``LogFilter`` of the text. Raises DispatchvizError if the trace has none of it.
     """

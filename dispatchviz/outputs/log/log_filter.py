@@ -47,7 +47,7 @@ class LogFilter:
 
     @property
     def chooses(self) -> bool:
-        """Whether it leaves anything out."""
+        """True if it leaves anything out."""
         return self != ALL_STEPS
 
 
@@ -172,7 +172,7 @@ def _lines(trace: Trace) -> Iterator[ev.SourceLine]:
 
 
 def is_in_file(file: str, name: str) -> bool:
-    """Whether a file is meant by a name, which may be empty or leave out folders."""
+    """Return whether a file is meant by a name, which may be empty or leave out folders."""
     return not name or file == name or file.endswith(f"/{name}")
 
 

@@ -58,7 +58,7 @@ def print_plain(lines: Iterable[str], pager: bool) -> None:
 
 
 def is_paged(pager: bool) -> bool:
-    """Whether a pager is wanted, and there is a terminal for it."""
+    """Return whether a pager is wanted, and there is a terminal for it."""
     return pager and sys.stdout is not None and sys.stdout.isatty()
 
 

@@ -272,5 +272,5 @@ def broken(sentence: str, begin: str, width: int) -> Iterator[str]:
 
 
 def _is_odd(sentence: str) -> bool:
-    """Whether there are blanks that are not kept as they are."""
+    """Return whether there are blanks that are not kept as they are."""
     return not sentence or "  " in sentence or "\n" in sentence or sentence[0] == " " or sentence[-1] == " "

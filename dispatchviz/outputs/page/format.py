@@ -14,7 +14,7 @@ BEGINS = re.compile(rb'<meta name="generator" content="dispatchviz player">')
 
 
 def check_page(path: str, suffix: str = "") -> None:
-    """Raises DispatchvizError if a page cannot be written there, or would replace a file that is none of ours."""
+    """Raise DispatchvizError if a page cannot be written there, or would replace a file that is none of ours."""
     check_place(path, "page of ours", BEGINS.search)
 
 

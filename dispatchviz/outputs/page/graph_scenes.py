@@ -54,7 +54,7 @@ def _found(trace: Trace) -> Iterator[Scene]:
 
 
 def _is_within(under_way: Iterator[Backward], backward: Backward) -> bool:
-    """Whether a pass is started by a Node of another one, whose graph is shown meanwhile."""
+    """Return whether a pass is started by a Node of another one, whose graph is shown meanwhile."""
     return any(each is not backward for each in under_way)
 
 

@@ -65,7 +65,7 @@ class Pane:
         self._others = [(title, made, Track()) for title, made in OTHERS.get(number, ())]
 
     def show(self, at: int, is_kept: bool) -> None:
-        """Notes what it shows at a step, or that this is not kept."""
+        """Note what it shows at a step, or that this is not kept."""
         said = nothing(self._number, self._trace, at)
         self.empty.show(at, () if said is None else (self._lines.number(said),))
         for how, made, track in self._others:

@@ -60,13 +60,13 @@ def formula_of(trace: Trace, started: ev.NodeStarted, hooks: int) -> tuple[int, 
 
 
 def replaced_before(trace: Trace, started: ev.NodeStarted, begin: int) -> bool:
-    """Whether a hook before the formula, which begins at a step, returned other gradients."""
+    """Return whether a hook before the formula, which begins at a step, returned other gradients."""
     hooks = (part for part in trace.children(started.seq) if part.seq <= begin and isinstance(part, ev.HookRan))
     return any(hook.replaced for hook in hooks)
 
 
 def _raised(parts: list[ev.AnyEvent]) -> bool:
-    """Whether a Node has not returned, and nothing of it is known but a line of the program or an error."""
+    """Return whether a Node has not returned, and nothing of it is known but a line of the program or an error."""
     if any(isinstance(part, ev.NodeFinished) for part in parts):
         return False
     first = next((part for part in parts if not isinstance(part, ev.GradientCaptured)), None)

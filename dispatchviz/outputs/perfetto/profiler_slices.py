@@ -132,7 +132,7 @@ class ProfilerSlices:
         return Slice(begin, self._trace.ends[begin] if end is None else end, self._rows[begin], name, args)
 
     def _is_next_handler(self, entered: ev.TorchDispatchEntered) -> bool:
-        """Whether another one of the same call returned NotImplemented."""
+        """Return whether another one of the same call returned NotImplemented."""
         around = [] if entered.parent is None else self._trace.children(entered.parent)
         return any(one.seq < entered.seq for one in around if isinstance(one, ev.TorchDispatchEntered))
 
@@ -216,8 +216,9 @@ class ProfilerSlices:
             self._ready.setdefault(formula.begin, []).extend(parts)
 
     def _is_told(self, begin: int, end: int) -> bool:
-        """Whether the profiler is told of anything between two steps: ``set_autograd_evaluate`` gives the number of a
-        formula to the slice just before it (``torch/csrc/profiler/collection.cpp``)."""
+        """Return whether the profiler is told of anything between two steps: ``set_autograd_evaluate`` gives the number
+        of a formula to the slice just before it (``torch/csrc/profiler/collection.cpp``).
+        """
         calls = self._calls
         between = calls[bisect_right(calls, begin) : bisect_left(calls, end)]
         return any(event.how in OBSERVED for event in map(self._trace.__getitem__, between))  # type: ignore[union-attr]

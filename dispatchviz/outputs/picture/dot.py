@@ -84,7 +84,7 @@ class Drawing:
 
 
 def drawing(graph: BackwardGraph, options: Options = USUAL) -> Drawing:
-    """Draws a graph; gradients flow along the arrows, from the roots on top down to the leaves."""
+    """Draw a graph; gradients flow along the arrows, from the roots on top down to the leaves."""
     pen, changes = Pen(), changes_of(graph, options)
     for node in graph:
         _draw_node(pen, graph, node, options, changes)
@@ -172,7 +172,7 @@ class Pen:
         self.boxes.append(f"  {name}{attr_list(nohtml(label), kwargs=attributes)}")
 
     def link(self, step: int, tooltip: Iterable[str]) -> dict[str, str]:
-        """Makes a box a link to a step of the trace, which a player of that trace follows."""
+        """Make a box a link to a step of the trace, which a player of that trace follows."""
         text = "\n".join(" ".join(shown(line).split()) for line in tooltip)
         escaped = text.replace("&", "&amp;").replace("\\", "\\" * 4)  # Graphviz takes escapes out of tooltips twice
         return {"URL": f"#step={step}", "tooltip": nohtml(escaped.replace("\n", "\\n"))}
@@ -181,7 +181,7 @@ class Pen:
         self.edges.append(f"  {tail} -> {head}{attr_list(kwargs=attributes)}")
 
     def in_order(self, names: Iterable[str]) -> None:
-        """Keeps boxes that nothing leads to in this order."""
+        """Keep boxes that nothing leads to in this order."""
         self.boxes.append("  first [style=invis shape=point width=0 height=0 margin=0]")
         self.edges += [f"  first -> {name} [style=invis]" for name in names]
 
@@ -192,7 +192,7 @@ class Pen:
         return "".join(_ESCAPES.get(char, char) for char in label)
 
     def lines(self, texts: Iterable[str]) -> str:
-        """Lines that begin at the left."""
+        """Line that begin at the left."""
         return "".join(f"{self.text(text)}\\l" for text in texts)
 
     def drawing(self, title: Iterable[str], name: str = "backward", **page: str) -> Drawing:
@@ -386,7 +386,7 @@ PARENT = {"style": "dotted", "color": "#8A3A69", "class": "parent", "constraint"
 
 
 def _draw_parents(pen: Pen, graph: BackwardGraph) -> bool:
-    """Whether there are any. A parent that is in another graph gets a stand-in with its name."""
+    """Return whether there are any. A parent that is in another graph gets a stand-in with its name."""
     parents = {node.number: node.parent for node in graph if node.parent is not None}
     for number, title in dict(parents.values()).items():
         if number not in graph.nodes:

@@ -51,7 +51,7 @@ class DrawnPicture:
         return forms[suffix]()
 
     def render(self, path: str | Path, *, theme: Theme = "light") -> str:
-        """Writes the file, by the suffix of its name; gives the note. RenderError if that cannot be done."""
+        """Write the file, by the suffix of its name; give the note. RenderError if that cannot be done."""
         write_picture(path, self.data(suffix_of(path), theme))
         return self.note
 
@@ -70,7 +70,7 @@ def suffix_of(path: str | Path) -> str:
 
 
 def check_theme(suffix: str, theme: Theme) -> None:
-    """Raises RenderError for a theme that pictures of a form do not have."""
+    """Raise RenderError for a theme that pictures of a form do not have."""
     if theme == "auto" and suffix != ".svg":
         raise RenderError(f"the theme auto is for .svg, which a browser draws: a {suffix} is light or dark")
     if theme == "dark" and suffix not in (".svg", ".png"):
@@ -78,7 +78,7 @@ def check_theme(suffix: str, theme: Theme) -> None:
 
 
 def write_picture(path: str | Path, data: bytes) -> None:
-    """Writes the file. RenderError if that cannot be done."""
+    """Write the file. RenderError if that cannot be done."""
     target = Path(path)
     try:
         write_whole(target, data)

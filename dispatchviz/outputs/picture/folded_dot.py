@@ -29,7 +29,7 @@ from dispatchviz.outputs.picture.picture_options import USUAL, Options
 
 
 def folded_drawing(graph: BackwardGraph, fold: Fold, options: Options = USUAL) -> Drawing:
-    """Draws a folded graph."""
+    """Draw a folded graph."""
     picture = folded_picture(graph, fold, options)
     pen = Pen()
     _Writer(pen, picture, graph).write(folded_frames(graph, fold, picture, options))

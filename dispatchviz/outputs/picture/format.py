@@ -21,7 +21,7 @@ PICTURES = tuple(BEGINS)
 
 
 def check_picture(path: str, suffix: str) -> None:
-    """Raises DispatchvizError if a picture of that form cannot be written there, or would replace what is none."""
+    """Raise DispatchvizError if a picture of that form cannot be written there, or would replace what is none."""
     check_place(path, f"{suffix} picture", BEGINS[suffix].match)
 
 

@@ -92,7 +92,7 @@ class BackwardGraph(explain.BackwardGraph):
         theme: Theme = "light",
         since: int | None = None,
     ) -> str:
-        """Writes the picture, by suffix: .svg, .png, .pdf or .dot. Gives a note if anything is to be said of it.
+        """Write the picture, by suffix: .svg, .png, .pdf or .dot. Gives a note if anything is to be said of it.
 
         ``folded``: what repeats is drawn once, other Nodes in a row as one box; left out, this is done if there are
         more than 150 Nodes, and never in a .dot file. ``expand`` names Nodes that are drawn one by one nevertheless: by
@@ -102,8 +102,8 @@ class BackwardGraph(explain.BackwardGraph):
         ``"dark"``, or ``"auto"``: an SVG that does as its reader's browser prefers. ``since`` is an earlier step: what
         has changed since then is marked.
 
-        Raises RenderError for another suffix, for an empty graph, and if the file cannot be written;
-        DispatchvizError for a name that fits no Node.
+        Raises RenderError for another suffix, for an empty graph, and if the file cannot be written; DispatchvizError
+        for a name that fits no Node.
         """
         return render(self, path, folded, tuple(expand), Options(detail, cluster, theme, since))
 
@@ -122,7 +122,7 @@ def render(
     expand: Collection[str] = (),
     options: Options = USUAL,
 ) -> str:
-    """Writes a picture of a graph, by the suffix of the file's name. Gives a note, as ``BackwardGraph.render`` does."""
+    """Write a picture of a graph, by the suffix of the file's name. Gives a note, as ``BackwardGraph.render`` does."""
     drawn = picture(graph, suffix_of(path), folded, expand, options)
     write_picture(path, drawn.data)
     return drawn.note

@@ -150,7 +150,7 @@ def _only_ours(status: os.stat_result, kind: Any) -> bool:
 
 
 def keep(path: Path, code: bytes) -> None:
-    """Writes machine code, whole or not at all. Raises OSError if that cannot be done."""
+    """Write machine code, whole or not at all. Raises OSError if that cannot be done."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, beside = tempfile.mkstemp(dir=path.parent)
     try:
@@ -166,7 +166,7 @@ def keep(path: Path, code: bytes) -> None:
 
 
 def main() -> None:
-    """Draws the DOT text of the standard input."""
+    """Draw the DOT text of the standard input."""
     try:
         sys.stdout.buffer.write(layout(sys.stdin.buffer.read().decode()))
     except LayoutError as error:

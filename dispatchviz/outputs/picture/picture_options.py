@@ -34,7 +34,7 @@ class Options:
     """Of a folded graph with frames around modules: each module is one box instead."""
 
     def says(self, detail: Detail) -> bool:
-        """Whether that much is said."""
+        """Return whether that much is said."""
         return DETAILS.index(self.detail) >= DETAILS.index(detail)
 
 

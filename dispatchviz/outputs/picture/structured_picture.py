@@ -26,7 +26,7 @@ LOOKS = {
 
 
 def render(family: Family, path: str) -> None:
-    """Writes the picture, by the suffix of the file's name. RenderError if that cannot be done."""
+    """Write the picture, by the suffix of the file's name. RenderError if that cannot be done."""
     DrawnPicture(class_drawing(family)).render(path)
 
 

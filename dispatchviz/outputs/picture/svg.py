@@ -84,7 +84,7 @@ def pdf(drawing: Drawing) -> bytes:
 
 
 def _check_texts(drawing: Drawing, picture: str) -> None:
-    """Raises RenderError if a text is in the picture less often than it was written."""
+    """Raise RenderError if a text is in the picture less often than it was written."""
     missing = Counter(drawing.texts) - Counter(map(plain, texts(picture)))
     if missing:
         raise RenderError(f"the text {next(iter(missing))!r} is missing in the picture")
@@ -113,7 +113,7 @@ def _in_short(error: Exception) -> str:
 
 
 def check_size(boxes: int) -> None:
-    """Raises RenderError if a layout is not worth a try."""
+    """Raise RenderError if a layout is not worth a try."""
     if boxes > MOST:
         raise RenderError(f"{TOO_BIG}: it lays out {MOST:,} boxes at most")
 

@@ -73,7 +73,7 @@ def view_json(trace: Trace, at: int, name: str, width: int = WIDTH) -> dict[str,
 
 
 def print_json(trace: Trace, step: int | None, name: str | None) -> None:
-    """Prints a step with one view, without a name with all of them; without a step that at which the stepper opens."""
+    """Print a step with one view, without a name with all of them; without a step that at which the stepper opens."""
     shown = step_json(trace, step_shown(trace, step), [name] if name else (), text_width())
     print_json_lines(encoded(shown).split("\n"))
 

@@ -67,7 +67,7 @@ def check_view(name: str) -> None:
 
 
 def print_view(trace: Trace, step: int | None, name: str, pager: bool = True) -> None:
-    """Prints one view of a step, without one of that at which the stepper opens."""
+    """Print one view of a step, without one of that at which the stepper opens."""
     at = step_shown(trace, step)
     if name == LOG:
         print_log(trace, at, pager=pager)
@@ -87,13 +87,13 @@ def view_rows(trace: Trace, step: int, name: str, width: int = WIDTH) -> Iterato
 
 
 def print_stack(trace: Trace, step: int, fold: bool, pager: bool = True) -> None:
-    """Prints the whole call chain of a step, folded by role or not."""
+    """Print the whole call chain of a step, folded by role or not."""
     width = text_width()
     _print((part for row in whole_rows(trace, step, width, fold) for part in wrap(row, width)), pager)
 
 
 def print_backtrace(frames: Sequence[Frame], heading: str, shown: ShownFrames, pager: bool = True) -> None:
-    """Prints the stack of a real process, outermost first, below a heading if there is one."""
+    """Print the stack of a real process, outermost first, below a heading if there is one."""
     width = text_width()
     above = [line((heading, "title"))] if heading else []
     groups = {"all": {}, "fewer": OUTSIDE, "folded": GROUPS | OUTSIDE}[shown]
@@ -113,7 +113,7 @@ def step_shown(trace: Trace, step: int | None) -> int:
 
 
 def print_step(trace: Trace, at: int, pager: bool = True) -> None:
-    """Prints the whole step: where it is, the sentence and all panes."""
+    """Print the whole step: where it is, the sentence and all panes."""
     _print(_step(trace, at, text_width()), pager)
 
 

@@ -121,7 +121,7 @@ class EventRows:
         )
 
     def let_go(self) -> None:
-        """Lets go of the parts of the file that stand in memory: rows are asked for once."""
+        """Let go of the parts of the file that stand in memory: rows are asked for once."""
         mapped = getattr(self._columns.kinds, "obj", None)
         if isinstance(mapped, mmap.mmap) and hasattr(mapped, "madvise"):
             mapped.madvise(mmap.MADV_DONTNEED)

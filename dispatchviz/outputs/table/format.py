@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def check_table(path: str, suffix: str = "") -> None:
-    """Raises DispatchvizError if a table cannot be written there, or would replace a file that is none of ours."""
+    """Raise DispatchvizError if a table cannot be written there, or would replace a file that is none of ours."""
     from dispatchviz.outputs.table.parquet import check_parquet, is_ours
 
     check_parquet()
@@ -33,7 +33,7 @@ def check_table(path: str, suffix: str = "") -> None:
 
 
 def export_table(runs: Iterable[Run], path: str | Path) -> None:
-    """Writes some traces as one table; to standard output for ``-``. Raises DispatchvizError if that cannot be done."""
+    """Write some traces as one table; to standard output for ``-``. Raises DispatchvizError if that cannot be done."""
     from dispatchviz.outputs.table.parquet import write
 
     runs = (dataclasses.replace(run, trace=without_folders(run.trace)) for run in runs)

@@ -44,7 +44,7 @@ class Run:
 
 
 def check_parquet() -> None:
-    """Raises DispatchvizError if the extra is not installed."""
+    """Raise DispatchvizError if the extra is not installed."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
@@ -54,7 +54,7 @@ def check_parquet() -> None:
 
 
 def is_ours(file: BinaryIO) -> bool:
-    """Whether an open file is a Parquet file that was written here: its last bytes tell, without the library."""
+    """Return whether an open file is a Parquet file that was written here: its last bytes tell, without the library."""
     size = file.seek(0, io.SEEK_END)
     file.seek(max(size - 8, 0))
     length, magic = file.read(4), file.read(4)
@@ -65,7 +65,7 @@ def is_ours(file: BinaryIO) -> bool:
 
 
 def write(runs: Iterable[Run], stream: BinaryIO) -> None:
-    """Writes the table of some traces, one after the other.
+    """Write the table of some traces, one after the other.
 
     Raises DispatchvizError if the extra is not installed or rows of two traces could not be told apart, and OSError.
     """

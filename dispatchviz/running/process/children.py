@@ -94,15 +94,18 @@ def _new_pythons_told(family: Family) -> Iterator[None]:
 
 
 def _is_python(args: Any, executables: Any) -> bool:
-    """Whether a new process is a Python that runs code of the program; ``multiprocessing`` has helpers of its own."""
+    """Return whether a new process is a Python that runs code of the program; ``multiprocessing`` has helpers of its
+    own.
+    """
     named = [os.path.basename(os.fsdecode(one)) for one in [*args[:1], *executables[:1]]]
     is_helper = any(b"multiprocessing.resource_tracker" in os.fsencode(one) for one in args[1:])
     return any(one.startswith("python") for one in named) and not is_helper
 
 
 def _followed(function: Callable[[], T], then: Callable[[T], T]) -> Callable[[], T]:
-    """Calls one function after the other without a frame of Python's in between: where threads run, Python 3.12 and
-    later warn of a fork, and of the line that calls."""
+    """Call one function after the other without a frame of Python's in between: where threads run, Python 3.12 and
+    later warn of a fork, and of the line that calls.
+    """
     return map(then, iter(function, object())).__next__
 
 

@@ -98,7 +98,7 @@ class _Ends:
         self._lock = threading.Lock()
 
     def by(self, number: int) -> None:
-        """Finishes the trace and ends the process by a signal; does nothing where that is done already."""
+        """Finish the trace and end the process by a signal; does nothing where that is done already."""
         if self._lock.acquire(blocking=False):
             with suppress(Exception):
                 self._keeper.finish(f"ended by {signal.Signals(number).name}")
@@ -106,7 +106,7 @@ class _Ends:
 
 
 def die_of(number: int) -> None:
-    """Ends the process by a signal, as one that never heard of us."""
+    """End the process by a signal, as one that never heard of us."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(number, signal.SIG_DFL)
     else:  # only the main thread may ask Python for that

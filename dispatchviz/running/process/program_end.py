@@ -37,7 +37,7 @@ class End(NamedTuple):
 
 
 def run_to_its_end(begin: Callable[[dict[str, Any]], None], space: dict[str, Any], shows_errors: bool) -> End:
-    """Runs a program as Python does, to the end; ``begin`` runs it in its namespace.
+    """Run a program as Python does, to the end; ``begin`` runs it in its namespace.
 
     ``shows_errors``: errors are shown also if it has no hook for that of its own.
     """
@@ -74,7 +74,7 @@ def _after(error: BaseException, shows_errors: bool) -> End:
 
 
 def _show(hook: Callable[..., Any] | None, error: BaseException) -> None:
-    """Shows an error as Python does. Raises SystemExit if the hook does."""
+    """Show an error as Python does. Raises SystemExit if the hook does."""
     if hook is None:
         _say("sys.excepthook is missing")
         _display(error)
@@ -148,7 +148,7 @@ def _wait_for_threads() -> None:
 
 
 def _end_executors() -> None:
-    """Lets the threads of pools that the program left open finish their work; pools can be made again afterwards."""
+    """Let the threads of pools that the program left open finish their work; pools can be made again afterwards."""
     pools: Any = sys.modules.get("concurrent.futures.thread")
     if pools is None:
         return

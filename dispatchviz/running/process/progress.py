@@ -56,7 +56,7 @@ class Progress:
         self._at_line_start = True
 
     def update(self) -> None:
-        """Shows how far a long recording is, unless the program left a line unfinished or waits, as for ``input``.
+        """Show how far a long recording is, unless the program left a line unfinished or waits, as for ``input``.
 
         Waits for nobody: a signal's handler that forks while the program writes waits for this to end.
         """
@@ -87,7 +87,7 @@ class Progress:
                 self._at_line_start = text.endswith("\n")
 
     def erase(self) -> None:
-        """Leaves the terminal as the program has it."""
+        """Leave the terminal as the program has it."""
         if os.getpid() != self._process:
             return
         with self._lock:
@@ -96,7 +96,7 @@ class Progress:
                 self._write(ERASED)
 
     def end(self) -> None:
-        """Erases the line for good."""
+        """Erase the line for good."""
         self._over = True
         self.erase()
 

@@ -146,7 +146,7 @@ def _descriptor_1_is_2() -> Iterator[None]:
 
 
 def _flushed(stream: TextIO) -> bool:
-    """Whether a stream holds nothing back and can be used again."""
+    """Return whether a stream holds nothing back and can be used again."""
     try:
         stream.flush()
     except (OSError, ValueError):

@@ -14,7 +14,7 @@ _PACKAGE = str(Path(__file__).parents[2]) + os.sep
 
 
 def without_our_frames(error: BaseException) -> None:
-    """Takes them out of the traceback of an error, of what led to it, and of what it groups."""
+    """Take them out of the traceback of an error, of what led to it, and of what it groups."""
     known: set[int] = set()
     waiting: list[BaseException | None] = [error]
     while waiting:
@@ -45,7 +45,7 @@ def users_part(trace: TracebackType | None) -> TracebackType | None:
 
 
 def _is_ours(context: BaseException | None) -> bool:
-    """Whether an error came and went within this package: PyTorch raises none there."""
+    """Return whether an error came and went within this package: PyTorch raises none there."""
     return context is not None and context.__traceback__ is not None and users_part(context.__traceback__) is None
 
 

@@ -46,7 +46,7 @@ def _current_autograd_node() -> Node | None:
 
 
 def _will_engine_execute_node(node: Any) -> bool:
-    """Whether the running backward runs a Node. RuntimeError outside of one, or for something else."""
+    """Return whether the running backward runs a Node. RuntimeError outside of one, or for something else."""
     if not isinstance(node, Node):
         raise RuntimeError(f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}")
     task = thread.state.graph_task
@@ -69,12 +69,12 @@ def _increment_version(tensors: Iterable[Tensor]) -> None:
 
 
 def _is_grad_layout_enforcement_enabled() -> bool:
-    """Whether this thread's first gradients are held to the layout contract."""
+    """Return whether this thread's first gradients are held to the layout contract."""
     return thread.state.grad_layout_enforced
 
 
 def _set_grad_layout_enforcement_enabled(enabled: Any) -> None:
-    """Switches that for this thread. TypeError for no bool."""
+    """Switch that for this thread. TypeError for no bool."""
     if not isinstance(enabled, bool):
         found = type(enabled).__name__
         raise TypeError(
@@ -103,10 +103,10 @@ def set_anomaly_enabled(*args: Any, **kwargs: Any) -> None:
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on."""
+    """Return whether anomaly mode is on."""
     return anomaly_mode.is_enabled()
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly mode checks for nan."""
+    """Return whether anomaly mode checks for nan."""
     return anomaly_mode.checks_nan()

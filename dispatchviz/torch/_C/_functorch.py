@@ -65,7 +65,7 @@ def current_level() -> int:
 
 
 def are_transforms_active() -> bool:
-    """Whether there is one."""
+    """Return whether there is one."""
     return bool(layers())
 
 
@@ -92,17 +92,17 @@ def _unwrap_for_grad(self: Tensor, level: int) -> Tensor:
 
 
 def is_batchedtensor(tensor: Tensor) -> bool:
-    """Whether it is a BatchedTensor."""
+    """Return whether it is a BatchedTensor."""
     return maybe_get_batched_impl(tensor) is not None
 
 
 def is_gradtrackingtensor(tensor: Tensor) -> bool:
-    """Whether ``grad`` or ``jvp`` wrapped it."""
+    """Return whether ``grad`` or ``jvp`` wrapped it."""
     return maybe_get_tensor_wrapper(tensor) is not None
 
 
 def is_functorch_wrapped_tensor(tensor: Tensor) -> bool:
-    """Whether some transform wrapped it."""
+    """Return whether some transform wrapped it."""
     return maybe_get_level(tensor) != -1
 
 

@@ -10,14 +10,14 @@ __all__ = ["_enter_dual_level", "_exit_dual_level", "_is_fwd_grad_enabled", "_se
 
 
 def _exit_dual_level(*, level: int) -> None:
-    """Closes a level. RuntimeError if it is not the innermost."""
+    """Close a level. RuntimeError if it is not the innermost."""
     if level < 0:
         raise RuntimeError("Dual level must be a positive number.")
     exit_dual_level(level)
 
 
 def _is_fwd_grad_enabled() -> bool:
-    """Whether forward mode AD is enabled in this thread."""
+    """Return whether forward mode AD is enabled in this thread."""
     return thread.state.fw_grad_mode
 
 

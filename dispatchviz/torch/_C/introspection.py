@@ -240,13 +240,13 @@ def _log_api_usage_once(event: str, /) -> None:
 
 @bound("_set_conj(arg0: torch.Tensor, arg1: bool) -> None")
 def _set_conj(tensor: Tensor, conj: bool) -> None:
-    """Changes the tensor's key set and nothing else."""
+    """Change the tensor's key set and nothing else."""
     conj_neg_bits.set_conj(tensor, conj)
 
 
 @bound("_set_neg(arg0: torch.Tensor, arg1: bool) -> None")
 def _set_neg(tensor: Tensor, neg: bool) -> None:
-    """Changes the tensor's key set and nothing else."""
+    """Change the tensor's key set and nothing else."""
     conj_neg_bits.set_neg(tensor, neg)
 
 

@@ -45,7 +45,7 @@ class VmapInfo(NamedTuple):
 
 
 def custom_function_call(function: Any, *operands: Any) -> Any:
-    """Calls the Function at the top interpreter; below the last one, the Function itself."""
+    """Call the Function at the top interpreter; below the last one, the Function itself."""
     if not are_transforms_active():
         return function.apply(*operands)
     operands = tree_map_only(Tensor, unwrap_if_dead, operands)
@@ -62,7 +62,7 @@ def custom_function_call(function: Any, *operands: Any) -> Any:
 
 @contextmanager
 def _lower(interpreter: ADInterpreter) -> Iterator[None]:
-    """Lowers to the level below the transform, in the grad mode outside of it."""
+    """Lower to the level below the transform, in the grad mode outside of it."""
     with ExitStack() as stack:
         if not interpreter.prev_mode:
             stack.enter_context(interpreter.mode_below())

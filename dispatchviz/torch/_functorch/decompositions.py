@@ -216,7 +216,7 @@ class _Loaded:
 
 
 def lazy_load_decompositions() -> None:
-    """Registers them, unless they are there."""
+    """Register them, unless they are there."""
     if _Loaded.library is None or _Loaded.library.m is None:
         _Loaded.library = Library.made_at(WHERE, "aten", "IMPL", "FuncTorchBatched")
         for function in DECOMPOSITIONS:

@@ -46,7 +46,7 @@ def custom_op(
     schema: str | None = None,
     tags: Tags = None,
 ) -> Callable[[Function], CustomOpDef] | CustomOpDef:
-    """Makes a function the operator ``name`` (``namespace::name``); without ``fn`` a decorator.
+    """Make a function the operator ``name`` (``namespace::name``); without ``fn`` a decorator.
 
     The schema comes from the annotations unless it is given. ValueError if there is none in them, or if it does not
     write to what ``mutates_args`` says.

@@ -123,7 +123,7 @@ class CustomOpDef:
     # -- kernels ------------------------------------------------------------------------------------------------------
 
     def register_kernel(self, device_types: DeviceTypes, fn: Function | None = None, /) -> Function:
-        """Registers a function for devices, None meaning all; without ``fn`` a decorator.
+        """Register a function for devices, None meaning all; without ``fn`` a decorator.
 
         ValueError for an operator without tensors whose device nothing determines.
         """

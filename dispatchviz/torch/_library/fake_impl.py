@@ -51,7 +51,7 @@ class FakeImplHolder:
             )
 
     def add(self, function: Callable[..., Any], source: str) -> FakeKernel:
-        """Makes a function the newest."""
+        """Make a function the newest."""
         kernel = FakeKernel(function, source)
         self.kernels.append(kernel)
         return kernel

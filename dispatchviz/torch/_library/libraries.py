@@ -79,7 +79,7 @@ class Library:
     # -- definitions --------------------------------------------------------------------------------------------------
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
-        """Defines an operator and returns its name without the overload.
+        """Define an operator and return its name without the overload.
 
         RuntimeError for a text that is no schema, for a second definition and for an unknown kind of alias analysis.
         """
@@ -108,7 +108,7 @@ class Library:
         with_keyset: bool = False,
         allow_override: bool = True,
     ) -> None:
-        """Registers a function for an operator under a key; without any key under CompositeImplicitAutograd.
+        """Register a function for an operator under a key; without any key under CompositeImplicitAutograd.
 
         ``with_keyset``: its first argument is the received key set. TypeError for what cannot be called, RuntimeError
         where PyTorch refuses.
@@ -131,7 +131,7 @@ class Library:
         self._op_impls.add(noted)
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
-        """Registers a function ``fn(op, *args, **kwargs)`` as a key's fallback; only in the namespace ``_``."""
+        """Register a function ``fn(op, *args, **kwargs)`` as a key's fallback; only in the namespace ``_``."""
         key = dispatch_key or self.dispatch_key
         if self.ns != "_":
             raise RuntimeError(
@@ -145,7 +145,7 @@ class Library:
     def _register_fake(
         self, op_name: str, fn: Callable[..., Any], source: str = "", *, allow_override: bool = True
     ) -> None:
-        """Registers a function as what runs for meta tensors; ``source`` is where, in errors."""
+        """Register a function as what runs for meta tensors; ``source`` is where, in errors."""
         qualname = f"{self.ns}::{op_name}"
         holder = fake_impl_of(qualname)
         if not allow_override:
@@ -161,7 +161,7 @@ class Library:
     # -- undoing ------------------------------------------------------------------------------------------------------
 
     def _destroy(self) -> None:
-        """Undoes what it registered; it can be used no more."""
+        """Undo what it registered; it can be used no more."""
         self.m = None
         self._finalizer()
 
@@ -192,7 +192,7 @@ _alive: weakref.WeakSet[Library] = weakref.WeakSet()
 def _del_library(
     m: _C._DispatchModule, op_impls: set[str], op_defs: set[str], handles: list[Callable[[], None]]
 ) -> None:
-    """Undoes what a library registered; holds no reference to it, so that it also runs when the library is lost."""
+    """Undo what a library registered; holds no reference to it, so that it also runs when the library is lost."""
     m.reset()
     for undo in handles:
         undo()

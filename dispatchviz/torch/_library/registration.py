@@ -29,10 +29,10 @@ Operator = str | OpOverload | CustomOpDef
 
 
 def define(qualname: Any, schema: str, alias_analysis: str = "", *, lib: Library | None = None, tags: Tags = ()) -> Any:
-    """Defines ``namespace::name`` with a schema without a name.
+    """Define ``namespace::name`` with a schema without a name.
 
-    With a Library in place of the name it is the decorator of old, for a function that implements the operator under
-    no key. ValueError for a name or a schema of another form.
+    With a Library in place of the name it is the decorator of old, for a function that implements the operator under no
+    key. ValueError for a name or a schema of another form.
     """
     if isinstance(qualname, Library):
         return _define_and_implement(qualname, schema, alias_analysis)
@@ -63,7 +63,7 @@ def _kept_alive(library: Library) -> Library:
 
 
 def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = None) -> Any:
-    """Registers a function for device types, ``default`` meaning all, or for dispatch keys; without it a decorator.
+    """Register a function for device types, ``default`` meaning all, or for dispatch keys; without it a decorator.
 
     With a Library first it is the decorator of old: ``impl(lib, name, dispatch_key)``.
     """
@@ -117,7 +117,7 @@ def _library_for(namespace: str, lib: Library | None) -> Library:
 def register_kernel(
     op: Operator, device_types: DeviceTypes, func: Function | None = None, /, *, lib: Library | None = None
 ) -> Any:
-    """Registers a function for device types, None meaning all; without it a decorator."""
+    """Register a function for device types, None meaning all; without it a decorator."""
     resolved = _resolved(op, "register_kernel")
     if isinstance(resolved, CustomOpDef):
         return resolved.register_kernel(device_types, func)
@@ -133,7 +133,7 @@ def register_fake(
     _stacklevel: int = 1,
     allow_override: bool = True,
 ) -> Any:
-    """Registers what runs for meta tensors; without a function a decorator. RuntimeError where PyTorch refuses."""
+    """Register what runs for meta tensors; without a function a decorator. RuntimeError where PyTorch refuses."""
     resolved = _resolved(op, "register_fake")
     if isinstance(resolved, CustomOpDef):
         return resolved.register_fake if func is None else resolved.register_fake(func)

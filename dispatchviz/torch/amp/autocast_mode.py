@@ -18,7 +18,7 @@ _SUPPORTED = (bfloat16, float16)
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether a kind of device has autocast. RuntimeError if there is no such device."""
+    """Return whether a kind of device has autocast. RuntimeError if there is no such device."""
     return core.is_autocast_available(Device(device_type).type)
 
 

@@ -246,7 +246,7 @@ class GradScaler:
     # -- numbers ------------------------------------------------------------------------------------------------------
 
     def is_enabled(self) -> bool:
-        """Whether it does anything."""
+        """Return whether it does anything."""
         return self._enabled
 
     def _get_scale_async(self) -> Any:
@@ -303,7 +303,7 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Loads them. RuntimeError for an empty one."""
+        """Load them. RuntimeError for an empty one."""
         if not self._enabled:
             return
         if not state_dict:

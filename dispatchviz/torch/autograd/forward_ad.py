@@ -19,14 +19,14 @@ _current_level = -1
 
 
 def exchange_current_level(level: int) -> int:
-    """Sets the current level; returns the one before."""
+    """Set the current level; return the one before."""
     global _current_level
     before, _current_level = _current_level, level
     return before
 
 
 def enter_dual_level() -> int:
-    """Enters a dual level and returns its number. RuntimeError if one is open."""
+    """Enter a dual level and return its number. RuntimeError if one is open."""
     global _current_level
     new_level = _enter_dual_level()
     if new_level != _current_level + 1:
@@ -39,7 +39,7 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Exits a dual level and clears its tangents. RuntimeError if it is not the innermost."""
+    """Exit a dual level and clear its tangents. RuntimeError if it is not the innermost."""
     global _current_level
     if level is None:
         level = _current_level

@@ -74,11 +74,11 @@ class FunctionCtx:
     """The methods of ``ctx`` for a forward or ``setup_context``."""
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keeps tensors for the backward (``saved_tensors``), where they are checked for changes."""
+        """Keep tensors for the backward (``saved_tensors``), where they are checked for changes."""
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keeps tensors for the jvp. AssertionError for anything else."""
+        """Keep tensors for the jvp. AssertionError for anything else."""
         for tensor in tensors:
             if tensor is not None and not isinstance(tensor, Tensor):
                 raise AssertionError(
@@ -130,7 +130,7 @@ class BackwardCFunction(FunctionBase, FunctionCtx, _HookMixin):
         return self._forward_cls._user_backward()
 
     def apply(self, *args: Any) -> Any:  # type: ignore[override]  # of a Function it is a class method
-        """Runs the user's backward; the engine calls ``evaluate`` with a list of gradients."""
+        """Run the user's backward; the engine calls ``evaluate`` with a list of gradients."""
         if len(args) == 1 and type(args[0]) is list:
             return self._thp_evaluate(args[0])
         boxed = getattr(self._forward_cls, "boxed_grads_call", False)
@@ -141,7 +141,7 @@ class BackwardCFunction(FunctionBase, FunctionCtx, _HookMixin):
         return self._get_user_fn()(self, *args)
 
     def apply_jvp(self, *args: Any) -> Any:
-        """Runs the user's jvp."""
+        """Run the user's jvp."""
         return self._forward_cls.jvp(self, *args)  # type: ignore[attr-defined]  # of every Function
 
     def _compiled_autograd_key(self) -> tuple[int, ...]:
@@ -176,7 +176,7 @@ class _SingleLevelFunction(FunctionBase, FunctionCtx, _HookMixin, metaclass=Func
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Saves what the backward needs, after a forward that has no ctx."""
+        """Save what the backward needs, after a forward that has no ctx."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
@@ -224,7 +224,7 @@ class Function(_SingleLevelFunction):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Calls the Function. RuntimeError inside transforms if it has no ``setup_context``."""
+        """Call the Function. RuntimeError inside transforms if it has no ``setup_context``."""
         own_setup = cls.setup_context is not _SingleLevelFunction.setup_context
         if own_setup:
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)

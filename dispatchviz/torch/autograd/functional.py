@@ -47,7 +47,7 @@ class _Problem:
         self.inputs = grad_preprocess(given, create_graph, need_graph=True)
 
     def run(self) -> None:
-        """Calls the user's function."""
+        """Call the user's function."""
         self.outputs_were_tuple, self.outputs = as_tuple(self.func(*self.inputs), OUTPUTS, self.name)
         check_requires_grad(self.outputs, "outputs", self.strict)
 

@@ -61,7 +61,7 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Compares the gradients of ``func`` with small finite differences, for inputs that require grad.
+    """Compare the gradients of ``func`` with small finite differences, for inputs that require grad.
 
     GradcheckError, or False without ``raise_exception``, if they differ; ValueError, RuntimeError, AssertionError with
     PyTorch's text for inputs and options that do not fit.

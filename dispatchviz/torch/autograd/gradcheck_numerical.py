@@ -88,7 +88,7 @@ def _elements(tensor: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
 
 
 def _cloning(check: Check) -> Function:
-    """Calls the function, so that the next call does not change what it gave."""
+    """Call the function, so that the next call does not change what it gave."""
     return lambda: tuple(out.clone() for out in as_tuple(check.func(*check.inputs)))
 
 

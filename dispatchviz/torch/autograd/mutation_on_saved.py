@@ -43,7 +43,7 @@ class _AllowMutationOnSavedContext:
         self.sid_to_tid: dict[Memory, set[tuple[int, Memory]]] = defaultdict(set)
 
     def clear(self) -> None:
-        """Forgets all."""
+        """Forget all."""
         self.cloned.clear()
         self.original.clear()
         self.tid_to_weakhandle.clear()

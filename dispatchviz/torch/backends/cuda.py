@@ -21,7 +21,7 @@ matmul = SimpleNamespace(
 
 
 def is_built() -> bool:
-    """Whether the build has CUDA."""
+    """Return whether the build has CUDA."""
     return chosen_build() == "cuda"
 
 

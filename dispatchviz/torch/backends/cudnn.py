@@ -21,7 +21,7 @@ allow_tf32 = True
 
 
 def is_available() -> bool:
-    """Whether the build has CUDA."""
+    """Return whether the build has CUDA."""
     return chosen_build() == "cuda"
 
 
@@ -30,7 +30,7 @@ def version() -> None:
 
 
 def is_acceptable(tensor: Any) -> bool:
-    """Whether it takes such a tensor."""
+    """Return whether it takes such a tensor."""
     return bool(ops.cudnn_is_acceptable.call(tensor))
 
 
@@ -47,7 +47,7 @@ def flags(enabled: bool = False, **others: Any) -> Iterator[None]:
 class _Module(ModuleType):
     @property
     def enabled(self) -> bool:
-        """Whether cuDNN may compute."""
+        """True if cuDNN may compute."""
         return context.user_enabled_cudnn
 
     @enabled.setter

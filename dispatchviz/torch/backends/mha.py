@@ -6,7 +6,7 @@ _enabled = True
 
 
 def get_fastpath_enabled() -> bool:
-    """Whether the fast path may be used."""
+    """Return whether the fast path may be used."""
     return _enabled
 
 

@@ -29,7 +29,7 @@ def flags(enabled: bool = False, **others: Any) -> Iterator[None]:
 class _Module(ModuleType):
     @property
     def enabled(self) -> bool:
-        """Whether oneDNN may compute."""
+        """True if oneDNN may compute."""
         return context.user_enabled_mkldnn
 
     @enabled.setter

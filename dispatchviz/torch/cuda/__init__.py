@@ -57,7 +57,7 @@ def is_current_stream_capturing() -> bool:
 
 
 def can_device_access_peer(device: object, peer_device: object) -> bool:
-    """Whether one device reads another's memory; there is one. RuntimeError for others."""
+    """Return whether one device reads another's memory; there is one. RuntimeError for others."""
     init()
     set_device(device)
     set_device(peer_device)
@@ -70,24 +70,24 @@ def get_arch_list() -> list[str]:
 
 
 def is_initialized() -> bool:
-    """Whether CUDA has been used."""
+    """Return whether CUDA has been used."""
     return is_available() and array_library.is_initialized()
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether there is a device."""
+    """Return whether there is a device."""
     return is_available()
 
 
 def synchronize(device: object = None) -> None:
-    """Waits for the GPU."""
+    """Wait for the GPU."""
     init()
     if cuda_state().real:
         array_module("cuda").cuda.runtime.deviceSynchronize()
 
 
 def manual_seed(seed: int) -> None:
-    """Seeds the device's default generator."""
+    """Seed the device's default generator."""
     default_generators["cuda"].manual_seed(int(seed))
 
 
@@ -95,7 +95,7 @@ manual_seed_all = manual_seed
 
 
 def seed() -> None:
-    """Seeds it with a random number."""
+    """Seed it with a random number."""
     default_generators["cuda"].seed()
 
 
@@ -126,7 +126,7 @@ def get_rng_state(device: object = "cuda") -> Tensor:
 
 
 def set_rng_state(new_state: Tensor, device: object = "cuda") -> None:
-    """Sets the state of the device's default generator."""
+    """Set the state of the device's default generator."""
     default_generators["cuda"].set_state(new_state)
 
 

@@ -9,7 +9,7 @@ from dispatchviz.core.table.pytorch_registrations import chosen_build
 
 
 def is_available() -> bool:
-    """Whether the build has CUDA, and the process a device."""
+    """Return whether the build has CUDA, and the process a device."""
     return chosen_build() == "cuda" and has_device()
 
 
@@ -30,7 +30,7 @@ def current_device() -> int:
 
 
 def set_device(device: object) -> None:
-    """Makes the one device current, which it is; a negative index and None do nothing. AcceleratorError for another."""
+    """Make the one device current, which it is; a negative index and None do nothing. AcceleratorError for another."""
     wanted = Device("cuda", device) if isinstance(device, int) and device >= 0 else device
     if isinstance(wanted, (str, Device)):
         init()

@@ -105,6 +105,6 @@ def set_per_process_memory_fraction(fraction: float, device: object = None) -> N
 
 
 def empty_cache() -> None:
-    """Gives blocks that CuPy keeps back to the GPU."""
+    """Give blocks that CuPy keeps back to the GPU."""
     if is_available() and cuda_state().real:
         array_module("cuda").get_default_memory_pool().free_all_blocks()

@@ -10,13 +10,13 @@ _open: list[str] = []
 
 
 def range_push(msg: str) -> int:
-    """Begins a range; how many are open already."""
+    """Begin a range; how many are open already."""
     _open.append(msg)
     return len(_open) - 1
 
 
 def range_pop() -> int:
-    """Ends the last one; how many were open before it."""
+    """End the last one; how many were open before it."""
     if not _open:
         return -2
     _open.pop()
@@ -24,7 +24,7 @@ def range_pop() -> int:
 
 
 def mark(msg: str) -> None:
-    """Marks a moment."""
+    """Mark a moment."""
 
 
 @contextmanager

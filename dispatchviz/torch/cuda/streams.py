@@ -75,17 +75,17 @@ class Stream:
         self.wait_event(stream.record_event())
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Records an event in this stream, a new one if none is given."""
+        """Record an event in this stream, a new one if none is given."""
         event = event or Event()
         event.record(self)
         return event
 
     def query(self) -> bool:
-        """Whether all submitted work is done."""
+        """Return whether all submitted work is done."""
         return self._stream.query()
 
     def synchronize(self) -> None:
-        """Blocks until all submitted work is done."""
+        """Block until all submitted work is done."""
         self._stream.synchronize()
 
     def __enter__(self) -> Stream:
@@ -116,7 +116,7 @@ class Event:
         self._event = _streams.Event()
 
     def record(self, stream: Stream | None = None) -> None:
-        """Records the event in ``stream`` (by default the current one)."""
+        """Record the event in ``stream`` (by default the current one)."""
         self._event.record((stream or current_stream())._stream, "the program says so")
 
     def wait(self, stream: Stream | None = None) -> None:
@@ -124,11 +124,11 @@ class Event:
         (stream or current_stream())._stream.wait(self._event, "the program says so")
 
     def query(self) -> bool:
-        """Whether the work before the event is done."""
+        """Return whether the work before the event is done."""
         return self._event.query()
 
     def synchronize(self) -> None:
-        """Blocks until the work before the event is done."""
+        """Block until the work before the event is done."""
         self._event.synchronize()
 
     def elapsed_time(self, end_event: Event) -> float:
@@ -173,7 +173,7 @@ def stream(stream: Stream | None) -> StreamContext:
 
 
 def set_stream(stream: Stream | None) -> None:
-    """Makes ``stream`` the current one for good; None changes nothing."""
+    """Make ``stream`` the current one for good; None changes nothing."""
     if stream is not None:
         _streams.set_current(stream._stream, "torch.cuda.set_stream(s)")
 

@@ -49,7 +49,7 @@ def is_mpi_available() -> bool:
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether ``torchrun`` started the process."""
+    """Return whether ``torchrun`` started the process."""
     return os.environ.get("TORCHELASTIC_RUN_ID") is not None
 
 

@@ -54,7 +54,7 @@ class ComposeTransform(Transform):
 
     @lazy_property
     def bijective(self) -> bool:
-        """Whether all of them are."""
+        """True if all of them are."""
         return all(part.bijective for part in self.parts)
 
     @lazy_property

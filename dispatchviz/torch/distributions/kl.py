@@ -16,7 +16,7 @@ _RULES: dict[tuple[type, type], Rule] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Rule], Rule]:
-    """Decorates a function of two distributions."""
+    """Decorate a function of two distributions."""
 
     def decorator(function: Rule) -> Rule:
         _RULES[type_p, type_q] = function

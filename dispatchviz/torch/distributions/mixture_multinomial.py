@@ -166,7 +166,7 @@ class Multinomial(Distribution):
 
     @property
     def support(self) -> Any:
-        """Counts that make no more than ``total_count``."""
+        """Count that make no more than ``total_count``."""
         return constraints.multinomial(self.total_count)
 
     def sample(self, sample_shape: Any = NONE) -> Any:

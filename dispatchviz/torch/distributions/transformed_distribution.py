@@ -47,7 +47,7 @@ class TransformedDistribution(Distribution):
         super().__init__(Size(forward_shape[:cut]), Size(forward_shape[cut:]), validate_args=validate_args)
 
     def _expand_base(self, base: Any, whole: Any) -> Any:
-        """Expands the base to the shape and events that the transforms need; returns the output shape."""
+        """Expand the base to the shape and events that the transforms need; return the output shape."""
         shape, event_dim = base.batch_shape + base.event_shape, len(base.event_shape)
         if len(shape) < whole.domain.event_dim:
             raise ValueError(

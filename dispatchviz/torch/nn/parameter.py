@@ -90,7 +90,7 @@ class UninitializedTensorMixin:
     cls_to_become: type
 
     def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Gives it memory, of its own dtype and device if none are named; from then on it is an ordinary one."""
+        """Give it memory, of its own dtype and device if none are named; from then on it is an ordinary one."""
         device, dtype = device or self.data.device, dtype or self.data.dtype
         self.data = torch.empty(shape, device=device, dtype=dtype)
         self.__class__ = self.cls_to_become
@@ -119,7 +119,7 @@ class UninitializedTensorMixin:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Moves and casts. ValueError for other functions."""
+        """Move and cast. ValueError for other functions."""
         plain = func.__class__.__name__ == "method-wrapper" or func is torch._has_compatible_shallow_copy_type
         if plain or any(func is getattr(torch.Tensor, name) for name in _ALLOWED):
             return super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[misc]
@@ -159,7 +159,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 
 
 def is_lazy(param: Any) -> bool:
-    """Whether a parameter or buffer is uninitialized."""
+    """Return whether a parameter or buffer is uninitialized."""
     return isinstance(param, UninitializedTensorMixin)
 
 

@@ -67,7 +67,7 @@ class Adagrad(Optimizer):
             make_counters_tensors(self.state, group)
 
     def share_memory(self) -> None:
-        """Marks the sums as shared between processes."""
+        """Mark the sums as shared between processes."""
         for parameter in self._parameters():
             self.state[parameter]["sum"].share_memory_()
 

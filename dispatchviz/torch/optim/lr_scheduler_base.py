@@ -86,7 +86,7 @@ class LRScheduler:
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Loads it."""
+        """Load it."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[Any]:
@@ -154,7 +154,7 @@ class LRScheduler:
 
 
 def _patch_track_step_called(optimizer: Any) -> None:
-    """Wraps ``optimizer.step``, so that a scheduler can check that it was called."""
+    """Wrap ``optimizer.step``, so that a scheduler can check that it was called."""
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
     owner, function = weakref.ref(optimizer), optimizer.step.__func__
@@ -189,7 +189,7 @@ class LambdaLR(LRScheduler):
         return {**saved, "lr_lambdas": states}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Loads it."""
+        """Load it."""
         self.__dict__.update({key: value for key, value in state_dict.items() if key != "lr_lambdas"})
         for function, state in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
             if state is not None:

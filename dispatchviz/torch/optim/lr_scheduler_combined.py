@@ -105,7 +105,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether it waits after a change."""
+        """True if it waits after a change."""
         return self.cooldown_counter > 0
 
     def _is_better(self, a: float, best: float) -> bool:
@@ -114,7 +114,7 @@ class ReduceLROnPlateau(LRScheduler):
         return a < best - self.threshold if self.mode == "min" else a > best + self.threshold
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Loads it."""
+        """Load it."""
         self.__dict__.update(state_dict)
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)
 
@@ -145,7 +145,7 @@ class _Combined(LRScheduler):
         return {**saved, "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Loads them."""
+        """Load them."""
         self.__dict__.update({key: value for key, value in state_dict.items() if key != "_schedulers"})
         for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             scheduler.load_state_dict(state)
@@ -188,7 +188,7 @@ class SequentialLR(_Combined):
 
 
 def _undo(scheduler: Any) -> None:
-    """Undoes the initial step of each scheduler."""
+    """Undo the initial step of each scheduler."""
     if hasattr(scheduler, "_schedulers"):
         for inner in scheduler._schedulers:
             _undo(inner)

@@ -131,7 +131,7 @@ class CyclicLR(_WithMomentum):
         return {**state, "_scale_fn_custom": None if plain else function.__dict__.copy()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Loads it."""
+        """Load it."""
         state = state_dict.pop("_scale_fn_custom")
         super().load_state_dict(state_dict)
         if state is not None:

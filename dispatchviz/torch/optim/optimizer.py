@@ -145,7 +145,7 @@ class Optimizer(StateDictMixin):
         return RemovableHandle(self._optimizer_step_post_hooks, hook)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forgets all gradients, or fills them with zeros: one by one, or each device's and dtype's at once."""
+        """Forget all gradients, or fill them with zeros: one by one, or each device's and dtype's at once."""
         together = self.defaults.get("foreach", False) or self.defaults.get("fused", False)
         lists: dict[Any, dict[Any, list[Any]]] = defaultdict(lambda: defaultdict(list))
         with torch.autograd.profiler.record_function(self._zero_grad_profile_name):

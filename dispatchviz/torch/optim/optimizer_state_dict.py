@@ -80,7 +80,7 @@ class StateDictMixin:
         return _registered(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     def load_state_dict(self, state_dict: Any) -> None:
-        """Loads options, and state on the parameters' devices. ValueError for other groups or sizes."""
+        """Load options, and state on the parameters' devices. ValueError for other groups or sizes."""
         state_dict = state_dict.copy()
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             given = hook(self, state_dict)

@@ -135,7 +135,7 @@ class AveragedModel(Module):
         return zip(own, itertools.chain(model.parameters(), model.buffers()), strict=False)
 
     def update_parameters(self, model: Any) -> None:
-        """Updates the average by the model's parameters; the first time they are copied."""
+        """Update the average by the model's parameters; the first time they are copied."""
         averages: list[Any] = []
         current: list[Any] = []
         first = bool(self.n_averaged == 0)
@@ -252,6 +252,6 @@ class SWALR(LRScheduler):
         return {key: value for key, value in self.__dict__.items() if key not in ("optimizer", "anneal_func")}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Loads it."""
+        """Load it."""
         self.__dict__.update(state_dict)
         self._set_anneal_func(self._anneal_strategy)

@@ -18,7 +18,7 @@ def _plain(parameter: Any) -> bool:
 
 
 def default_to_foreach(params: list[Any], differentiable: bool) -> bool:
-    """Whether updates use foreach kernels by default."""
+    """Return whether updates use foreach kernels by default."""
     return not differentiable and all(
         parameter is None or (_plain(parameter) and parameter.device.type in _FOREACH_DEVICES) for parameter in params
     )
@@ -137,7 +137,7 @@ def real_views(*tensors: Any) -> list[Any]:
 
 
 def view_as_real(params: list[Any], *states: list[Any]) -> None:
-    """Replaces complex parameters and their states by such views, in lists that a group owns."""
+    """Replace complex parameters and their states by such views, in lists that a group owns."""
     for i, parameter in enumerate(params):
         if torch.is_complex(parameter):
             for values in (params, *filter(None, states)):
@@ -147,7 +147,7 @@ def view_as_real(params: list[Any], *states: list[Any]) -> None:
 def chosen(
     foreach: bool | None, fused: bool | None, params: list[Any], differentiable: bool = False
 ) -> tuple[bool, bool]:
-    """Chooses single tensor, foreach or fused."""
+    """Choose single tensor, foreach or fused."""
     if foreach is None and fused is None:
         foreach = default_to_foreach(params, differentiable)
     return bool(foreach), bool(fused)

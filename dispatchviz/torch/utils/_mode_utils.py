@@ -10,7 +10,7 @@ from dispatchviz.torch import _C
 
 
 def all_same_mode(modes: Sequence[Any]) -> bool:
-    """Whether all are one and the same."""
+    """Return whether all are one and the same."""
     return all(mode == modes[0] for mode in modes)
 
 

@@ -79,7 +79,7 @@ class BaseTorchDispatchMode(TorchDispatchMode):
 
 
 def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
-    """Whether a ``with`` block of a mode is open; also while its own handler runs."""
+    """Return whether a ``with`` block of a mode is open; also while its own handler runs."""
     return _open_blocks > 0
 
 
@@ -99,7 +99,7 @@ def _push_mode(mode: Any) -> None:
 
 
 def _pop_mode(k: Any = None) -> Any:
-    """Pops the newest mode. RuntimeError if there is none."""
+    """Pop the newest mode. RuntimeError if there is none."""
     return _pop_torch_dispatch_stack(k)
 
 

@@ -104,7 +104,7 @@ def _container(tree: Any) -> tuple[Flatten, Unflatten] | None:
 
 
 def register_pytree_node(cls: type, flatten_fn: Flatten, unflatten_fn: Unflatten, **unused: Any) -> None:
-    """Makes a class a container: ``flatten_fn(tree) -> (children, context)`` and back.
+    """Make a class a container: ``flatten_fn(tree) -> (children, context)`` and back.
 
     ValueError for a class that is one already.
     """
@@ -250,22 +250,22 @@ def tree_map_only_(
 
 
 def tree_all(pred: Callable[[Any], bool], tree: PyTree) -> bool:
-    """Whether something holds for all leaves."""
+    """Return whether something holds for all leaves."""
     return all(map(pred, tree_leaves(tree)))
 
 
 def tree_any(pred: Callable[[Any], bool], tree: PyTree) -> bool:
-    """Whether something holds for a leaf."""
+    """Return whether something holds for a leaf."""
     return any(map(pred, tree_leaves(tree)))
 
 
 def tree_all_only(wanted: Any, pred: Callable[[Any], bool], tree: PyTree) -> bool:
-    """Whether something holds for all leaves of a type."""
+    """Return whether something holds for all leaves of a type."""
     return all(pred(leaf) for leaf in _only(wanted, tree_leaves(tree)))
 
 
 def tree_any_only(wanted: Any, pred: Callable[[Any], bool], tree: PyTree) -> bool:
-    """Whether something holds for a leaf of a type."""
+    """Return whether something holds for a leaf of a type."""
     return any(pred(leaf) for leaf in _only(wanted, tree_leaves(tree)))
 
 

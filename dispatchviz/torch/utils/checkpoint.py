@@ -39,7 +39,7 @@ __all__ = [
 
 
 def detach_variable(inputs: Any) -> tuple[Any, ...]:
-    """Leaves in place of tensors. RuntimeError for what is no tuple."""
+    """Leave in place of tensors. RuntimeError for what is no tuple."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(_detached(value) if isinstance(value, torch.Tensor) else value for value in inputs)
@@ -58,13 +58,13 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
 
 
 def set_device_states(devices: list[int], states: list[Any], *, device_type: str | None = None) -> None:
-    """Sets the generators' states."""
+    """Set the generators' states."""
     for _, state in zip(devices, states, strict=False):
         torch.cuda.set_rng_state(state)
 
 
 def check_backward_validity(inputs: Any) -> None:
-    """Warns if no tensor requires a gradient."""
+    """Warn if no tensor requires a gradient."""
     if not any(value.requires_grad for value in inputs if isinstance(value, torch.Tensor)):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
 

@@ -37,18 +37,18 @@ class FileWriter:
         return self.event_writer.get_logdir()
 
     def add_event(self, event: Any, step: Any = None, walltime: float | None = None) -> None:
-        """Adds an ``Event``."""
+        """Add an ``Event``."""
         event.wall_time = time.time() if walltime is None else walltime
         if step is not None:
             event.step = int(step)
         self.event_writer.add_event(event)
 
     def add_summary(self, summary: Any, global_step: Any = None, walltime: float | None = None) -> None:
-        """Adds a ``Summary``."""
+        """Add a ``Summary``."""
         self.add_event(event_pb2.Event(summary=summary), global_step, walltime)
 
     def flush(self) -> None:
-        """Writes what is still in memory."""
+        """Write what is still in memory."""
         self.event_writer.flush()
 
     def close(self) -> None:
@@ -56,7 +56,7 @@ class FileWriter:
         self.event_writer.close()
 
     def reopen(self) -> None:
-        """Begins another file, if this one is closed."""
+        """Begin another file, if this one is closed."""
         self.event_writer.reopen()
 
 
@@ -112,7 +112,7 @@ class SummaryWriter:
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
-        """Adds a number; ``new_style``: as a tensor."""
+        """Add a number; ``new_style``: as a tensor."""
         summary = _scalar(tag, scalar_value, new_style, double_precision)
         self._get_file_writer().add_summary(summary, global_step, walltime)
 
@@ -123,7 +123,7 @@ class SummaryWriter:
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Adds several numbers for one diagram, each to a folder of its own."""
+        """Add several numbers for one diagram, each to a folder of its own."""
         walltime = time.time() if walltime is None else walltime
         folder = self._get_file_writer().get_logdir()
         assert self.all_writers is not None
@@ -142,14 +142,14 @@ class SummaryWriter:
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
-        """Adds how often values are in which range."""
+        """Add how often values are in which range."""
         chosen = _default_bins() if isinstance(bins, str) and bins == "tensorflow" else bins
         histogram = _histogram(_array(values).astype(float), chosen, max_bins)
         summary = Summary(value=[Summary.Value(tag=tag, histo=histogram)])
         self._get_file_writer().add_summary(summary, global_step, walltime)
 
     def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None) -> None:
-        """Adds a text."""
+        """Add a text."""
         plugin = summary_pb2.SummaryMetadata.PluginData(
             plugin_name="text", content=TextPluginData(version=0).SerializeToString()
         )
@@ -160,12 +160,12 @@ class SummaryWriter:
         self._get_file_writer().add_summary(summary, global_step, walltime)
 
     def flush(self) -> None:
-        """Writes what is still in memory."""
+        """Write what is still in memory."""
         for writer in (self.all_writers or {}).values():
             writer.flush()
 
     def close(self) -> None:
-        """Closes all files; a second call does nothing."""
+        """Close all files; a second call does nothing."""
         for writer in (self.all_writers or {}).values():
             writer.flush()
             writer.close()

@@ -14,14 +14,14 @@ SIDEWAYS = 16
 
 
 def pane(view: StepperScreen, number: int) -> None:
-    """Gives a pane the focus and keeps it on the screen; the steps let the other panes follow again."""
+    """Give a pane the focus and keep it on the screen; the steps let the other panes follow again."""
     before, choice = view.scene.choice, view.scene.choice.select(number)
     view.show(view.scene.cursor, pin_note(before, choice), choice)
     view.panes[number].focus(scroll_visible=False)
 
 
 def keep_panes(view: StepperScreen) -> None:
-    """Keeps the chosen panes for steps of this kind, in the reader's own file too."""
+    """Keep the chosen panes for steps of this kind, in the reader's own file too."""
     cursor = view.scene.cursor
     choice = view.scene.choice.keep(cursor.trace[cursor.at])
     problem = write_layouts(dict(choice.kept)) if choice != view.scene.choice else ""
@@ -29,7 +29,7 @@ def keep_panes(view: StepperScreen) -> None:
 
 
 def sideways(view: StepperScreen, direction: int) -> None:
-    """Scrolls the pane with the focus to the right or to the left."""
+    """Scroll the pane with the focus to the right or to the left."""
     if not view.panes[view.focused_pane].scroll_sideways(direction * SIDEWAYS):
         view.show(view.scene.cursor, line((" No row here is cut on that side", "hint")))
 
@@ -42,7 +42,7 @@ def present(view: StepperScreen, wanted: bool | None = None) -> None:
 
 
 def zoom(view: StepperScreen, wanted: bool | None = None) -> None:
-    """Gives the pane with the focus the whole screen, or gives the others their room back.
+    """Give the pane with the focus the whole screen, or give the others their room back.
 
     A row that is chosen in it is given up first.
     """

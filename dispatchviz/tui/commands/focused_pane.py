@@ -36,7 +36,7 @@ def row(session: Session, view: StepperScreen, direction: int) -> Reply:
 
 
 def enter(session: Session, view: StepperScreen) -> Reply | None:
-    """Unfolds the row of the steps; in another pane goes where the chosen row leads, else shows that pane alone."""
+    """Unfold the row of the steps; in another pane goes where the chosen row leads, else shows that pane alone."""
     if view.focused_view is None:
         return moves.move(session, "unfold")
     if view.chosen_row is not None:

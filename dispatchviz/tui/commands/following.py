@@ -26,7 +26,7 @@ class Following:
         self._stopped = False
 
     def start(self) -> None:
-        """Looks from now on until the recording has ended; does not keep the process alive."""
+        """Look from now on until the recording has ended; does not keep the process alive."""
         Thread(target=self._look, daemon=True).start()
 
     def stop(self) -> None:

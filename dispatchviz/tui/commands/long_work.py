@@ -30,11 +30,11 @@ class LongWork:
 
     @property
     def is_going_on(self) -> bool:
-        """Whether some is left."""
+        """True if some is left."""
         return self._next is not None
 
     def begin(self, work: Work | None) -> None:
-        """Does the first slice when the keys that wait are answered; drops what was going on, also for None."""
+        """Do the first slice when the keys that wait are answered; drop what was going on, also for None."""
         self._next = work
         if work is not None:
             self._set_timer(PAUSE, lambda: self._go_on(work))

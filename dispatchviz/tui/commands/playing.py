@@ -26,7 +26,7 @@ class Playing:
 
     @property
     def is_on(self) -> bool:
-        """Whether it plays now."""
+        """True if it plays now."""
         return self._timer is not None
 
     @property
@@ -40,7 +40,7 @@ class Playing:
         self._show(Update(self._session.cursor, playing()))
 
     def next_row(self) -> None:
-        """Goes to the next row."""
+        """Go to the next row."""
         update = next_row(self._session)
         if update is None or update.asks is not None:
             self._timer = None
@@ -49,7 +49,7 @@ class Playing:
             self._play_on()
 
     def key(self, key: str) -> bool:
-        """Changes the tempo or stops, as a key wants; returns whether the key means nothing more."""
+        """Change the tempo or stop, as a key wants; return whether the key means nothing more."""
         if self._timer is None:
             return False
         self._timer.stop()
@@ -67,12 +67,12 @@ class Playing:
 
 
 def tempo_change(key: str) -> int:
-    """Returns 1 for a key that plays faster, -1 for one that plays slower, 0 for any other."""
+    """Return 1 for a key that plays faster, -1 for one that plays slower, 0 for any other."""
     return (key in key_of(FASTER).keys) - (key in key_of(SLOWER).keys)
 
 
 def row_time(session: Session) -> float:
-    """Returns the seconds for a row."""
+    """Return the seconds for a row."""
     return ROW_SECONDS / session.tempo
 
 
@@ -86,11 +86,11 @@ def at_tempo(session: Session, by: int) -> Update:
 
 
 def told(session: Session) -> str:
-    """Says the tempo for the header: ``playing ×2``."""
+    """Say the tempo for the header: ``playing ×2``."""
     return f"playing ×{session.tempo:g}"
 
 
 def next_row(session: Session) -> Update | None:
-    """Goes to the next row; None at the end. It asks questions as every move does."""
+    """Go to the next row; None at the end. It asks questions as every move does."""
     update = move(session, "down")
     return None if update.asks is None and update.cursor.at == session.cursor.at else update

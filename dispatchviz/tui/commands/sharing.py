@@ -81,7 +81,7 @@ def picture_file(trace: Trace, at: int) -> tuple[Path, str]:
 
 
 def open_in_browser(path: Path) -> bool:
-    """Shows a file in the browser; False where there is none, or only one that would take over the terminal."""
+    """Show a file in the browser; False where there is none, or only one that would take over the terminal."""
     import webbrowser
 
     graphical = sys.platform in ("win32", "darwin") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")

@@ -16,7 +16,7 @@ from dispatchviz.views.text.styled_line import line
 
 
 def toggle(cursor: Cursor, text: str) -> Update:
-    """Sets the breakpoint that a text means, or removes it if it is set."""
+    """Set the breakpoint that a text means, or removes it if it is set."""
     point = typed(text, cursor.trace, cursor.is_growing)
     if isinstance(point, str):
         return Update(cursor, line((f" {point}", "warning")))

@@ -25,7 +25,7 @@ from dispatchviz.views.session import OpenStepper
 
 
 def show(choices: Sequence[TwoRuns], open_stepper: OpenStepper) -> None:
-    """Opens the screen until its reader goes back; a stepper on a run, whenever one is chosen.
+    """Open the screen until its reader goes back; a stepper on a run, whenever one is chosen.
 
     Raises StepperError if a screen fails, EndedBySignal if a signal ends it.
     """
@@ -58,7 +58,7 @@ class ComparisonApp(TerminalApp[Opened]):
         return "the screen of two runs failed"
 
     async def run_key_action(self, action: str) -> bool:
-        """Runs an action of the keymap: one of ``COMPARISON_ACTIONS``, else of the application."""
+        """Run an action of the keymap: one of ``COMPARISON_ACTIONS``, else of the application."""
         namespace, name, arguments = parse(action)
         if namespace:
             return await self.run_action(action, self.view)
@@ -70,7 +70,7 @@ class ComparisonApp(TerminalApp[Opened]):
         return True
 
     def carry_out(self, reply: Reply) -> None:
-        """Does what an action returned."""
+        """Do what an action returned."""
         if isinstance(reply, Opened):
             self.exit(reply)
         elif isinstance(reply, Shown):

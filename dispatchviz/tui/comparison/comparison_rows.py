@@ -135,7 +135,7 @@ def _about(state: Compared, row: Row) -> list[str]:
 
 
 def _is_same_line(state: Compared, pair: Pair) -> bool:
-    """Whether both sides are the same line of the program: what differs then is below it."""
+    """Return whether both sides are the same line of the program: what differs then is below it."""
     if pair.first is None or pair.second is None:
         return False
     one, other = (run.trace[step] for run, step in zip(state.two.runs, (pair.first, pair.second), strict=True))

@@ -103,7 +103,7 @@ class ComparisonScreen(View):
         self.post_message(Ready())
 
     def use_theme(self, theme: Theme | None = None) -> None:
-        """Paints everything in the colors of the application's theme."""
+        """Paint everything in the colors of the application's theme."""
         self.palette = Palette(self.app.theme_variables, self.app.no_color)
         for widget in self._widgets():
             widget.palette = self.palette

@@ -29,7 +29,7 @@ LookAgain = Callable[[], tuple[Entry, ...]]
 
 
 def show(home: Home, look_up: LookUp, look_again: LookAgain) -> tuple[Home, Chosen | None]:
-    """Opens the screen; returns it as it was at the end, and what its reader wants to see; None to quit.
+    """Open the screen; return it as it was at the end, and what its reader wants to see; None to quit.
 
     Raises StepperError if the screen fails, EndedBySignal if a signal ends it.
     """
@@ -79,7 +79,7 @@ class HomeApp(TerminalApp[Chosen]):
         self.show(self.home)
 
     async def run_key_action(self, action: str) -> bool:
-        """Runs an action of the keymap: one of ``HOME_ACTIONS``, else of the application."""
+        """Run an action of the keymap: one of ``HOME_ACTIONS``, else of the application."""
         namespace, name, arguments = parse(action)
         if namespace:
             return await self.run_action(action, self.view)
@@ -91,7 +91,7 @@ class HomeApp(TerminalApp[Chosen]):
         return True
 
     def carry_out(self, reply: Reply) -> None:
-        """Does what an action, or an answer, returned."""
+        """Do what an action, or an answer, returned."""
         if isinstance(reply, Chosen):
             self.exit(reply)
         elif isinstance(reply, Text):
@@ -108,7 +108,7 @@ class HomeApp(TerminalApp[Chosen]):
                 self.show(reply.home)
 
     def show(self, home: Home) -> None:
-        """Makes a moment of the screen the current one."""
+        """Make a moment of the screen the current one."""
         self.view.show(home if home.traces is self._traces else replace(home, traces=self._traces))
 
     def on_pointed(self, message: Pointed) -> None:

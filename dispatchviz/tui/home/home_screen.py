@@ -141,13 +141,13 @@ class HomeScreen(View):
         self.call_after_refresh(self._color)
 
     def _color(self) -> None:
-        """Loads what colors code, and shows it again."""
+        """Load what colors code, and shows it again."""
         code_colors.load()
         self.show(self.home)
         self.post_message(Complete())
 
     def use_theme(self, theme: Theme | None = None) -> None:
-        """Paints everything in the colors of the application's theme."""
+        """Paint everything in the colors of the application's theme."""
         self.palette = Palette(self.app.theme_variables, self.app.no_color)
         for widget in self._widgets():
             widget.palette = self.palette

@@ -24,7 +24,7 @@ HIDE_CURSOR, SHOW_CURSOR, CLEAR = "\x1b[?25l", "\x1b[?25h", "\x1b[2J"
 
 
 def check_cast(path: str) -> None:
-    """Raises DispatchvizError if a recording of a terminal cannot be written there, or would replace what is none."""
+    """Raise DispatchvizError if a recording of a terminal cannot be written there, or would replace what is none."""
     check_place(path, "recording of a terminal", re.compile(rb'\s*\{"version": 2, "width": ').match)
 
 

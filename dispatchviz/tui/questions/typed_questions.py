@@ -155,7 +155,7 @@ def mark_note(text: str, failure: str) -> Line:
 
 
 def toggle_mark(session: Session) -> Update | MarkQuestion:
-    """Removes the mark of this step; without one the question comes that sets it."""
+    """Remove the mark of this step; without one the question comes that sets it."""
     cursor = session.cursor
     if cursor.at not in cursor.marks:
         return MarkQuestion(session)

@@ -68,11 +68,11 @@ class CodegenScreen(ModalScreen[Update | None]):
         yield self._view
 
     def action_files(self) -> None:
-        """Lists the files, where their texts are kept."""
+        """List the files, where their texts are kept."""
         if self._texts is not None:
             self.app.push_screen(FilesScreen(self._operator, self._texts, self._palette))
 
     def action_classes(self) -> None:
-        """Shows the classes of the structured kernel, where it has one."""
+        """Show the classes of the structured kernel, where it has one."""
         if self._family is not None:
             self.app.push_screen(StructuredScreen(self._family, self._palette))

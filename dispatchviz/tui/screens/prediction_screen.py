@@ -103,7 +103,7 @@ class PredictionScreen(ModalScreen[Update | None]):
         self._fit()
 
     def answer(self, choice: Choice | None, by_number: bool = False) -> None:
-        """Closes with a choice, or with None for none."""
+        """Close with a choice, or with None for none."""
         self._session.enter_is_due = by_number
         self.dismiss(answered(self._session, self._asked, choice))
 

@@ -82,13 +82,13 @@ class StepperScreen(View):
         self.post_message(Ready())
 
     def use_theme(self, theme: Theme | None = None) -> None:
-        """Paints everything in the colors of the application's theme."""
+        """Paint everything in the colors of the application's theme."""
         contrast = self.scene.choice.presenting
         self.palette = Palette(self.app.theme_variables, self.app.no_color, contrast)
         self._widgets.use_palette(self.palette)
 
     def show_keys(self) -> None:
-        """Shows the keys of another keymap in the titles."""
+        """Show the keys of another keymap in the titles."""
         for pane in self.panes.values():
             pane.key = pane_key(pane.number)
             pane.refresh()
@@ -101,8 +101,9 @@ class StepperScreen(View):
         asks: Prediction | None = None,
         lesson: Said | None = None,
     ) -> None:
-        """Shows the step of a cursor, a note on how the reader came there, what the lesson says if it says something
-        else now, and the panes that are chosen by now; the steps alone while something is asked."""
+        """Show the step of a cursor, a note on how the reader came there, what the lesson says if it says something
+        else now, and the panes that are chosen by now; the steps alone while something is asked.
+        """
         choice, label = choice or self.scene.choice, self.prompt.label if self.prompt else ""
         said = self.scene.lesson if lesson is None else lesson
         self.scene = replace(self.scene, cursor=cursor, note=note, choice=choice, label=label, asks=asks, lesson=said)
@@ -113,7 +114,7 @@ class StepperScreen(View):
 
     @property
     def has_focused_pane(self) -> bool:
-        """Whether a pane has the focus, and not the input line."""
+        """True if a pane has the focus, and not the input line."""
         return isinstance(self.focused, RowsView)
 
     @property

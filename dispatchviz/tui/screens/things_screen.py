@@ -105,7 +105,7 @@ class ThingsView(ChoiceList):
         self.begin_at(0)
 
     def _go_on(self) -> None:
-        """Looks through more calls, and shows what was found when all have been."""
+        """Look through more calls, and show what was found when all have been."""
         if self._uses.complete:
             return
         self._uses.go_on()

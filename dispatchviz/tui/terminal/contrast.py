@@ -14,20 +14,20 @@ STEPS = 50
 
 
 def contrast(one: ColorTriplet, other: ColorTriplet) -> float:
-    """Returns the contrast of two colors, from 1 to 21."""
+    """Return the contrast of two colors, from 1 to 21."""
     darker, lighter = sorted((_luminance(one), _luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
 
 
 def readable(color: ColorTriplet, background: ColorTriplet) -> ColorTriplet:
-    """Returns a color, or the nearest one towards black or white that can be read on a background."""
+    """Return a color, or the nearest one towards black or white that can be read on a background."""
     end = max(BLACK, WHITE, key=lambda each: contrast(each, background))
     mixed = (_mixed(color, end, step / STEPS) for step in range(STEPS + 1))
     return next(each for each in mixed if contrast(each, background) >= LEAST)
 
 
 def muted(color: ColorTriplet, background: ColorTriplet) -> ColorTriplet:
-    """Returns a weaker color for text that matters less, which can be read all the same."""
+    """Return a weaker color for text that matters less, which can be read all the same."""
     return readable(_mixed(color, background, MUTED), background)
 
 

@@ -24,12 +24,12 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 def settings_file() -> Path:
-    """Returns where it is: beside the kept layouts."""
+    """Return where it is: beside the kept layouts."""
     return layouts_file().with_name("settings.json")
 
 
 def read_theme() -> str:
-    """Returns the name of the kept theme; empty without one, and where the environment names one."""
+    """Return the name of the kept theme; empty without one, and where the environment names one."""
     if not has_files() or os.environ.get(VARIABLE):
         return ""
     try:
@@ -39,7 +39,7 @@ def read_theme() -> str:
 
 
 def write_theme(name: str) -> str:
-    """Keeps a theme; returns why that failed, or an empty text."""
+    """Keep a theme; return why that failed, or an empty text."""
     if not has_files():
         return ""
     try:

@@ -75,12 +75,12 @@ def meanings(key: str) -> list[tuple[Keymap, Key | None]]:
 
 
 def use_named(name: str) -> None:
-    """Puts a keymap in force by its name. KeyError if there is none of that name."""
+    """Put a keymap in force by its name. KeyError if there is none of that name."""
     use(KEYMAPS[name])
 
 
 def use_from_environment() -> str:
-    """Puts the one in force that the environment names, unless one was chosen; returns what is wrong with that name."""
+    """Put the one in force that the environment names, unless one was chosen; return what is wrong with that name."""
     name = os.environ.get(VARIABLE, "")
     if is_chosen() or not name:
         return ""

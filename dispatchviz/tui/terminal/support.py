@@ -39,11 +39,11 @@ def driver() -> type[Driver] | None:
 
 
 def is_there() -> bool:
-    """Whether keys come from a terminal; one that was closed is none any more."""
+    """Return whether keys come from a terminal; one that was closed is none any more."""
     return bool(sys.__stdin__ and sys.__stdin__.isatty())
 
 
 def end_if_gone() -> None:
-    """Ends this process, as losing its terminal should: below a ``make``, SIGHUP does not come through."""
+    """End this process, as losing its terminal should: below a ``make``, SIGHUP does not come through."""
     if not is_there():
         os.kill(os.getpid(), signal.SIGTERM)

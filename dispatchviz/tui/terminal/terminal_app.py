@@ -58,7 +58,7 @@ class View(Screen[None]):
     """The input line; there as soon as keys can be answered."""
 
     def use_theme(self, theme: Theme | None = None) -> None:
-        """Paints everything in the colors of the application's theme."""
+        """Paint everything in the colors of the application's theme."""
 
 
 class InOrder(SystemCommandsProvider):
@@ -105,7 +105,7 @@ class TerminalApp(App[Result]):
         raise NotImplementedError
 
     async def run_key_action(self, action: str) -> bool:
-        """Runs an action of the keymap."""
+        """Run an action of the keymap."""
         raise NotImplementedError
 
     def use_keys(self, keymap: Iterable[Key]) -> None:
@@ -151,22 +151,22 @@ class TerminalApp(App[Result]):
             self.set_interval(1, support.end_if_gone)  # else its input would be read for ever, at full speed
 
     def use_kept_theme(self) -> None:
-        """Takes the theme that the reader chose last."""
+        """Take the theme that the reader chose last."""
         if (name := read_theme()) in self.available_themes:
             self.theme = name
 
     def search_themes(self) -> None:
-        """Lists the themes; the one that the reader chooses is kept."""
+        """List the themes; the one that the reader chooses is kept."""
         self.push_screen(CommandPalette([KeptThemes], placeholder="Search for themes"))
 
     def keep_theme(self, name: str) -> None:
-        """Takes a theme, and keeps it for the next time."""
+        """Take a theme, and keep it for the next time."""
         self.theme = name
         if why_not := write_theme(name):
             self.notify(f"The theme cannot be kept: {why_not}", severity="warning")
 
     def end_soon(self) -> None:
-        """Closes the screen as soon as what is being done is done; may be called at any moment."""
+        """Close the screen as soon as what is being done is done; may be called at any moment."""
         if self._loop_of_keys is not None:
             self._loop_of_keys.call_soon_threadsafe(self.exit)
 
@@ -185,7 +185,9 @@ class TerminalApp(App[Result]):
             super()._handle_exception(error)
 
     def _came_too_late(self, error: Exception) -> bool:
-        """Whether a key, or a command of Textual's palette, was not done when the screen that it was for had closed."""
+        """Return whether a key, or a command of Textual's palette, was not done when the screen that it was for had
+        closed.
+        """
         if isinstance(error, WorkerFailed):
             palette = self.screen_stack and isinstance(self.screen, CommandPalette)
             return isinstance(error.error, NoMatches) and not palette
@@ -221,7 +223,7 @@ class TerminalApp(App[Result]):
             await self._take(event)
 
     async def _take(self, event: events.Key | events.Paste) -> None:
-        """Gives what is typed its effect: on the view, or on the screen that is over it by now."""
+        """Give what is typed its effect: on the view, or on the screen that is over it by now."""
         if self.screen is self._view:
             if self.before_key(event) or await self._keys.take(event):
                 return
@@ -269,7 +271,7 @@ _typed_ahead: list[events.Key | events.Paste] = []
 
 
 def run_to_its_end(app: TerminalApp[Any]) -> None:
-    """Shows it until its reader is done. Raises StepperError if it fails, EndedBySignal if a signal ends it."""
+    """Show it until its reader is done. Raises StepperError if it fails, EndedBySignal if a signal ends it."""
     app.use_kept_theme()
     app.type_first(_typed_ahead)
     _typed_ahead.clear()

@@ -50,11 +50,11 @@ class ChoiceList(RowsView):
         raise NotImplementedError
 
     def can_be_chosen(self, row: Line) -> bool:
-        """Whether Enter is for a row; headings lead nowhere."""
+        """Return whether Enter is for a row; headings lead nowhere."""
         return leads_somewhere(row)
 
     def begin_at(self, chosen: int) -> None:
-        """Makes the rows and chooses one of them, or the next one that leads somewhere."""
+        """Make the rows and choose one of them, or the next one that leads somewhere."""
         self._rows = self.rows(self.port.row_width - GUTTER)
         self.port.count = len(self._rows)
         choices = self._choices

@@ -25,8 +25,9 @@ class PaintedLines(Widget):
         super().__init__(id=name)
 
     def expect(self, width: int, height: int) -> None:
-        """Takes on the size that the next layout gives it: for one that is new to the widget, Textual would lay out and
-        paint once more."""
+        """Take on the size that the next layout gives it: for one that is new to the widget, Textual would lay out and
+        paint once more.
+        """
         self.set_reactive(Widget.virtual_size, Size(width, height))
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
@@ -72,7 +73,7 @@ class Bar(PaintedLines):
         self._rows: Sequence[Line] = ()
 
     def show(self, rows: Sequence[Line]) -> None:
-        """Replaces the text."""
+        """Replace the text."""
         if rows != self._rows:
             self._rows = rows
             self.refresh()

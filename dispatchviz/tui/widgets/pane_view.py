@@ -34,7 +34,7 @@ class PaneView(RowsView):
         """The step at which the reader has walked through the rows: there they stay where they are."""
 
     def show(self, cursor: Cursor, width: int, height: int) -> None:
-        """Follows the cursor; rows that differ from where it came from get a sign."""
+        """Follow the cursor; rows that differ from where it came from get a sign."""
         if self.port.resize(width, height) or cursor is not self._cursor:
             self._cursor = cursor
             self.fitted()
@@ -42,7 +42,7 @@ class PaneView(RowsView):
                 self.refresh()
 
     def show_again(self) -> None:
-        """Makes the rows again, because what they depend on besides the step has changed."""
+        """Make the rows again, because what they depend on besides the step has changed."""
         self.rows.forget()
         self.fitted()
 
@@ -84,7 +84,7 @@ class PaneView(RowsView):
         return self.shown.chosen_row
 
     def choose(self, direction: int) -> bool:
-        """Chooses the next row that leads somewhere, else scrolls; returns whether there was anything to do."""
+        """Choose the next row that leads somewhere, else scrolls; return whether there was anything to do."""
         after, self._walked = self.shown.next(direction, self.port.in_sight), self._place
         if after is None or after.chosen is None:
             return self.scroll_rows(self.port.top + direction)
@@ -94,7 +94,7 @@ class PaneView(RowsView):
         return True
 
     def let_go(self) -> bool:
-        """Chooses no row; returns whether one was chosen."""
+        """Choose no row; return whether one was chosen."""
         was, self.shown = self.shown.chosen, replace(self.shown, chosen=None)
         if was is not None:
             self.refresh()

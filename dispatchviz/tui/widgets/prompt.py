@@ -51,7 +51,7 @@ class Prompt(Input):
         self.screen.set_focus(self)
 
     async def take(self, event: events.Key) -> bool:
-        """Handles a key while the question is open; False for one that is not for an input line."""
+        """Handle a key while the question is open; False for one that is not for an input line."""
         if event.key in ("enter", "escape"):
             self._leave(self.value if event.key == "enter" else None)
         elif event.key == "tab" and self.question and (text := self.question.completed(self.value)) is not None:
@@ -66,7 +66,7 @@ class Prompt(Input):
         return True
 
     def paste(self, text: str) -> None:
-        """Inserts the first line of a pasted text, as it is shown everywhere."""
+        """Insert the first line of a pasted text, as it is shown everywhere."""
         self.insert_text_at_cursor(shown(next(iter(text.splitlines()), "")))
         self._changed()
 

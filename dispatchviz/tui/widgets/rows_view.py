@@ -84,21 +84,21 @@ class RowsView(PaintedLines, can_focus=True):
         """The size has changed."""
 
     def fit(self, width: int, height: int) -> None:
-        """Takes on a size, before the screen is laid out with it."""
+        """Take on a size, before the screen is laid out with it."""
         if self.port.resize(width, height):
             self.fitted()
 
     def scroll_rows(self, top: int) -> bool:
-        """Scrolls so that a row is the first one in sight, as far as there are rows; returns whether it moved."""
+        """Scroll so that a row is the first one in sight, as far as there are rows; return whether it moved."""
         return self._moved(self.port.scroll(top))
 
     def scroll_sideways(self, by: int) -> bool:
-        """Scrolls the rows that are cut, as far as one in sight is longer; returns whether they moved."""
+        """Scroll the rows that are cut, as far as one in sight is longer; return whether they moved."""
         widest = max((self.row(at, self.port.row_width).width for at in self.port.in_sight), default=0)
         return self._moved(self.port.sideways(by, widest))
 
     def reveal(self, at: int, margin: int) -> bool:
-        """Scrolls as little as it takes to have a row in sight with some rows around it; returns whether it moved."""
+        """Scroll as little as it takes to have a row in sight with some rows around it; return whether it moved."""
         return self._moved(self.port.reveal(at, margin))
 
     def _moved(self, moved: bool) -> bool:
@@ -107,7 +107,7 @@ class RowsView(PaintedLines, can_focus=True):
         return moved
 
     def refresh_rows(self, rows: Iterable[int]) -> None:
-        """Has those of some rows painted again that are in sight."""
+        """Have those of some rows painted again that are in sight."""
         for y in map(self.port.y_of, rows):
             if y is not None:
                 self.refresh(Region(0, y, self.port.width, 1))
@@ -137,7 +137,7 @@ class RowsView(PaintedLines, can_focus=True):
         self.scroll_rows(self.port.top - WHEEL)
 
     def refresh_title(self) -> None:
-        """Has the title painted again."""
+        """Have the title painted again."""
         self.refresh(Region(0, 0, self.port.width, 1))
 
     def on_focus(self) -> None:

@@ -50,7 +50,7 @@ class StepList(RowsView):
             self.refresh()
 
     def _show_hits(self, cursor: Cursor) -> None:
-        """Paints the title, and the marks if there are others."""
+        """Paint the title, and the marks if there are others."""
         searched = (cursor.search.query, cursor.search.found) if cursor.search else ("", 0)
         if searched != self._searched:
             self._searched = searched

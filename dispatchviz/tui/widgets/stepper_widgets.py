@@ -38,13 +38,13 @@ class StepperWidgets:
         yield self.bars["footer"]
 
     def use_palette(self, palette: Palette) -> None:
-        """Paints everything in the colors of a theme."""
+        """Paint everything in the colors of a theme."""
         for widget in self:
             widget.palette = palette
             widget.refresh()
 
     def show(self, plan: ScreenPlan, cursor: Cursor, complete: bool) -> None:
-        """Shows a plan, and a cursor in its panes; before the first screen is complete only in the step list."""
+        """Show a plan, and a cursor in its panes; before the first screen is complete only in the step list."""
         self._arrange(plan)
         self.steps.short = plan.presenting
         for name, rows in plan.bars.items():
@@ -68,7 +68,7 @@ class StepperWidgets:
             header.refresh(layout=True)  # a widget within: Textual keeps the arrangement of a screen that has not
 
     def color_source(self) -> None:
-        """Loads what colors code and what is read for each operator, and shows the source again."""
+        """Load what colors code and what is read for each operator, and shows the source again."""
         from dispatchviz.views.panes import source_pane  # not for the first paint
 
         code_colors.load()

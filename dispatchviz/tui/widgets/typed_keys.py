@@ -43,7 +43,7 @@ class TypedKeys:
         """The first key of a sequence, until the next one comes."""
 
     def hold(self, event: events.Key | events.Paste) -> bool:
-        """Keeps what is typed before keys can be answered; returns whether it did."""
+        """Keep what is typed before keys can be answered; return whether it did."""
         if self._prompt() is None:
             self._held.append(event)
             return True
@@ -55,7 +55,7 @@ class TypedKeys:
         return held
 
     async def take(self, event: events.Key | events.Paste) -> bool:
-        """Gives a key its effect; False for a key that has none here."""
+        """Give a key its effect; False for a key that has none here."""
         prompt = self._prompt()
         if prompt is not None and prompt.question is None:
             prompt = None

@@ -44,18 +44,18 @@ class Viewport:
         return max(self.width - 1, 1)
 
     def resize(self, width: int, height: int) -> bool:
-        """Takes on a size; returns whether it is another one."""
+        """Take on a size; return whether it is another one."""
         changed = (width, height) != (self.width, self.height)
         self.width, self.height = width, height
         return changed
 
     def scroll(self, top: int) -> bool:
-        """Scrolls so that a row is the first in sight, as far as there are rows; returns whether it moved."""
+        """Scroll so that a row is the first in sight, as far as there are rows; return whether it moved."""
         before, self.top = self.top, max(0, min(top, self.count - self.rows))
         return self.top != before
 
     def reveal(self, at: int, margin: int) -> bool:
-        """Scrolls as little as it takes to have a row in sight with some rows around it; returns as ``scroll``."""
+        """Scroll as little as it takes to have a row in sight with some rows around it; return as ``scroll``."""
         margin = min(margin, (self.rows - 1) // 2)
         return self.scroll(min(max(self.top, at + margin - self.rows + 1), max(at - margin, 0)))
 
@@ -64,7 +64,7 @@ class Viewport:
         return self.scroll(0) if at is None else self.reveal(at, margin)
 
     def sideways(self, by: int, widest: int) -> bool:
-        """Scrolls rows that are cut, as far as the widest goes; returns as ``scroll``."""
+        """Scroll rows that are cut, as far as the widest goes; return as ``scroll``."""
         before, self.left = self.left, max(0, min(self.left + by, widest - self.row_width))
         return self.left != before
 

@@ -62,7 +62,7 @@ class Cursor(SteppingCursor):
         return opened if tree.is_merged(item) else opened.toward(tree.begin(tree.children(item)[0]))
 
     def fold(self) -> Self:
-        """Folds the row; one that is folded already is left for the row around it."""
+        """Fold the row; one that is folded already is left for the row around it."""
         if self.tree is None:
             return self.out_back()
         here = [item for item in self.tree.at(self.at) if item in self.opened]
@@ -116,7 +116,7 @@ class Cursor(SteppingCursor):
         return replace(self._at(places[place]), past=past, undone=undone)
 
     def toggle_mark(self) -> Self:
-        """Sets a mark at this event, or takes it away."""
+        """Set a mark at this event, or take it away."""
         return replace(self, marks=self.marks ^ {self.at})
 
     def filtered(self, shown: Sequence[int] | None, filter_text: str = "") -> Self:

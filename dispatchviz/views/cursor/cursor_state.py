@@ -82,11 +82,11 @@ class CursorState:
 
     @property
     def hidden(self) -> bool:
-        """Whether the filter would hide the step of the cursor."""
+        """True if the filter would hide the step of the cursor."""
         return self.shown is not None and not _has(self.shown, self.at)
 
     def hides(self, step: int) -> bool:
-        """Whether a step is hidden until a question is answered."""
+        """Return whether a step is hidden until a question is answered."""
         return self.ahead is not None and step >= self.ahead.reveals
 
     @property
@@ -135,7 +135,7 @@ def next_stop(state: CursorState, forward: bool = True) -> int | None:
 
 
 def _has(steps: Sequence[int], step: int) -> bool:
-    """Whether a step is among sorted ones."""
+    """Return whether a step is among sorted ones."""
     index = bisect_left(steps, step)
     return index < len(steps) and steps[index] == step
 

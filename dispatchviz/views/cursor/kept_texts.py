@@ -34,7 +34,7 @@ class KeptTexts:
         return dict(sorted((whole_number(key), text) for key, text in found.items() if _is_ours(key, text)))
 
     def change(self, texts: Mapping[int, str | None]) -> str:
-        """Keeps texts, or where there is None no longer; returns what is wrong if that cannot be written."""
+        """Keep texts, or where there is None no longer; return what is wrong if that cannot be written."""
         if self._path is None:
             return ""
         try:
@@ -87,11 +87,11 @@ class Marks:
         """Step to name, which may be empty."""
 
     def set(self, step: int, name: str) -> str:
-        """Marks a step, or names its mark; returns what is wrong if it cannot be written."""
+        """Mark a step, or names its mark; return what is wrong if it cannot be written."""
         self.names = dict(sorted((self.names | {step: name}).items()))
         return self._kept.change({step: name})
 
     def remove(self, step: int) -> str:
-        """Takes a mark away; as ``set``."""
+        """Take a mark away; as ``set``."""
         self.names.pop(step, None)
         return self._kept.change({step: None})

@@ -30,7 +30,7 @@ class Query:
         return bool(self.texts or self.fields)
 
     def narrows(self, other: Query) -> bool:
-        """Whether a step that has not what another query asks for cannot have what this one does."""
+        """Return whether a step that has not what another query asks for cannot have what this one does."""
         if self.fields != other.fields or any(map(PLACE.search, self.texts)):
             return False  # the beginning of a place is a word, which is not looked for in places
         return all(any(text in each for each in self.texts) for text in other.texts)
@@ -56,5 +56,5 @@ def query_of(text: str) -> Query:
 
 
 def _is_begun(value: str) -> bool:
-    """Whether it is a field whose value is still to come."""
+    """Return whether it is a field whose value is still to come."""
     return value[-1] == ":" and value[:-1].lower() in FIELDS

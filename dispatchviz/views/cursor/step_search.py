@@ -63,7 +63,7 @@ class Search:
         """How many are known before each stretch; None until somebody asks."""
 
     def find(self, query: str, begin: int = 0) -> None:
-        """Begins to look for a query; what is near after ``begin`` comes first. An empty one has no hits."""
+        """Begin to look for a query; what is near after ``begin`` comes first. An empty one has no hits."""
         before, done, hits, in_labels = self._asked, self._done, self._hits, not self._asked.deep
         self.query, self._asked = query, _Asked(self._trace, query_of(query))
         self._begin, self.is_stopped = begin, False
@@ -92,19 +92,19 @@ class Search:
         self.found, self._left = len(self._asked.candidates or ()), 0
 
     def look_from(self, step: int, forward: bool = True) -> None:
-        """Goes on with what is near before or after a step."""
+        """Go on with what is near before or after a step."""
         here = self._near = min(step // STRETCH, max(self._stretches - 1, 0))
         ahead, behind = range(here, self._stretches), range(here)
         self._order = iter((*ahead, *behind) if forward else (*reversed((*behind, here)), *reversed(ahead)))
         self.is_stopped = False
 
     def look_near(self, step: int) -> None:
-        """Goes on with what is near a step, unless that comes next anyway."""
+        """Go on with what is near a step, unless that comes next anyway."""
         if step // STRETCH != self._near:
             self.look_from(step)
 
     def go_on(self) -> bool:
-        """Searches a slice; returns whether there is more to search."""
+        """Search a slice; return whether there is more to search."""
         unsearched = (at for at in self._order if not self._done[at])
         for stretch in islice(unsearched, min(SLICE_OF_ALL if self._asked.deep else SLICE, self._left)):
             self._search(stretch)
@@ -115,12 +115,12 @@ class Search:
         return self._left > 0
 
     def stop(self) -> None:
-        """Searches no more by itself."""
+        """Search no more by itself."""
         self.is_stopped = True
 
     @property
     def in_sentences(self) -> bool:
-        """Whether no label has what is asked for, so that all texts of a step are searched."""
+        """True if no label has what is asked for, so that all texts of a step are searched."""
         return self._asked.deep
 
     def _search(self, stretch: int) -> None:
@@ -135,7 +135,7 @@ class Search:
 
     @property
     def complete(self) -> bool:
-        """Whether all hits are known."""
+        """True if all hits are known."""
         return self._left == 0
 
     @property
@@ -151,7 +151,7 @@ class Search:
         return found
 
     def matches(self, at: int) -> bool:
-        """Whether a step is known to be a hit."""
+        """Return whether a step is known to be a hit."""
         return _has(self._hits.get(at // STRETCH, ()), at) or at in self._named
 
     def between(self, begin: int, end: int) -> int:
@@ -171,7 +171,7 @@ class Search:
         return next((hit for hit in found if hit is not None), None)
 
     def certain(self, at: int, hit: int | None, forward: bool = True) -> bool:
-        """Whether no hit is nearer than ``hit``, which ``next`` found from ``at``."""
+        """Return whether no hit is nearer than ``hit``, which ``next`` found from ``at``."""
         if self.complete:
             return True
         if hit is None:
@@ -207,7 +207,7 @@ class _Asked:
 
     @property
     def can_go_deeper(self) -> bool:
-        """Whether there are texts of a step that were not searched."""
+        """True if there are texts of a step that were not searched."""
         return bool(self.query.texts) and not self.deep
 
     def among(self, steps: range) -> Sequence[int]:
@@ -237,7 +237,7 @@ class _Asked:
         return found
 
     def has(self, step: int) -> bool:
-        """Whether a step has all that columns do not tell."""
+        """Return whether a step has all that columns do not tell."""
         return all(test(self._trace, step) for test in self.tests) and self._has_texts(step)
 
     def _has_texts(self, step: int) -> bool:
@@ -285,6 +285,6 @@ def still_hits(trace: Trace, query: str, shown: Sequence[int], begin: int) -> li
 
 
 def _has(steps: Sequence[int], step: int) -> bool:
-    """Whether a step is among sorted ones."""
+    """Return whether a step is among sorted ones."""
     index = bisect_left(steps, step)
     return index < len(steps) and steps[index] == step

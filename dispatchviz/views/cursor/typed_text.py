@@ -18,7 +18,7 @@ def whole_number(digits: str) -> int:
 
 
 def is_whole_number(text: str) -> bool:
-    """Whether ``whole_number`` reads a text: ``int`` takes the digits of all scripts, this only ours."""
+    """Return whether ``whole_number`` reads a text: ``int`` takes the digits of all scripts, this only ours."""
     return text.isascii() and text.isdigit()
 
 

@@ -35,7 +35,7 @@ def read_layouts() -> dict[str, tuple[int, ...]]:
 
 
 def write_layouts(kept: dict[str, tuple[int, ...]]) -> str:
-    """Writes them; returns why that failed, or an empty text."""
+    """Write them; return why that failed, or an empty text."""
     names = {group: [PANE_NAMES[pane] for pane in panes] for group, panes in kept.items()}
     try:
         file = layouts_file()

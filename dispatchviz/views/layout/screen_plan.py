@@ -131,12 +131,12 @@ class Scene:
 
     @property
     def _is_opening(self) -> bool:
-        """Whether nothing has been done yet, or all of it was taken back."""
+        """True if nothing has been done yet, or all of it was taken back."""
         return self.note is None and self.cursor.at == self.opened_at
 
     @property
     def _goes_without_saying(self) -> bool:
-        """Whether the sentence of the step is left out: that a line is reached, or where a lesson is about no step."""
+        """True if the sentence of the step is left out: that a line is reached, or where a lesson is about no step."""
         return self.lesson.alone or (self._is_opening and isinstance(self.cursor.trace[self.cursor.at], SourceLine))
 
     def _notes(self) -> list[Line]:

@@ -55,7 +55,7 @@ class ChosenRows:
         return max((row.width for row in self.lines if row.cut), default=0)
 
     def is_chosen(self, at: int) -> bool:
-        """Whether a line belongs to the chosen row."""
+        """Return whether a line belongs to the chosen row."""
         return self.chosen is not None and at < len(self.lines) and self.starts[at] == self.chosen
 
     def next(self, direction: int, in_sight: range) -> Self | None:
@@ -83,7 +83,7 @@ class ChosenRows:
 
 
 def leads_somewhere(row: Line) -> bool:
-    """Whether there is a step to go to from a row, or something to ask."""
+    """Return whether there is a step to go to from a row, or something to ask."""
     return row.goto is not None or row.about is not None
 
 

@@ -64,7 +64,7 @@ def table(card: KeySetCard, width: int) -> list[Line]:
 
 
 def _wins(card: KeySetCard, at: int) -> bool:
-    """Whether a column of the card is the key that wins."""
+    """Return whether a column of the card is the key that wins."""
     return card.rows[-1].cells[at] == "won" and not card.columns[at].backend
 
 

@@ -89,7 +89,7 @@ def _entry(entry: Entry) -> list[Line]:
 
 
 def load() -> None:
-    """Reads the yaml files, which takes longer than a step may."""
+    """Read the yaml files, which takes longer than a step may."""
     _entries("aten::add.Tensor")
 
 

@@ -131,7 +131,7 @@ def _happened(happened: list[Span], used: int, width: int) -> list[Span]:
 
 
 def _merged(tree: Outline, row: Row) -> list[int]:
-    """Turns and calls that are unfolded and whose first row this is."""
+    """Turn and call that are unfolded and whose first row this is."""
     same = tree.at(tree.begin(row.item))
     return list(same[: same.index(row.item)]) if row.item in same else []
 

@@ -61,7 +61,7 @@ class Asking:
         return self._first(trace, at, to, FAR, True)
 
     def answer(self, asked: Prediction, choice: Choice | None) -> str:
-        """Keeps an answer, or that there was none; returns what is wrong if it cannot be written."""
+        """Keep an answer, or that there was none; return what is wrong if it cannot be written."""
         self._found = range(0), None
         if choice is None:
             self._skipped.add(asked.topic)

@@ -21,7 +21,7 @@ class Guesses:
         self._said: dict[int, Choice] = {}
 
     def read(self, trace: Trace) -> None:
-        """Adds what was guessed another time."""
+        """Add what was guessed another time."""
         kept = islice(self._kept.read().items(), LONGEST)
         read = {step: choice for step, text in kept if (choice := _choice(trace, step, text)) is not None}
         self._said = read | self._said
@@ -48,12 +48,12 @@ class Guesses:
         return f"{sum(choice == asked.right for asked, choice in self.of(trace))} of {len(self)} right"
 
     def add(self, asked: Prediction, choice: Choice) -> str:
-        """Keeps a guess; returns what is wrong if it cannot be written."""
+        """Keep a guess; return what is wrong if it cannot be written."""
         self._said[asked.reveals] = choice
         return self._kept.change({asked.reveals: choice.text})
 
     def forget(self) -> str:
-        """Keeps none any more; as ``add``."""
+        """Keep none any more; as ``add``."""
         forgotten = dict.fromkeys(self._said)
         self._said.clear()
         return self._kept.change(forgotten)

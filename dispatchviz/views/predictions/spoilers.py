@@ -40,7 +40,7 @@ def without_step(said: Line, cursor: Cursor) -> Line:
 
 
 def hides_sentence(cursor: Cursor) -> bool:
-    """Whether the sentence of the step tells which Node comes next."""
+    """Return whether the sentence of the step tells which Node comes next."""
     queued = isinstance(cursor.trace[cursor.at], ev.NodeQueued)
     return cursor.ahead is not None and cursor.ahead.kind is Kind.NEXT and queued
 

@@ -11,7 +11,7 @@ from dispatchviz.views.text.styled_line import Span
 
 
 def load() -> None:
-    """Loads Pygments; until then text has no colors."""
+    """Load Pygments; until then text has no colors."""
     import pygments.lexers.python  # type: ignore[import-untyped]  # noqa: F401
 
 

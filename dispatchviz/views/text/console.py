@@ -73,7 +73,7 @@ class Console:
             yield from self._row(" " * indent + first, second, indent + left + 2)
 
     def print(self, lines: Iterable[str]) -> None:
-        """Lines on standard output; where there are colors, the codes of ``styled`` are sent as they are."""
+        """Line on standard output; where there are colors, the codes of ``styled`` are sent as they are."""
         if self.colors:
             print_painted(map(CODES.split, lines))
         else:
@@ -97,8 +97,9 @@ def terminal() -> Console:
 
 
 def shows_colors() -> bool:
-    """Whether standard output gets colors. NO_COLOR decides first, then FORCE_COLOR, each if it is set and not empty,
-    whatever to; else a terminal gets some that is not dumb. Python's own output follows the same order."""
+    """Return whether standard output gets colors. NO_COLOR decides first, then FORCE_COLOR, each if it is set and not
+    empty, whatever to; else a terminal gets some that is not dumb. Python's own output follows the same order.
+    """
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):

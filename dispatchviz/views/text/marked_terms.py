@@ -48,7 +48,7 @@ def _prose(row: Line) -> str:
 
 
 def _is_label(text: str, before: Span) -> bool:
-    """Whether a text is the one word behind a key of the keyboard: ``? keys``."""
+    """Return whether a text is the one word behind a key of the keyboard: ``? keys``."""
     return before[1] == "keycap" and len(text.split()) == 1
 
 

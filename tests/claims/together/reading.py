@@ -91,7 +91,7 @@ PANES: list[Callable[[Step], Problems]] = []
 
 
 def reads(pattern: str, *kinds: str) -> Callable[[Reader], Reader]:
-    """Makes a function the reader of a pattern in the sentences of some kinds."""
+    """Make a function the reader of a pattern in the sentences of some kinds."""
 
     def register(reader: Reader) -> Reader:
         _register(pattern, kinds, reader)
@@ -111,7 +111,7 @@ def _register(pattern: str, kinds: Iterable[str], reader: Reader | None) -> None
 
 
 def beside(check: Callable[[Step], Problems]) -> Callable[[Step], Problems]:
-    """Makes a function a check of rows and panes."""
+    """Make a function a check of rows and panes."""
     PANES.append(check)
     return check
 

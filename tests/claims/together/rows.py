@@ -39,7 +39,7 @@ def _wrong(trace: Trace, begin: int, after: int, name: str, keys: Chain) -> Iter
 
 
 def _tells(keys: Chain, chain: Chain) -> bool:
-    """Whether a row has the whole chain, or its beginning with a sign that more follows."""
+    """Return whether a row has the whole chain, or its beginning with a sign that more follows."""
     if keys[-1] == MORE:
         return chain[: len(keys) - 1] == keys[:-1] and len(chain) >= len(keys)
     return keys == chain

@@ -18,7 +18,7 @@ from tests.conformance.opinfo.report import Report, report, table
 
 
 def main(names: list[str]) -> None:
-    """Prints differences, then the table."""
+    """Print differences, then the table."""
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     reports, missing, slow = [], [], []

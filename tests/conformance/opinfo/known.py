@@ -24,7 +24,7 @@ class Known(NamedTuple):
     reason: str
 
     def covers(self, check: str, difference: str) -> bool:
-        """Whether it is this one."""
+        """Return whether it is this one."""
         return bool(re.fullmatch(self.check, check) and re.search(self.difference, difference))
 
 

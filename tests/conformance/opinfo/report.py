@@ -48,7 +48,7 @@ class Report:
 
 
 def report(name: str, findings: Iterable[Found]) -> Report:
-    """Sorts an operator's findings."""
+    """Sort an operator's findings."""
     result = Report(name)
     for found in findings:
         if found.not_here:

@@ -36,7 +36,7 @@ def _many_switches() -> Iterator[None]:
 
 
 def together(works: list[Callable[[], None]]) -> list[BaseException]:
-    """Runs each in a thread of its own, all from the same moment on; what they raised."""
+    """Run each in a thread of its own, all from the same moment on; what they raised."""
     barrier, errors = threading.Barrier(len(works)), []
 
     def run(work: Callable[[], None]) -> None:

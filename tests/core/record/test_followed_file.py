@@ -36,7 +36,7 @@ def ended() -> int:
 
 
 def _written(whole: Path, part: Path, pieces: int) -> Iterator[bool]:
-    """Writes a file again, piece by piece, blocks or not; gives whether that was the last one."""
+    """Write a file again, piece by piece, block or not; give whether that was the last one."""
     raw = whole.read_bytes()
     size = len(raw) // pieces + 1
     with part.open("wb") as file:

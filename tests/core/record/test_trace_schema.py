@@ -41,7 +41,7 @@ Schema = dict[str, Any] | bool
 
 
 def valid(value: object, schema: Schema) -> bool:
-    """Whether a value is as a schema says. KeyError for a word that this validator does not know."""
+    """Return whether a value is as a schema says. KeyError for a word that this validator does not know."""
     if isinstance(schema, bool):
         return schema
     return all(WORDS[word](value, given, schema) for word, given in schema.items() if word not in SAYS_NOTHING)
@@ -159,7 +159,7 @@ def wrong_lines() -> Iterator[Any]:
 
 
 def taken(value: object) -> bool:
-    """Whether the reader takes it as what it is."""
+    """Return whether the reader takes it as what it is."""
     try:
         msgspec.json.decode(encode(value), type=Header if isinstance(value, dict) else AnyEvent)
     except msgspec.ValidationError:

@@ -110,7 +110,7 @@ def traced(source: str, engine: EngineName = "model", most: int = SMALL.most_val
 
 
 def _as_before() -> None:
-    """Switches that a program leaves on in an installed PyTorch are those of the next test, too."""
+    """Switch that a program leaves on in an installed PyTorch are those of the next test, too."""
     import torch
 
     torch.autograd.set_detect_anomaly(False)

@@ -43,7 +43,7 @@ def test_the_right_choice_is_what_happened(subject: str) -> None:
 
 
 def _happened(trace: Trace, each: Prediction) -> bool:
-    """Whether the right choice is what the revealing event says."""
+    """Return whether the right choice is what the revealing event says."""
     event, right = trace[each.reveals], each.right.text
     match event:
         case ev.Dispatched():

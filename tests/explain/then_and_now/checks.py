@@ -11,7 +11,7 @@ class Checks(dict[str, Check]):
     """By the ident of the statement or reason."""
 
     def of(self, ident: str) -> Callable[[Check], Check]:
-        """Marks the check of one."""
+        """Mark the check of one."""
 
         def registered(check: Check) -> Check:
             assert ident not in self, ident

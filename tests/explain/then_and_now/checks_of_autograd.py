@@ -123,7 +123,7 @@ def _it_is_called() -> None:
 
 
 def autograd_is_passed(x: Any) -> bool:
-    """Whether a call of erfinv on x comes to its autograd kernel, whose guard its backend kernel then finds."""
+    """Return whether a call of erfinv on x comes to its autograd kernel, whose guard its backend kernel then finds."""
     return bool(in_backend(x)["excluded"] & ADINPLACEORVIEW)
 
 
@@ -213,7 +213,7 @@ def _normal() -> None:
 
 
 def below(*names: str) -> bool:
-    """Whether each key is below the next one."""
+    """Return whether each key is below the next one."""
     places = [key_order().index(name) for name in names]
     return places == sorted(places)
 

@@ -71,7 +71,7 @@ def functions() -> frozenset[str]:
 
 
 def has_symbol(name: str) -> bool:
-    """Whether a name is a part of any symbol."""
+    """Return whether a name is a part of any symbol."""
     return any(name.encode() in library.names for library in libraries())
 
 
@@ -100,7 +100,7 @@ def written(operator: str, file: str, begins: str) -> str:
 
 
 def within(text: str, *parts: str) -> bool:
-    """Whether parts stand in a text, one after the other."""
+    """Return whether parts stand in a text, one after the other."""
     at = 0
     for part in parts:
         at = text.find(part, at)
@@ -201,7 +201,7 @@ def calls_of(run: Any) -> Iterator[str]:
 
 @contextmanager
 def new_operator() -> Iterator[Any]:
-    """Defines ``thenandnow::op`` in a library in which more may be registered for it."""
+    """Define ``thenandnow::op`` in a library in which more may be registered for it."""
     library = torch().library.Library("thenandnow", "FRAGMENT")
     try:
         library.define("op(Tensor x) -> Tensor")
@@ -212,7 +212,7 @@ def new_operator() -> Iterator[Any]:
 
 @contextmanager
 def backend_kernel_of_erfinv(kernel: Callable[[Any], Any]) -> Iterator[None]:
-    """Puts a Python function into the CPU cell of an operator that has an autograd kernel."""
+    """Put a Python function into the CPU cell of an operator that has an autograd kernel."""
     library = torch().library.Library("aten", "IMPL")
     try:
         with warnings.catch_warnings():

@@ -35,7 +35,7 @@ class Seen:
         self.claims = self.dropped = 0
 
     def mark(self, text: str) -> None:
-        """Compares with the live objects."""
+        """Compare with the live objects."""
         trace = so_far()
         rec = recorder.active
         assert rec is not None
@@ -57,7 +57,7 @@ class Seen:
         assert by_edges == {n for n, other in live.items() if any(edge.function is node for edge in other.next_edges)}
 
     def finish(self) -> None:
-        """Takes away what is said to keep each Node, one Node after the other; if that is all, it dies of it."""
+        """Take away what is said to keep each Node, one Node after the other; if that is all, it dies of it."""
         self.mark("")
         trace, rec = so_far(), recorder.active
         assert rec is not None
@@ -73,7 +73,7 @@ class Seen:
 
 
 def in_python(node: Any) -> bool:
-    """Whether the program itself has the Node: in a variable, a list, an attribute."""
+    """Return whether the program itself has the Node: in a variable, a list, an attribute."""
     return any(isinstance(each, (dict, list, tuple)) for each in gc.get_referrers(node))
 
 
@@ -98,7 +98,7 @@ def so_far() -> Trace:
 
 
 def checked(source: str, monkeypatch: pytest.MonkeyPatch) -> Seen:
-    """Runs a program on the model, recorded, and looks at all its Nodes at its marks and at its end."""
+    """Run a program on the model, recorded, and look at all its Nodes at its marks and at its end."""
     seen, errors = Seen(), list[BaseException]()
 
     def finish() -> None:

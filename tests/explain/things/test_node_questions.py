@@ -131,7 +131,7 @@ def test_saved_freed_and_run(subject: str) -> None:
 
 
 def _of(trace: Trace, written: ev.GradientAccumulated, node: int) -> bool:
-    """Whether the Node that runs around a write of a gradient is that one."""
+    """Return whether the Node that runs around a write of a gradient is that one."""
     running = next((each for each in trace.ancestors(written.seq) if isinstance(each, ev.NodeStarted)), None)
     return running is not None and running.node == node
 

@@ -85,7 +85,7 @@ def test_what_made_it_returns_it(subject: str) -> None:
 
 
 def _cut_off(trace: Trace, call: ev.Dispatched, seq: int) -> bool:
-    """Whether a Node, a Function or a line of the user's is between a call and what is within."""
+    """Return whether a Node, a Function or a line of the user's is between a call and what is within."""
     between = (event for event in trace.ancestors(seq) if event.seq > call.seq)
     return any(isinstance(event, ev.NodeStarted | ev.FunctionEntered | ev.SourceLine) for event in between)
 

@@ -81,7 +81,7 @@ class Page:
             self.requests.append(facts["request"]["url"])
 
     def open(self, address: str) -> None:
-        """Loads a page and waits until it shows the first step."""
+        """Load a page and wait until it shows the first step."""
         self.send("Page.navigate", url="about:blank")
         self.send("Page.navigate", url=address)
         until = time.monotonic() + HANGS
@@ -145,7 +145,7 @@ class Page:
         self.evaluate("swiped.then(() => null)")
 
     def picture(self, path: Path | str) -> None:
-        """Writes what is seen as a PNG."""
+        """Write what is seen as a PNG."""
         Path(path).write_bytes(base64.b64decode(self.send("Page.captureScreenshot")["data"]))
 
     def paper(self) -> bytes:

@@ -38,18 +38,18 @@ _FILE = "torch/csrc/autograd/python_anomaly_mode.cpp"
 
 
 def set_enabled(on: bool, check_nan: bool = True) -> None:
-    """Switches the mode for all threads."""
+    """Switch the mode for all threads."""
     process_modes.set(Mode.ANOMALY, on)
     process_modes.set(Mode.NAN_CHECK, check_nan)
 
 
 def is_enabled() -> bool:
-    """Whether the mode is on."""
+    """Return whether the mode is on."""
     return bool(process_modes.active & Mode.ANOMALY)
 
 
 def checks_nan() -> bool:
-    """Whether the gradients that a Node returns are looked through for nan; counts only while the mode is on."""
+    """Return whether the gradients that a Node returns are looked through for nan; counts only while the mode is on."""
     return bool(process_modes.active & Mode.NAN_CHECK)
 
 
@@ -57,7 +57,7 @@ def checks_nan() -> bool:
 
 
 def store_stack(node: Node) -> None:
-    """Notes the program's lines that are running, and the Node that is."""
+    """Note the program's lines that are running, and the Node that is."""
     lines = node.metadata[_TRACE] = formatted_stack()
     parent = thread.state.current_node
     if parent is not None:
@@ -100,7 +100,7 @@ def _has_nan(gradient: Tensor) -> bool:
 
 
 def print_stack(node: Node) -> None:
-    """Warns with the lines that made a Node in which an error came up, then with those of the Nodes it came from."""
+    """Warn with the lines that made a Node in which an error came up, then with those of the Nodes it came from."""
     with warning.as_python():
         lines = _warn(node, _FIRST, 122)
         if recorder.active is not None:

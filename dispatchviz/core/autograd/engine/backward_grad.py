@@ -41,7 +41,7 @@ def backward(
     grad_variables: OptionalTensors = None,
     inputs: Tensors | Mapping[str, Tensor] | None = None,
 ) -> None:
-    """Adds the gradients of ``tensors`` to ``.grad`` of the leaves, or of ``inputs`` only.
+    """Add the gradients of ``tensors`` to ``.grad`` of the leaves, or of ``inputs`` only.
 
     RuntimeError if a root does not require grad or gradients do not fit; whatever a Node or hook raises.
     """

@@ -48,7 +48,7 @@ class CapturedBackward:
     """Equal for backwards that differ in their tensors only: one can then be replayed with those of the other."""
 
     def replay(self, gradients: Gradients, tensors: Sequence[Tensor | None]) -> None:
-        """Runs it, with one gradient per root and one tensor per tensor that was captured.
+        """Run it, with one gradient per root and one tensor per tensor that was captured.
 
         ValueError for another number of tensors; RuntimeError for gradients that do not fit, or what a Node raises.
         """
@@ -70,7 +70,7 @@ class CapturedBackward:
 
 
 def capture(roots: Sequence[Edge]) -> CapturedBackward:
-    """Captures the backward from ``roots``.
+    """Capture the backward from ``roots``.
 
     RuntimeError if something in it was released; NotImplementedError for a Node that cannot be captured.
     """

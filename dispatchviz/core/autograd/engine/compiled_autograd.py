@@ -56,13 +56,13 @@ class SwapSavedVariables:
         self._before: list[tuple[Node, str, Any]] = []
 
     def before(self, node: Node, name: str) -> None:
-        """Swaps one piece of state. ValueError if there are no tensors left for it."""
+        """Swap one piece of state. ValueError if there are no tensors left for it."""
         value = getattr(node, name)
         self._before.append((node, name, value))
         setattr(node, name, self._swapped(value))
 
     def after(self) -> None:
-        """Puts back what was there."""
+        """Put back what was there."""
         while self._before:
             node, name, value = self._before.pop()
             setattr(node, name, value)
@@ -103,7 +103,7 @@ def _is_listed(node: Node) -> bool:
 
 
 def compiled_args(node: Node, args: CompiledNodeArgs) -> None:
-    """Collects all that ``node`` keeps. NotImplementedError for a Node that does not say what that is."""
+    """Collect all that ``node`` keeps. NotImplementedError for a Node that does not say what that is."""
     if not _is_listed(node):
         raise NotImplementedError(f"compiled_args not implemented: {type(node).name(node)}")
     args.key.append(type(node).name(node))

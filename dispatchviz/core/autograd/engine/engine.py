@@ -80,11 +80,11 @@ def execute(
     outputs: Sequence[Edge] = (),
     inputs: Sequence[object] = (),
 ) -> Gradients:
-    """Runs the graph below ``roots``.
+    """Run the graph below ``roots``.
 
-    ``accumulate`` writes to the leaves (``backward``); otherwise the gradients that arrive at the edges ``outputs``
-    are returned (``grad``). With ``outputs`` only what leads to them runs; ``inputs`` are the
-    tensors or gradient edges that were named for them, for a recorder. Whatever a Node or hook raises comes out.
+    ``accumulate`` writes to the leaves (``backward``); otherwise the gradients that arrive at the edges ``outputs`` are
+    returned (``grad``). With ``outputs`` only what leads to them runs; ``inputs`` are the tensors or gradient edges
+    that were named for them, for a recorder. Whatever a Node or hook raises comes out.
     """
     validate_outputs(roots, gradients, None)
     if accumulate and create_graph and warning.first_time("create_graph"):
@@ -113,7 +113,7 @@ def _run_task(
     outputs: Sequence[Edge],
     inputs: Sequence[object],
 ) -> None:
-    """Queues the root and works, on a thread whose stack is not too deep; then the thread is as it was."""
+    """Queue the root and works, on a thread whose stack is not too deep; then the thread is as it was."""
     state = thread.state
     running, sets = (state.graph_task, state.current_node), (state.included, state.excluded, state.inference_mode)
     grad_mode = state.grad_mode
@@ -240,7 +240,7 @@ warning.delay_within(_evaluate)
 
 
 def _capture(task: GraphTask, node: Node, buffer: Buffer) -> bool:
-    """Takes the requested gradients out of the buffer; says whether the Node must run as well.
+    """Take the requested gradients out of the buffer; say whether the Node must run as well.
 
     If it does, tensor hooks are yet to come: what is captured is not hooked. Otherwise they run here.
     """
@@ -283,7 +283,7 @@ def _call_with_hooks(node: Node, inputs: Buffer) -> Gradients:
 
 
 def _route(queue: ReadyQueue, task: GraphTask, node: Node, outputs: Gradients) -> None:
-    """Adds each gradient to the buffer of the Node its edge leads to, and pushes a Node that waits for no more."""
+    """Add each gradient to the buffer of the Node its edge leads to, and push a Node that waits for no more."""
     not_ready = task.not_ready
     outputs.reverse()
     for edge in node.next_edges:

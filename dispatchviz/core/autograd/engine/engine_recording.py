@@ -82,7 +82,7 @@ def recorded_call(call_function: CallFunction) -> CallFunction:
 
 
 def is_node_run(code: CodeType) -> bool:
-    """Whether a function's code is that of the recorded run of a Node."""
+    """Return whether a function's code is that of the recorded run of a Node."""
     return code.co_name == "call" and code.co_filename == __file__
 
 

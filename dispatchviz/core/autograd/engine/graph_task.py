@@ -120,7 +120,7 @@ class GraphTask:
         return self.reentrant_depth == GONE
 
     def compute_dependencies(self, root: Node, min_topological_nr: int) -> None:
-        """Counts the edges that lead to each Node below ``root``; the root itself has no entry."""
+        """Count the edges that lead to each Node below ``root``; the root itself has no entry."""
         self.root, self.min_topological_nr = root, min_topological_nr
         counts = self.dependencies
         root.topological_nr()  # from now on nobody may give it edges; the others have a parent already
@@ -186,7 +186,7 @@ class GraphTask:
         return found
 
     def init_to_execute(self, root: Node, outputs: Sequence[Edge], accumulate: bool, min_topological_nr: int) -> None:
-        """Fills ``exec_info``: only Nodes on a path from ``root`` to one of ``outputs`` run."""
+        """Fill ``exec_info``: only Nodes on a path from ``root`` to one of ``outputs`` run."""
         for position, edge in enumerate(outputs):
             assert edge.function is not None
             info = self._info(edge.function)
@@ -200,12 +200,12 @@ class GraphTask:
             recorder.active.exec_info_populated(self)
 
     def should_execute(self, node: Node) -> bool:
-        """Whether the engine must reach a Node; of no meaning while ``exec_info`` is empty."""
+        """Return whether the engine must reach a Node; of no meaning while ``exec_info`` is empty."""
         info = self.exec_info.get(node)
         return info is not None and info.should_execute
 
     def wants(self, node: Node) -> bool:
-        """Whether a gradient that goes to a Node is of use."""
+        """Return whether a gradient that goes to a Node is of use."""
         return not self.exec_info or self.should_execute(node)
 
     def _info(self, node: Node) -> ExecInfo:

@@ -30,7 +30,7 @@ _SUBCLASS: Final = "a dispatch mode or a subclass of Tensor may want to see a su
 
 
 def add(buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> None:
-    """Puts a gradient on its way to ``node`` into the node's buffer. The caller gives its own reference away before."""
+    """Put a gradient on its way to ``node`` into the node's buffer. The caller gives its own reference away before."""
     if gradient is None:
         return
     how: BufferMethod

@@ -21,7 +21,7 @@ _LETTERS = {"bfloat": "bf", "float": "f", "complex": "c", "uint": "u", "int": "i
 
 
 def is_logged() -> bool:
-    """Whether the logger's level is DEBUG; in a process that never loaded ``logging`` none is set."""
+    """Return whether the logger's level is DEBUG; in a process that never loaded ``logging`` none is set."""
     logging = sys.modules.get("logging")
     return logging is not None and bool(_logger().isEnabledFor(logging.DEBUG))
 

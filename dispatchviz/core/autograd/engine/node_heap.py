@@ -24,17 +24,17 @@ class Heap(Protocol[T]):
         """One more at the end."""
 
     def pop(self) -> T:
-        """Takes the last one."""
+        """Take the last one."""
 
 
 def push(heap: Heap[T], task: T, lower: Lower[T]) -> None:
-    """Adds a task."""
+    """Add a task."""
     heap.append(task)
     sift_up(heap, len(heap) - 1, task, lower)
 
 
 def pop(heap: Heap[T], lower: Lower[T]) -> T:
-    """Takes the task that goes first. IndexError if there is none."""
+    """Take the task that goes first. IndexError if there is none."""
     last = heap.pop()
     if not len(heap):
         return last
@@ -44,7 +44,7 @@ def pop(heap: Heap[T], lower: Lower[T]) -> T:
 
 
 def sift_up(heap: Heap[T], hole: int, task: T, lower: Lower[T]) -> None:
-    """Moves lower parents down until ``task`` fits into the hole (``std::__push_heap``)."""
+    """Move lower parents down until ``task`` fits into the hole (``std::__push_heap``)."""
     while hole > 0:
         parent = (hole - 1) // 2
         if not lower(heap[parent], task):
@@ -55,7 +55,7 @@ def sift_up(heap: Heap[T], hole: int, task: T, lower: Lower[T]) -> None:
 
 
 def _hole_at_bottom(heap: Heap[T], lower: Lower[T]) -> int:
-    """Moves the hole at the top down along the higher children (``std::__adjust_heap``); returns where it ends."""
+    """Move the hole at the top down along the higher children (``std::__adjust_heap``); return where it ends."""
     length = len(heap)
     hole = child = 0
     while child < (length - 1) // 2:

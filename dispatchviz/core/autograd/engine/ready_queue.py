@@ -51,7 +51,7 @@ class ReadyQueue:
         return len(self._heap)
 
     def push(self, task: NodeTask) -> None:
-        """Counts the task as outstanding and queues it."""
+        """Count the task as outstanding and queues it."""
         task.base.outstanding += 1
         heap = self._heap
         heap.append(task)
@@ -59,7 +59,7 @@ class ReadyQueue:
             node_heap.sift_up(heap, len(heap) - 1, task, lower)
 
     def pop(self) -> NodeTask:
-        """Takes the task that goes first. IndexError if there is none."""
+        """Take the task that goes first. IndexError if there is none."""
         return node_heap.pop(self._heap, lower)
 
     def nodes_in_order(self) -> list[Node]:

@@ -20,7 +20,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def validate_outputs(edges: Sequence[Edge], grads: Gradients, node: Node | None) -> None:
-    """Fits each gradient in ``grads`` to the input its edge leads to; an empty edge and an undefined one are skipped.
+    """Fit each gradient in ``grads`` to the input its edge leads to; an empty edge and an undefined one are skipped.
 
     ``node`` returned them; None for the gradients of the roots. RuntimeError if they do not fit.
     """

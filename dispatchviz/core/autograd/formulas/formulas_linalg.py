@@ -67,7 +67,7 @@ def _epsilon(tensor: Tensor) -> float:
 
 
 def _uses_transposed(A: Tensor) -> bool:
-    """Whether the forward factorized the transpose of A."""
+    """Return whether the forward factorized the transpose of A."""
     return A._is_contiguous and not A._dtype.is_complex
 
 

@@ -97,7 +97,7 @@ Gates = tuple[Tensor, Tensor, Tensor, Tensor]
 def _differentiable_backward(
     tensors: tuple[Tensor, ...], output: Tensor, grads: list[Any], reverse: bool, hidden_size: int, has_biases: bool
 ) -> Grads:
-    """Recomputes the forward pass step by step, then the backward pass."""
+    """Recompute the forward pass step by step, then the backward pass."""
     if not any(grad is not None for grad in grads[:3]):
         return (None,) * 7
     input, weight_ih, weight_hh, bias_ih, bias_hh, hx, cx = tensors

@@ -39,7 +39,7 @@ def not_implemented(name: str) -> Tensor:
 
 
 def maybe_multiply(tensor: Tensor, factor: Scalar) -> Tensor:
-    """Times a number; the very same tensor for a real 1."""
+    """Time a number; the very same tensor for a real 1."""
     is_one = factor == 1 and not isinstance(factor, complex)
     return tensor if is_one else ops.mul_Scalar.call(tensor, factor)
 
@@ -240,7 +240,7 @@ def _to_copy_backward(grad: Tensor, options: TensorOptions) -> Tensor:
 def as_strided_backward(
     grad: Tensor, geometry: Geometry, size: Size, stride: Size, storage_offset: int | None
 ) -> Tensor:
-    """Scatters grad into zeros that represent the storage, and reads them back with the geometry of the input.
+    """Scatter grad into zeros that represent the storage, and reads them back with the geometry of the input.
 
     Places that the result has several times get the sum; those that the input has several times share it.
     """
@@ -274,7 +274,7 @@ def _storage_indices(count: int, grad: Tensor) -> Tensor:
 
 
 def _divide_by_count(storage: Tensor, indices: Tensor, geometry: Geometry, grad: Tensor) -> None:
-    """Divides each element by how often a geometry has it; nan where it does not."""
+    """Divide each element by how often a geometry has it; nan where it does not."""
     count = ops.zeros_like.call(storage, None, None, None, None, "contiguous_format")
     indices = ops.reshape.call(ops.as_strided.call(indices, *geometry), (-1,))
     one = ops.ones.call((1,), grad._dtype, "strided", grad._device, None)

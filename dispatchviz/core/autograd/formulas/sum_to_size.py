@@ -8,7 +8,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
 def is_expandable_to(shape: Size, target: Size) -> bool:
-    """Whether broadcasting ``shape`` can give ``target``."""
+    """Return whether broadcasting ``shape`` can give ``target``."""
     if len(shape) > len(target):
         return False
     pairs = zip(reversed(shape), reversed(target), strict=False)
@@ -16,7 +16,7 @@ def is_expandable_to(shape: Size, target: Size) -> bool:
 
 
 def sum_to(tensor: Tensor, shape: Size) -> Tensor:
-    """Sums the broadcast dimensions of ``tensor`` away; ``shape`` must be expandable to the tensor's shape."""
+    """Sum the broadcast dimensions of ``tensor`` away; ``shape`` must be expandable to the tensor's shape."""
     if not shape:
         return ops.sum.call(tensor, None)
     leading = len(tensor._size) - len(shape)

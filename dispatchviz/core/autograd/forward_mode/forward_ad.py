@@ -251,7 +251,7 @@ def saved_tangent(tensor: Tensor) -> ForwardGrad | None:
 
 
 def restore_tangent(tensor: Tensor, saved: ForwardGrad | None) -> None:
-    """Gives an unpacked copy the tangent, if its level is still open."""
+    """Give an unpacked copy the tangent, if its level is still open."""
     tangent = None if saved is None else saved.value(0)
     if tangent is not None:
         set_fw_grad(tensor, tangent)

@@ -58,7 +58,7 @@ class ForwardADLevel:
         return levels[index]
 
     def clear(self) -> int:
-        """Takes its tangents away; how many there were."""
+        """Take its tangents away; how many there were."""
         holders = [grad for grad in self.grads if grad.content.pop(self.index, None) is not None]
         self.grads.clear()
         return len(holders)
@@ -69,7 +69,7 @@ levels: list[ForwardADLevel] = []
 
 
 def exchange_levels(other: list[ForwardADLevel]) -> list[ForwardADLevel]:
-    """Replaces the open levels, and returns them."""
+    """Replace the open levels, and return them."""
     before = levels[:]
     levels[:] = other
     return before

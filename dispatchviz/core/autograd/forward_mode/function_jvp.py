@@ -55,7 +55,7 @@ def process_forward_mode_ad(
     non_differentiable: Sequence[Tensor],
     dirty: Sequence[Tensor],
 ) -> None:
-    """Gives the outputs their tangents. RuntimeError for a jvp that did not do what the forward did.
+    """Give the outputs their tangents. RuntimeError for a jvp that did not do what the forward did.
 
     ``outputs`` are as the forward returned them, ``wrapped`` as the caller gets them.
     """

@@ -57,7 +57,7 @@ def _apply(function: type[FunctionBase], args: tuple[Any, ...], kwargs: Mapping[
 
 
 def has_setup_context(function: type[FunctionBase]) -> bool:
-    """Whether the Function's forward takes no ctx, which ``setup_context`` gets instead."""
+    """Return whether the Function's forward takes no ctx, which ``setup_context`` gets instead."""
     return getattr(function.setup_context, "__qualname__", "") != "_SingleLevelFunction.setup_context"
 
 

@@ -131,7 +131,7 @@ class FunctionBase(Node):
     )
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Takes a sequence number, whatever becomes of it."""
+        """Take a sequence number, whatever becomes of it."""
         self = super().__new__(cls)
         Node.__init__(self)
         self._thp_put_for_backward = self._thp_put_for_forward = self._thp_marked_non_differentiable = (
@@ -270,7 +270,7 @@ class FunctionBase(Node):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:  # of Nodes it is what the engine calls
-        """Calls a Function; see ``custom_function.apply``."""
+        """Call a Function; see ``custom_function.apply``."""
         from dispatchviz.core.autograd.function import custom_function  # which needs this class
 
         return custom_function.apply(cls, *args, **kwargs)

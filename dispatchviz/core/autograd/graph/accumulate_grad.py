@@ -49,7 +49,7 @@ class AccumulateGrad(Node):
         return () if hooks is None or hooks.backward is None else (TensorPreHook(hooks.backward, 0),)
 
     def apply(self, grads: Gradients) -> Gradients:
-        """Adds the gradient to ``.grad``. RuntimeError if the leaf has got a history meanwhile.
+        """Add the gradient to ``.grad``. RuntimeError if the leaf has got a history meanwhile.
 
         The leaf's hooks run also where there is nothing to add.
         """
@@ -84,7 +84,7 @@ SHARED = "somebody else holds the gradient too"
 
 
 def _accumulate(leaf: Tensor, grads: list[Tensor], expected: int) -> None:
-    """Updates ``leaf.grad`` with ``grads[0]``."""
+    """Update ``leaf.grad`` with ``grads[0]``."""
     how: AccumulationMethod
     if leaf._grad is not None:
         how, why = _add(leaf, leaf._grad, grads)

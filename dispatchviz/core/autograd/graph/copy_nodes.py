@@ -94,7 +94,7 @@ class CopySlices(Node):
         return self._combine(result, grad_slice, inner)
 
     def _combine(self, result: Tensor, grad_slice: Tensor, inner: Gradients) -> Gradients:
-        """Writes the inner Node's output 0 into the slice; the whole result then goes to the base."""
+        """Write the inner Node's output 0 into the slice; the whole result then goes to the base."""
         grad_inputs: Gradients = [None] * len(self.next_edges)
         for i, grad in enumerate(inner):
             if grad is None or not self.task_should_compute_output(i):

@@ -150,7 +150,7 @@ class UnbindBackward0_copy(UnbindBackward0):
 
 
 def cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
-    """Keeps the sizes, to cut the gradient up again."""
+    """Keep the sizes, to cut the gradient up again."""
     grad_fn = None
     if compute_requires_grad(*tensors):
         grad_fn = CatBackward0()
@@ -168,7 +168,7 @@ def cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
 
 
 def stack(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
-    """Keeps the dimension alone."""
+    """Keep the dimension alone."""
     grad_fn = None
     if compute_requires_grad(*tensors):
         grad_fn = StackBackward0()
@@ -185,7 +185,7 @@ def stack(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
 
 
 def block_diag(ks: int, tensors: list[Tensor]) -> Tensor:
-    """Keeps the sizes, to cut the blocks out again."""
+    """Keep the sizes, to cut the blocks out again."""
     grad_fn = None
     if compute_requires_grad(*tensors):
         grad_fn = BlockDiagBackward0()
@@ -240,7 +240,7 @@ def _unbound(kind: type[UnbindBackward0], op: Any, guard: Any, ks: int, self: Te
 
 
 def unbind_below(ks: int, self: Tensor, dim: int) -> list[Tensor]:
-    """Views that must not be written to while their Node counts."""
+    """View that must not be written to while their Node counts."""
     with AutoDispatchBelowADInplaceOrView():
         results = ops.unbind_int.redispatch(ks & after_ADInplaceOrView_keyset, self, dim)
     return [as_view(self, result, several_views()) for result in results]

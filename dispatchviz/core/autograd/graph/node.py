@@ -129,7 +129,7 @@ class Node:
     # -- inputs and outputs -------------------------------------------------------------------------------------------
 
     def add_input_metadata(self, tensor: Tensor | None) -> int:
-        """Appends the entry of one forward output and returns its index."""
+        """Append the entry of one forward output and return its index."""
         before = self.input_metadata
         entry = UNDEFINED if tensor is None else metadata_of(tensor._size, tensor._dtype, tensor._device)
         self.input_metadata = before + entry if before else entry
@@ -145,7 +145,7 @@ class Node:
         return index
 
     def set_next_edges(self, edges: list[Edge], arguments: Sequence[Tensor | None] = ()) -> None:
-        """Replaces the edges; ``arguments`` are the forward arguments behind them, where there are such.
+        """Replace the edges; ``arguments`` are the forward arguments behind them, where there are such.
 
         RuntimeError if the Node already is somebody's next edge.
         """
@@ -153,12 +153,12 @@ class Node:
         self._update_topological_nr(edges)
 
     def set_next_edge(self, index: int, edge: Edge) -> None:
-        """Replaces one edge."""
+        """Replace one edge."""
         self._update_topological_nr((edge,))
         self.next_edges[index] = edge
 
     def add_next_edge(self, edge: Edge) -> None:
-        """Appends an edge."""
+        """Append an edge."""
         self._update_topological_nr((edge,))
         self.next_edges = [*self.next_edges, edge]
 
@@ -254,7 +254,7 @@ class Node:
         return self._mutex
 
     def release_variables(self) -> None:
-        """Drops saved variables; called when the graph is not kept. Plain values stay."""
+        """Drop saved variables; called when the graph is not kept. Plain values stay."""
 
     def will_release_variables(self) -> None:
         """Called just before ``apply`` when ``release_variables`` will follow: a chance to free pieces meanwhile."""
@@ -272,7 +272,7 @@ class Node:
         return next((entry.stream for entry in self.input_metadata if entry.device.type == "cuda"), None)
 
     def compiled_args(self, args: CompiledNodeArgs) -> None:
-        """Collects all the Node keeps. NotImplementedError for a class that does not say what that is."""
+        """Collect all the Node keeps. NotImplementedError for a class that does not say what that is."""
         from dispatchviz.core.autograd.engine.compiled_autograd import compiled_args
 
         compiled_args(self, args)
@@ -288,7 +288,7 @@ class Node:
         return () if self.hooks is None else self.hooks.tensor_pre
 
     def __call__(self, *grads: Tensor | None, **keywords: Any) -> Any:
-        """Runs the formula outside of the engine: no hooks, no reduction, no release.
+        """Run the formula outside of the engine: no hooks, no reduction, no release.
 
         TypeError for a wrong number of gradients, something that is no tensor, or keywords.
         """
@@ -341,7 +341,7 @@ class Node:
         return self.sequence_nr
 
     def _set_sequence_nr(self, number: int) -> None:
-        """Changes the priority; the thread's counter stays. OverflowError outside of 64 unsigned bits."""
+        """Change the priority; the thread's counter stays. OverflowError outside of 64 unsigned bits."""
         before, self.sequence_nr = self.sequence_nr, _as_uint64(number)
         if recorder.active is not None:
             recorder.active.sequence_nr_set(self, before)

@@ -18,7 +18,7 @@ _UINT64 = 2**64 - 1
 
 
 def install_properties(cls: type[Node], own: Mapping[str, Any]) -> None:
-    """Makes the properties that the lists in a class's own namespace ask for."""
+    """Make the properties that the lists in a class's own namespace ask for."""
     for name in own.get("saved_variables", ()):
         setattr(cls, f"_saved_{name}", _unpacking(f"{name}_"))
         setattr(cls, f"_raw_saved_{name}", _raw(f"{name}_"))

@@ -162,7 +162,7 @@ class SavedVariable:
         )
 
     def reset_data(self) -> None:
-        """Drops the tensor."""
+        """Drop the tensor."""
         self._data = None
 
     def __repr__(self) -> str:
@@ -206,7 +206,7 @@ def save(
 
 
 def keep(node: Node, name: str, value: T) -> T:
-    """Hands back a plain value to put into a slot of ``node``, and says that it is kept."""
+    """Hand back a plain value to put into a slot of ``node``, and say that it is kept."""
     rec = recorder.active
     if rec is not None:
         rec.note(("attribute_saved", node._number, name, value if value.__class__ in PLAIN else str(value)))

@@ -82,7 +82,7 @@ def push_default_hooks(pack: Pack, unpack: Unpack) -> None:
 
 
 def pop_default_hooks() -> None:
-    """Takes the innermost pair away. RuntimeError if there is none."""
+    """Take the innermost pair away. RuntimeError if there is none."""
     state = thread.state
     pairs = state.saved_tensors_hooks
     if not pairs:
@@ -147,7 +147,7 @@ class PackedVariable(SavedVariable):
     __slots__ = ()
 
     def _pack(self, hooks: Hooks, tensor: Tensor, is_output: bool) -> None:
-        """Notes what unpacking must restore, and lets the hook pack. RuntimeError if it writes to the tensor."""
+        """Note what unpacking must restore, and lets the hook pack. RuntimeError if it writes to the tensor."""
         self._data = None
         self._packed = packed = Packed(hooks)
         if self._is_leaf:
@@ -254,7 +254,7 @@ def _packed(saved: SavedVariable) -> PackedVariable:
 
 
 def register_hooks(saved: SavedVariable, pack: Pack, unpack: Unpack) -> None:
-    """Packs a tensor that a Node keeps already. RuntimeError if there is nothing to pack, or it was packed before."""
+    """Pack a tensor that a Node keeps already. RuntimeError if there is nothing to pack, or it was packed before."""
     if isinstance(saved, PackedVariable) and saved._packed is not None:
         raise RuntimeError(_ALREADY_SET)
     data = saved._data

@@ -51,7 +51,7 @@ class RemovableHandle:
             hooks_dict[self.id] = hook
 
     def remove(self) -> None:
-        """Takes the hook away; harmless if it is gone."""
+        """Take the hook away; harmless if it is gone."""
         if recorder.active is not None:
             recorder.active.hook_removed(self.id)
         for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
@@ -190,7 +190,7 @@ def _record_hook(
 
 
 def _replaces(before: Sequence[Tensor | None], result: Any, hook: Hook, values: list[Tensor | None]) -> bool:
-    """Checks what a node hook returned and writes it into ``values``."""
+    """Check what a node hook returned and writes it into ``values``."""
     if result is None or result is before:
         return False
     if not isinstance(result, tuple):

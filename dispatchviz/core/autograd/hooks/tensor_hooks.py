@@ -71,7 +71,7 @@ def retain_grad(tensor: Tensor) -> None:
 
 
 def _retaining(reference: weakref.ref[Tensor]) -> Callable[[Tensor], bool]:
-    """Writes a gradient to ``.grad``, unless the tensor is gone; returns whether it did."""
+    """Write a gradient to ``.grad``, unless the tensor is gone; return whether it did."""
 
     def retain(gradient: Tensor) -> bool:
         tensor = reference()

@@ -59,7 +59,7 @@ def set_autograd_fallback_mode(mode: str) -> None:
 
 
 def autograd_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """Goes on below, without a guard; a result without a history gets a Node that warns in backward."""
+    """Go on below, without a guard; a result without a history gets a Node that warns in backward."""
     arguments = tensors_of(op.schema.arguments, stack[len(stack) - len(op.schema.arguments) :])
     node: WarnNotImplemented | None = None
     if _mode != NOTHING and compute_requires_grad(*arguments):
@@ -97,7 +97,7 @@ def is_mutable_output(op: OperatorEntry, position: int) -> bool:
 
 
 def _leave_warning(result: Tensor, node: WarnNotImplemented, mutable: bool) -> None:
-    """Adds a hook or a Node that warns when a gradient reaches the result."""
+    """Add a hook or a Node that warns when a gradient reaches the result."""
     if not result._dtype.can_require_grad:
         return
     if requires_grad(result):

@@ -71,7 +71,7 @@ def _arguments(op: OperatorEntry, stack: list[Any]) -> list[Any]:
 
 
 def _is_view(op: OperatorEntry) -> bool:
-    """Whether an argument is shared and not written to. RuntimeError if several are."""
+    """Return whether an argument is shared and not written to. RuntimeError if several are."""
     expected = "Expected only a single {} in the operator schema"
     _only_view(op.schema.returns, expected.format("output"), "outputs are aliased with inputs")
     position = _only_view(op.schema.arguments, expected.format("input"), "inputs are aliased with outputs", " ")

@@ -143,7 +143,7 @@ def resize_as_(ks: int, self: Tensor, the_template: Tensor, memory_format: str |
 
 
 def copy_below(ks: int, self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    """Counts the write."""
+    """Count the write."""
     with AutoDispatchBelowADInplaceOrView():
         ops.copy_.redispatch(ks & after_ADInplaceOrView_keyset, self, src, non_blocking)
     increment_version(self)

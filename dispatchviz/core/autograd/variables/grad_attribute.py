@@ -74,7 +74,7 @@ def get_data(tensor: Tensor) -> Tensor:
 
 
 def set_data(tensor: Tensor, value: Any) -> None:
-    """Takes over another tensor's memory; a leaf's accumulator is dropped if dtype or device change.
+    """Take over another tensor's memory; a leaf's accumulator is dropped if dtype or device change.
 
     TypeError for what is no tensor, RuntimeError for one that cannot require a gradient where this one does.
     """

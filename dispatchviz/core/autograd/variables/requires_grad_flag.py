@@ -70,7 +70,7 @@ def _set_flag(tensor: Tensor, flag: bool) -> Tensor:
 
 
 def detach_(tensor: Tensor) -> Tensor:
-    """Forgets history and flag; the Node that made the tensor keeps its hooks. RuntimeError for a view."""
+    """Forget history and flag; the Node that made the tensor keeps its hooks. RuntimeError for a view."""
     if tensor._view is not None:
         raise RuntimeError(_VIEW)
     changes = tensor._requires_grad or tensor._grad_fn is not None

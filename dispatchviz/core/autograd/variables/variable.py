@@ -133,7 +133,7 @@ def _new_accumulator(leaf: Tensor) -> Node:
 
 
 def compute_requires_grad(*tensors: Tensor | None) -> bool:
-    """Whether an operation on these must be recorded: grad mode is on and one of them requires grad."""
+    """Return whether an operation on these must be recorded: grad mode is on and one of them requires grad."""
     if thread.state.grad_mode:
         for tensor in tensors:
             if tensor is not None and (
@@ -149,7 +149,7 @@ def compute_requires_grad(*tensors: Tensor | None) -> bool:
 
 
 def collect_next_edges(node: Node, *tensors: Tensor | None) -> None:
-    """Gives a new Node one edge per forward argument, in order; an argument without gradient gets an empty edge."""
+    """Give a new Node one edge per forward argument, in order; an argument without gradient gets an empty edge."""
     edges = []
     for tensor in tensors:
         if tensor is None:
@@ -167,7 +167,7 @@ def collect_next_edges(node: Node, *tensors: Tensor | None) -> None:
 
 
 def set_history(tensor: Tensor | None, node: Node) -> None:
-    """Makes ``node`` the grad_fn of a result.
+    """Make ``node`` the grad_fn of a result.
 
     RuntimeError if the result is of a dtype that cannot require grad.
     """
@@ -186,7 +186,7 @@ def set_history(tensor: Tensor | None, node: Node) -> None:
 
 
 def set_gradient_edge(tensor: Tensor, node: Node, output_nr: int) -> None:
-    """Writes the history; a view's is fresh from now on."""
+    """Write the history; a view's is fresh from now on."""
     tensor._grad_fn = node
     tensor._output_nr = output_nr
     if tensor._view is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_inplace(tensor: Tensor, op_requires_grad: bool) -> None:
-    """Refuses to write into a tensor whose history would become wrong.
+    """Refuse to write into a tensor whose history would become wrong.
 
     ``op_requires_grad``: any input of the operation requires grad. RuntimeError with PyTorch's text.
     """
@@ -31,7 +31,7 @@ def check_inplace(tensor: Tensor, op_requires_grad: bool) -> None:
 
 
 def can_mutate_inplace(tensor: Tensor, op_requires_grad: bool) -> bool:
-    """Whether ``check_inplace`` lets it pass."""
+    """Return whether ``check_inplace`` lets it pass."""
     return _verdict(tensor, op_requires_grad) not in _ERRORS
 
 
@@ -96,6 +96,6 @@ def check_no_requires_grad(tensor: Tensor | None, name: str, function: str) -> N
 
 
 def never_differentiable() -> None:
-    """Records that the kernel of an operator without derivative makes no Node."""
+    """Record that the kernel of an operator without derivative makes no Node."""
     if recorder.active is not None:
         recorder.active.note(("no_node_made", "never differentiable"))

@@ -44,7 +44,7 @@ _PYTHON = KEY_BITS[DispatchKey.Python]
 def as_view(
     base: Tensor, tensor: Tensor, created: CreationMeta | None = None, refusal: str = "", forward: bool = True
 ) -> Tensor:
-    """Makes ``tensor``, fresh from a backend kernel, a differentiable view of ``base`` and returns it.
+    """Make ``tensor``, fresh from a backend kernel, a differentiable view of ``base`` and return it.
 
     ``created``: a creation meta; left out, it follows from inference and grad mode. ``refusal``: the error of writing
     to it (PyTorch's ErroringViewFunc). ``forward``: the tangents are views of each other too. RuntimeError if both are

@@ -91,7 +91,7 @@ def chained(tensor: Tensor, base: Tensor) -> tuple[ViewFunc, ...]:
 
 
 def reads_memory_differently(tensor: Tensor, base: Tensor) -> bool:
-    """Whether one of the four operators made the view."""
+    """Return whether one of the four operators made the view."""
     return tensor._dtype is not base._dtype or bool((tensor._ks ^ base._ks) & _BITS)
 
 

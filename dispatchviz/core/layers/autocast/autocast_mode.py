@@ -53,7 +53,7 @@ DEFAULT_DTYPES: dict[str, DType] = {
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether a kind of device has autocast."""
+    """Return whether a kind of device has autocast."""
     return device_type in KEYS
 
 
@@ -65,12 +65,12 @@ def _bit(device_type: str) -> int:
 
 
 def is_autocast_enabled(device_type: str) -> bool:
-    """Whether it is on in this thread. RuntimeError for devices that have none."""
+    """Return whether it is on in this thread. RuntimeError for devices that have none."""
     return not thread.state.excluded & _bit(device_type)
 
 
 def set_autocast_enabled(device_type: str, enabled: bool) -> None:
-    """Takes the device's key out of the excluded set, or puts it there. RuntimeError for devices that have none."""
+    """Take the device's key out of the excluded set, or put it there. RuntimeError for devices that have none."""
     before, bit = thread.state.excluded, _bit(device_type)
     thread.state.excluded = before & ~bit if enabled else before | bit
     if thread.state.excluded != before and recorder.active is not None:
@@ -86,7 +86,7 @@ def get_autocast_dtype(device_type: str) -> DType:
 
 
 def set_autocast_dtype(device_type: str, dtype: DType) -> None:
-    """Sets it for this thread."""
+    """Set it for this thread."""
     before = thread.state.autocast_dtypes.get(device_type) or DEFAULT_DTYPES.get(device_type)
     thread.state.autocast_dtypes[device_type] = dtype
     if dtype is not before and device_type in KEYS and recorder.active is not None:
@@ -95,12 +95,12 @@ def set_autocast_dtype(device_type: str, dtype: DType) -> None:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether the cache of casts is on in this thread."""
+    """Return whether the cache of casts is on in this thread."""
     return thread.state.autocast_cache_enabled
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Sets it for this thread."""
+    """Set it for this thread."""
     thread.state.autocast_cache_enabled = enabled
 
 
@@ -125,14 +125,14 @@ _cached_casts: Cache = {}
 
 
 def clear_cache() -> None:
-    """Drops all casts."""
+    """Drop all casts."""
     if _cached_casts and recorder.active is not None:
         recorder.active.autocast_cache_cleared(len(_cached_casts))
     _cached_casts.clear()
 
 
 def exchange_cache(casts: Cache) -> Cache:
-    """Replaces the cache, and returns the old one."""
+    """Replace the cache, and return the old one."""
     before = dict(_cached_casts)
     _cached_casts.clear()
     _cached_casts.update(casts)
@@ -163,7 +163,9 @@ def cached_cast(dtype: DType, tensor: Tensor, device_type: str) -> Tensor:
 
 
 def _can_try_cache(dtype: DType, tensor: Tensor, device_type: str) -> bool:
-    """Whether the cache may keep the cast: of a float32 leaf that requires grad and is no view, to lower precision."""
+    """Return whether the cache may keep the cast: of a float32 leaf that requires grad and is no view, to lower
+    precision.
+    """
     state = thread.state
     return (
         dtype is get_autocast_dtype(device_type)

@@ -74,7 +74,7 @@ NB: in PyTorch, these are decompositions in Python; here the composites, which d
 
 
 def _autograd(name: str) -> Kernel:
-    """Goes on below. NotImplementedError if a gradient would be needed."""
+    """Go on below. NotImplementedError if a gradient would be needed."""
 
     def run(ks: int, *args: Any) -> Any:
         if compute_requires_grad(*(value for value in args if isinstance(value, Tensor))):

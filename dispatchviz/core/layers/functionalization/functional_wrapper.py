@@ -50,7 +50,7 @@ class FunctionalStorageImpl:
         self.nbytes = _bytes(base)
 
     def add_update(self, value: Tensor, view_metas: tuple[ViewMeta, ...]) -> None:
-        """Keeps a write. RuntimeError if it cannot be undone: an ``as_strided`` after another view."""
+        """Keep a write. RuntimeError if it cannot be undone: an ``as_strided`` after another view."""
         for position, meta in enumerate(view_metas):
             if position and meta.is_as_strided:
                 raise RuntimeError(
@@ -108,7 +108,7 @@ class FunctionalTensorWrapper(Struct, eq=False):
 
 
 def is_functional_tensor(tensor: Tensor | None) -> bool:
-    """Whether it is a wrapper."""
+    """Return whether it is a wrapper."""
     return tensor is not None and bool(tensor._ks & FUNCTIONALIZE)
 
 
@@ -174,7 +174,7 @@ def commit_update(tensor: Tensor) -> None:
 
 
 def sync(tensor: Tensor | None) -> None:
-    """Applies pending updates to a wrapper; no-op for any other tensor."""
+    """Apply pending updates to a wrapper; no-op for any other tensor."""
     if tensor is None or tensor._wrapped_number or not is_functional_tensor(tensor):
         return
     impl = functional_wrapper(tensor)
@@ -220,5 +220,5 @@ _ONE_HOLDER = 2
 
 
 def reapply_views() -> bool:
-    """Whether views are taken as views; else as copies."""
+    """Return whether views are taken as views; else as copies."""
     return thread.state.functionalization_reapply_views

@@ -88,7 +88,7 @@ def unwrap_at_level(tensor: Tensor, level: int) -> tuple[Tensor, int | None]:
 
 
 def is_batched_at_level(tensor: Tensor | None, level: int) -> bool:
-    """Whether this level hides one of the tensor's dimensions."""
+    """Return whether this level hides one of the tensor's dimensions."""
     return tensor is not None and unwrap_at_level(tensor, level)[1] is not None
 
 
@@ -102,12 +102,12 @@ def refresh_metadata(tensor: Tensor, bdim: int | None = None) -> None:
 
 
 def add_batch_dim(self: Tensor, batch_dim: int, level: int) -> Tensor:
-    """Hides a dimension."""
+    """Hide a dimension."""
     return make_batched(self, wrap_dim(batch_dim, len(self._size)), level)
 
 
 def remove_batch_dim(self: Tensor, level: int, batch_size: int, out_dim: int) -> Tensor:
-    """Shows the hidden dimension at ``out_dim``; a tensor that has none is expanded by it.
+    """Show the hidden dimension at ``out_dim``; a tensor that has none is expanded by it.
 
     IndexError if the tensor has no such place.
     """

@@ -16,7 +16,7 @@ _INSTEAD = (
 
 
 def are_transforms_active() -> bool:
-    """Whether this thread is inside of a transform."""
+    """Return whether this thread is inside of a transform."""
     return bool(thread.state.dynamic_layers)
 
 

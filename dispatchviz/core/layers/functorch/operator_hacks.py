@@ -42,7 +42,7 @@ def linear_hack(ks: int, input: Tensor, weight: Tensor, bias: Tensor | None) -> 
 def binary_cross_entropy_with_logits_hack(
     ks: int, input: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: int
 ) -> Tensor:
-    """Numbers that are batched meet in new tensors; what was just made is written in place."""
+    """Number that are batched meet in new tensors; what was just made is written in place."""
     top = ops.clamp_min.call(ops.neg.call(input), 0)
     if pos_weight is not None:
         log_weight = ops.mul_Tensor.call(ops.sub_Scalar.call(pos_weight, 1, 1), target)

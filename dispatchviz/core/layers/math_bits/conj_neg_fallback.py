@@ -39,7 +39,7 @@ class MathOpFallback:
         self._below = full_after(key)
 
     def __call__(self, op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-        """Goes on below with arguments that have no such bit.
+        """Go on below with arguments that have no such bit.
 
         RuntimeError for operators that both write to arguments and make views, for two written tensors with the bit,
         and for lists that are written to with it.
@@ -58,7 +58,7 @@ class MathOpFallback:
             stack[at] = original
 
     def _resolve(self, op: OperatorEntry, stack: list[Any], at: int) -> Mutated:
-        """Replaces the arguments that have the bit."""
+        """Replace the arguments that have the bit."""
         mutated: Mutated = []
         for position, argument in enumerate(op.schema.arguments, at):
             value = stack[position]

@@ -44,7 +44,7 @@ def _same(self: Tensor) -> Tensor:
 
 
 def itself(ks: int, self: Tensor, *args: Any) -> Tensor:
-    """Writes in place."""
+    """Write in place."""
     return self
 
 
@@ -178,12 +178,12 @@ def std_var_mean(ks: int, self: Tensor, *args: Any) -> tuple[Tensor, Tensor]:
 
 
 def arange_from_zero(ks: int, end: Scalar, *options: Any) -> Tensor:
-    """Calls the one with a step."""
+    """Call the one with a step."""
     return ops.arange_start_step.call(0, end, 1, *options)
 
 
 def arange_one_by_one(ks: int, start: Scalar, end: Scalar, *options: Any) -> Tensor:
-    """Calls the one with a step."""
+    """Call the one with a step."""
     return ops.arange_start_step.call(start, end, 1, *options)
 
 

@@ -24,7 +24,7 @@ _BELOW = full_after(DispatchKey.ZeroTensor)
 
 
 def zero_tensor_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """Goes on below with real zeros; views go on as they are. RuntimeError if a zero tensor is to be written to."""
+    """Go on below with real zeros; views go on as they are. RuntimeError if a zero tensor is to be written to."""
     if writes(op.schema, "ZeroTensorFallback: ", "ZeroTensor fallback") is not False:
         at = len(stack) - len(op.schema.arguments)
         stack[at:] = map(_materialized, op.schema.arguments, stack[at:])

@@ -139,7 +139,7 @@ def _check_order(lower: Any, upper: Any) -> None:
 def rrelu_with_noise(
     self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
 ) -> Tensor:
-    """Keeps the slopes in ``noise``."""
+    """Keep the slopes in ``noise``."""
     output = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
     return rrelu_with_noise_out(self, noise, lower, upper, training, generator, output)
 

@@ -26,7 +26,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def hardtanh(self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
-    """Clamps to [min_val, max_val]."""
+    """Clamp to [min_val, max_val]."""
     return ops.hardtanh_out.call(self, min_val, max_val, ops.empty_like.call(self, None, None, None, None, None))
 
 

@@ -130,7 +130,8 @@ def gelu_out(self: Tensor, approximate: str, out: Tensor) -> None:
 
 
 def _left_unwritten(self: Tensor, out: Tensor) -> bool:
-    """Whether oneDNN computes, whose result goes into memory of its own if ``out`` has other strides than ``self``.
+    """Return whether oneDNN computes, whose result goes into memory of its own if ``out`` has other strides than
+    ``self``.
 
     NB: oneDNN has the half types on some processors only; here on all.
     """

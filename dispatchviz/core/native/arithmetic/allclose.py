@@ -63,5 +63,5 @@ def isclose(self: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bo
 
 
 def allclose(self: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool) -> bool:
-    """Whether all are close."""
+    """Return whether all are close."""
     return bool(ops.item.call(ops.all.call(ops.isclose.call(self, other, rtol, atol, equal_nan))))

@@ -182,7 +182,7 @@ def _angle_of_real(values: Any) -> Any:
 
 
 def _real_part_of(into: Callable[[Tensor, Tensor], Tensor], self: Tensor, out: Tensor) -> Tensor:
-    """Computes complex numbers and copies their real parts."""
+    """Compute complex numbers and copy their real parts."""
     check_can_cast(self._dtype.to_real(), out)
     result = into(self, ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None))
     if out._size != result._size:

@@ -19,17 +19,17 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, reinterpreted
 
 
 def is_conj(self: Tensor) -> bool:
-    """Whether the conj bit is set."""
+    """Return whether the conj bit is set."""
     return _is_conj(self)
 
 
 def is_neg(self: Tensor) -> bool:
-    """Whether the neg bit is set."""
+    """Return whether the neg bit is set."""
     return _is_neg(self)
 
 
 def _is_zerotensor(self: Tensor) -> bool:
-    """Whether it is all zeros without memory."""
+    """Return whether it is all zeros without memory."""
     return is_zerotensor(self)
 
 

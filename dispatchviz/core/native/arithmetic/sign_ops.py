@@ -81,7 +81,7 @@ def isreal(self: Tensor) -> Tensor:
 
 
 def nan_to_num(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
-    """Numbers in place of nan and the infinities."""
+    """Number in place of nan and the infinities."""
     out = ops.empty_like.call(self, None, None, None, None, None)
     return ops.nan_to_num_out.call(self, nan, posinf, neginf, out)
 

@@ -61,7 +61,7 @@ def _to(tensor: Tensor, dtype: DType) -> Tensor:
 
 
 def _scalar_to(tensor: Tensor, device: Device) -> Tensor:
-    """Moves 0-dim CPU tensors to the device of the others."""
+    """Move 0-dim CPU tensors to the device of the others."""
     if tensor._size or tensor._device == device:
         return tensor
     return ops.to_device.call(tensor, device, tensor._dtype, False, False, None)

@@ -158,7 +158,7 @@ def _convolution_double_backward(
 
 
 def _on_gpu(tensor: Tensor) -> Tensor:
-    """Makes tensors contiguous for cuDNN."""
+    """Make tensors contiguous for cuDNN."""
     return in_format(tensor) if tensor._device.type == "cuda" else tensor
 
 

@@ -82,7 +82,7 @@ def mkldnn_backward(
 
 
 def put_gradient_of_input(out: Tensor, grad: Tensor, weight: Tensor, params: Params) -> None:
-    """Writes the gradient of an input; of a transposed convolution it is a plain one."""
+    """Write the gradient of an input; of a transposed convolution it is a plain one."""
     if params.transposed:
         put_convolution(out, grad, weight, None, params.steps)
     else:

@@ -41,19 +41,19 @@ def resized(tensor: Tensor, size: Size, memory_format: str = CONTIGUOUS) -> Tens
 
 
 def put_convolution(out: Tensor, x: Tensor, weight: Tensor, bias: Tensor | None, steps: Steps) -> None:
-    """Writes a plain convolution."""
+    """Write a plain convolution."""
     _put(out, lambda xp, a, w: convolved(xp, a, w, out._size[2:], steps), x, weight, bias)
 
 
 def put_input_gradient(
     out: Tensor, grad: Tensor, weight: Tensor, bias: Tensor | None, space: Size, steps: Steps
 ) -> None:
-    """Writes the gradient of an input, or a transposed convolution."""
+    """Write the gradient of an input, or a transposed convolution."""
     _put(out, lambda xp, g, w: input_gradient(xp, g, w, space, steps), grad, weight, bias)
 
 
 def put_weight_gradient(out: Tensor, grad: Tensor, x: Tensor, kernel: Size, steps: Steps) -> None:
-    """Writes the gradient of the weights."""
+    """Write the gradient of the weights."""
     _put(out, lambda xp, g, a: weight_gradient(xp, g, a, kernel, steps), grad, x, None)
 
 

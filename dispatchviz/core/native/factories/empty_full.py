@@ -65,7 +65,7 @@ def _new(size: Size, dtype: DType | None, device: Device | None, memory_format: 
 
 
 def empty_out(size: Size, memory_format: str | None, out: Tensor) -> Tensor:
-    """Gives out another shape. RuntimeError for a memory format."""
+    """Give out another shape. RuntimeError for a memory format."""
     if memory_format is not None:
         raise RuntimeError("'memory_format' argument is incompatible with 'out' tensor argument")
     check_size(size)

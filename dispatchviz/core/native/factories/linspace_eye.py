@@ -95,7 +95,7 @@ def _dtype(name: str, dtype: DType | None, start: Scalar, end: Scalar) -> DType 
 
 
 def _prepared(out: Tensor, steps: int) -> bool:
-    """Whether there is something to write; ``out`` gets its size."""
+    """Return whether there is something to write; ``out`` gets its size."""
     _check_steps(steps)
     if numel(out._size) != steps:
         ops.resize_.call(out, (steps,), None)

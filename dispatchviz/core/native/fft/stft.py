@@ -113,7 +113,7 @@ def _check_same_device(name: str, self: Tensor, window: Tensor | None) -> None:
 
 
 def _is_complex(self: Tensor, window: Tensor | None, wanted: bool | None) -> bool:
-    """Whether the result is. RuntimeError if ``return_complex`` is not given for a real input."""
+    """Return whether the result is. RuntimeError if ``return_complex`` is not given for a real input."""
     if wanted or (wanted is None and (self._dtype.is_complex or (window is not None and window._dtype.is_complex))):
         return True
     if wanted is None:
@@ -254,7 +254,7 @@ def _check_inverse_window(self: Tensor, window: Tensor | None) -> None:
 
 
 def _check_spectrum(call: str, self: Tensor, n_fft: int, onesided: bool | None) -> bool:
-    """Whether it is half a spectrum. Dimensions are counted with the one of real and imaginary parts."""
+    """Return whether it is half a spectrum. Dimensions are counted with the one of real and imaginary parts."""
     rank = len(self._size) + 1
     if rank < 3:
         raise IndexError(f"Dimension out of range (expected to be in range of [-{rank}, {rank - 1}], but got -3)")

@@ -22,7 +22,7 @@ from dispatchviz.core.tensor.tensor import Tensor, is_non_overlapping_and_dense
 
 
 def can_use_fast_route(*lists: Tensors) -> bool:
-    """Whether the tensors at each place are alike, and those of one list in dtype and device."""
+    """Return whether the tensors at each place are alike, and those of one list in dtype and device."""
     first = lists[0][0]
     return first._dtype.can_require_grad and all(
         tensor._dtype is first._dtype

@@ -75,7 +75,7 @@ class Loop:
 
 
 def in_loops(function: Callable[..., None], dtype: DType, arrays: list[Any], *rest: Any) -> None:
-    """Runs a step in both loops: ``function(loop, arrays, *rest)``."""
+    """Run a step in both loops: ``function(loop, arrays, *rest)``."""
     length = _VECTOR // dtype.itemsize
     end = arrays[0].size // length * length
     for whole, index in ((True, slice(0, end)), (False, slice(end, None))):

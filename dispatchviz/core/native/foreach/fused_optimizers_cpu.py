@@ -42,7 +42,7 @@ def _check_lengths(params: Tensors, **lists: Tensors) -> None:
 
 
 def skips(found_inf: Tensor | None) -> bool:
-    """Whether ``found_inf`` is set, so that the step is skipped."""
+    """Return whether ``found_inf`` is set, so that the step is skipped."""
     return found_inf is not None and bool(found_inf._array.reshape(-1)[0] == 1)
 
 

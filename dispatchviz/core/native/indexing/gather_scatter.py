@@ -33,7 +33,7 @@ def _check_dtype(name: str, index: Tensor) -> None:
 
 
 def _is_too_large(index: Size, other: Size, but: int | None) -> bool:
-    """Whether an index is longer than allowed, in a dimension other than ``but``."""
+    """Return whether an index is longer than allowed, in a dimension other than ``but``."""
     return any(dim != but and length > other[wrap_dim(dim, len(other))] for dim, length in enumerate(index))
 
 
@@ -60,7 +60,7 @@ def _check_scattered(self: Tensor, dim: int, index: Tensor, src: Tensor | None =
 
 
 def _by_rows(out: Tensor, dim: int, index: Tensor, src: Tensor) -> bool:
-    """Whether whole rows go to one place each and are sorted by it first (``can_use_expanded_index_path``).
+    """Return whether whole rows go to one place each and are sorted by it first (``can_use_expanded_index_path``).
 
     RuntimeError for such an index of int32. NB: where the index is narrower than a row, PyTorch writes beyond the rows.
     """
@@ -209,7 +209,7 @@ def _scatter_add(out: Tensor, key: Any, values: Any) -> None:
 
 
 def _scattered(self: Tensor, dim: int, index: Tensor, out: Tensor) -> tuple[Any, Any]:
-    """Copies self; the indices into it as one array per dimension, and the part of the source that goes there."""
+    """Copy self; the indices into it as one array per dimension, and the part of the source that goes there."""
     if out is not self:
         ops.copy_.call(out, self, False)
     return _index_grid(out, dim, index)
@@ -244,7 +244,7 @@ _UFUNCS = {"sum": "add", "add": "add", "prod": "multiply", "multiply": "multiply
 
 
 def reduce_at(reduce: str, out: Tensor, key: Any, values: Any) -> None:
-    """Reduces values into the elements at the indices, unbuffered."""
+    """Reduce values into the elements at the indices, unbuffered."""
     ufunc_at(_UFUNCS[reduce], out._array.reshape(_nonempty(out._size)), key, values)
 
 

@@ -212,7 +212,7 @@ def _unsafe_index(self: Tensor, indices: list[Tensor | None]) -> Tensor:
 
 
 def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
-    """Writes at the indices."""
+    """Write at the indices."""
     return ops._index_put_impl_.call(self, indices, values, accumulate, False)
 
 

@@ -103,7 +103,7 @@ class MultiDimIndexing:
             self._handle_tensor(index, position)
 
     def handle_ellipsis(self) -> None:
-        """Goes past the dimensions that are not named."""
+        """Go past the dimensions that are not named."""
         self._skip(self._left_over)
 
     def _handle_tensor(self, index: Tensor, position: int) -> None:
@@ -156,7 +156,7 @@ def slice_prefix_1s(size: Size) -> Size:
 
 
 def copy_to(target: Tensor, source: Tensor) -> None:
-    """Writes a tensor that may have to be broadcast; a number on the CPU fills."""
+    """Write a tensor that may have to be broadcast; a number on the CPU fills."""
     if target._size == source._size:
         ops.copy_.call(target, source, False)
     elif not source._size and source._device.type == "cpu":

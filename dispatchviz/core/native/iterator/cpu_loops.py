@@ -69,7 +69,7 @@ def _innermost_run(size: Size, strides: list[Size]) -> list[int]:
 
 
 def _is_vectorizable(size: Size, strides: list[Size], run: list[int]) -> bool:
-    """Whether all steps are one element, but for one operand's, which may be none."""
+    """Return whether all steps are one element, but for one operand's, which may be none."""
     steps = [stride[run[0]] if run else 1 for stride in strides]
     return steps[0] == 1 and steps.count(0) <= 1 and set(steps) <= {0, 1}
 

@@ -10,7 +10,7 @@ from dispatchviz.core.tensor.tensor import Size
 
 
 def infer_size(shape: Size, count: int) -> Size:
-    """Replaces a -1 by what is left over. RuntimeError if a shape does not hold ``count`` elements."""
+    """Replace a -1 by what is left over. RuntimeError if a shape does not hold ``count`` elements."""
     unknown = None
     known = 1
     for i, length in enumerate(shape):

@@ -73,7 +73,7 @@ def _extent(tensor: Tensor) -> int:
 
 
 def reads_what_it_writes(output: Tensor, *operands: Tensor) -> bool:
-    """Whether an operand is another view of the memory that is written."""
+    """Return whether an operand is another view of the memory that is written."""
     storage = output._storage
     return any(t._storage is storage and t is not output and _geometry(t) != _geometry(output) for t in operands)
 
@@ -83,7 +83,7 @@ def _geometry(tensor: Tensor) -> tuple[Any, ...]:
 
 
 def element_by_element(function: Callable[..., Any], output: Any, arrays: list[Any]) -> None:
-    """Writes ``function`` of the elements of arrays that broadcast to ``output``, one after the other."""
+    """Write ``function`` of the elements of arrays that broadcast to ``output``, one after the other."""
     wide = [numpy.broadcast_to(array, output.shape) for array in arrays]
     for index in _indices_in_memory_order(output):
         output[index] = function(*[array[index] for array in wide])
@@ -98,5 +98,5 @@ def _indices_in_memory_order(output: Any) -> Iterator[tuple[int, ...]]:
 
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether both show the same memory in the same way."""
+    """Return whether both show the same memory in the same way."""
     return self._storage is tensor._storage and _geometry(self) == _geometry(tensor)

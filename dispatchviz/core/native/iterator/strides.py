@@ -67,7 +67,7 @@ def is_channels_last(size: Size, stride: Size) -> bool:
 
 @lru_cache(maxsize=4096)
 def has_channels_last(size: Size, stride: Size) -> bool:
-    """Whether images or volumes have these strides; strides of dimensions of size 1 do not matter."""
+    """Return whether images or volumes have these strides; strides of dimensions of size 1 do not matter."""
     wanted = channels_last_strides(size)
     return all(length == 1 or a == b for length, a, b in zip(size, stride, wanted, strict=True))
 

@@ -122,7 +122,7 @@ def _made_alike(op: Structured, operand: Tensor) -> bool:
 
 
 def _compute_types(op: Structured, common: DType, operands: tuple[Tensor, ...]) -> None:
-    """Makes what is not of the common dtype and has to be: a temporary for the output, casts of operands.
+    """Make what is not of the common dtype and has to be: a temporary for the output, casts of operands.
 
     A bool output takes the result of a comparison without a temporary.
     """
@@ -238,7 +238,7 @@ def elementwise_with_number(op: Structured, self: Tensor, number: Scalar, dtype:
 
 
 def out_elementwise(out: Tensor, *operands: Tensor, same: bool = False, dtype: DType | None = None) -> Sequence[Tensor]:
-    """Checks an out= tensor of a kernel that is not structured, and resizes it to the result's shape.
+    """Check an out= tensor of a kernel that is not structured, and resizes it to the result's shape.
 
     ``same``: there are no casts. The operands; with ``dtype`` as ``cast_operands`` gives them.
     """
@@ -306,7 +306,7 @@ def _mixed_device(operands: tuple[Tensor, ...]) -> Device:
 
 
 def loop(function: Any, out: Tensor, dtype: DType, *operands: Tensor) -> None:
-    """Runs a NumPy function, or its namesake in the device's library, over operands cast to ``dtype``, into ``out``."""
+    """Run a NumPy function, or its namesake in the device's library, over operands cast to ``dtype``, into ``out``."""
     kind = out._device.type
     if len(operands) == 1 and kind == "cpu" and operands[0]._dtype is dtype is out._dtype:
         (only,) = operands
@@ -345,7 +345,7 @@ def loop_with_number(function: Any, out: Tensor, dtype: DType, self: Tensor, num
 
 
 def compute(out: Tensor, dtype: DType, function: Callable[..., Any], *operands: Tensor, narrow: bool = False) -> None:
-    """Writes ``function(arrays of the operands in dtype)`` to ``out``; ``dtype`` is also that of the result.
+    """Write ``function(arrays of the operands in dtype)`` to ``out``; ``dtype`` is also that of the result.
 
     Half and bfloat16 are computed as float32 and rounded once; ``narrow``: every step is rounded.
     """
@@ -402,7 +402,7 @@ def converted(array: Any, dtype: DType) -> Any:
 
 
 def store(out: Tensor, values: Any) -> None:
-    """Writes an array or a number into a tensor's memory, cast as in C++."""
+    """Write an array or a number into a tensor's memory, cast as in C++."""
     if getattr(values, "dtype", out._dtype.numpy) != out._dtype.numpy:
         values = converted(values, out._dtype)
     out._array[...] = values

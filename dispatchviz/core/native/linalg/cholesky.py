@@ -176,7 +176,7 @@ def cholesky_inverse_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
 
 
 def fits_column_major(out: Tensor, like: Tensor) -> bool:
-    """Whether LAPACK can work in an output: it is still empty, or of the right shape, dtype and strides."""
+    """Return whether LAPACK can work in an output: it is still empty, or of the right shape, dtype and strides."""
     column_major = len(out._size) >= 2 and ops.mT.call(out)._is_contiguous
     if out._dtype is not like._dtype:
         return False

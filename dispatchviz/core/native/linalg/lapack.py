@@ -160,7 +160,7 @@ def xgeqrf(a: Array) -> tuple[Array, Array]:
 
 
 def _larfg(a: Array, k: int) -> Array:
-    """Makes column k zero below its diagonal, in place, and turns the columns after it; the factor (``larfg``)."""
+    """Make column k zero below its diagonal, in place, and turn the columns after it; the factor (``larfg``)."""
     xp = module_of(a)
     alpha, below = a[..., k, k].copy(), a[..., k + 1 :, k]
     size = xp.sqrt((abs(below) ** 2).sum(axis=-1))

@@ -82,7 +82,7 @@ def _full_from_lower(a: Array, hermitian: bool) -> Array:
 
 
 def _eliminate_symmetric(a: Array, k: int, step: int, hermitian: bool) -> None:
-    """Eliminates by a 1x1 or 2x2 pivot at k; the rest keeps its lower triangle."""
+    """Eliminate by a 1x1 or 2x2 pivot at k; the rest keeps its lower triangle."""
     xp, after = module_of(a), k + step
     pivot = _full_from_lower(a[k:after, k:after], hermitian)
     if hermitian:

@@ -123,7 +123,7 @@ def _driver(driver: str | None, self: Tensor) -> str:
 
 
 def _usable(self: Tensor, b: Tensor, matrix: Tensor, outputs: Results, driver: str) -> bool:
-    """Whether LAPACK may write to the outputs."""
+    """Return whether LAPACK may write to the outputs."""
     solution, _, rank, values = outputs
     expected = (*broadcast_sizes(self._size[:-2], matrix._size[:-2]), max(self._size[-2:]))
     vectors = is_vector_rhs(self, b)

@@ -58,7 +58,7 @@ def _check_ranks(self: Tensor, other: Tensor) -> None:
 
 
 def _should_fold(self: Tensor, other: Tensor, has_out: bool) -> bool:
-    """Whether the larger tensor's batch can become rows of one matrix without a copy.
+    """Return whether the larger tensor's batch can become rows of one matrix without a copy.
 
     If the smaller tensor requires grad it is folded in any case: its gradient is then one matrix, not a batch of them.
     """

@@ -141,7 +141,7 @@ def broadcast_batch_dims(one: Tensor, other: Tensor, name: str | None) -> tuple[
 
 
 def _linalg_check_errors(info: Tensor, api_name: str, is_matrix: bool) -> None:
-    """Raises for the first matrix that failed: LinAlgError, or RuntimeError for a singular LU factorization."""
+    """Raise for the first matrix that failed: LinAlgError, or RuntimeError for a singular LU factorization."""
     if info._device.type == "meta" or not ops.item.call(ops.any.call(info)):
         return
     code, where = _first_failure(info, is_matrix)

@@ -157,7 +157,7 @@ def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Sca
 
 
 def _takes_bias(self: Tensor, mat2: Tensor, beta: Scalar, out: Tensor) -> bool:
-    """Whether cuBLASLt adds self, one number a column (``isInputCompliesAddmmCudaLt``)."""
+    """Return whether cuBLASLt adds self, one number a column (``isInputCompliesAddmmCudaLt``)."""
     return (
         beta == 1
         and self._size == mat2._size[1:]

@@ -26,7 +26,7 @@ Outputs = tuple[Structured, ...]
 
 
 def may_require_grad(self: Tensor) -> bool:
-    """Whether the vectors are wanted for a derivative of the values."""
+    """Return whether the vectors are wanted for a derivative of the values."""
     if thread.state.grad_mode and requires_grad(self):
         return True
     return fw_grad(self) is not None or is_tensor_subclass_like(self)

@@ -240,7 +240,7 @@ def _log(xp: Any, values: Any) -> Any:
 
 
 def _forward(xp: Any, probs: Any, alpha: Any, skips: Any) -> Any:
-    """Fills alpha; ``probs``: of each time and state."""
+    """Fill alpha; ``probs``: of each time and state."""
     time, states = alpha.shape
     if not time:
         return float("inf") if states > 1 else -0.0

@@ -42,7 +42,7 @@ def _empty(like: Tensor) -> Tensor:
 
 
 def _times_grad(grad_input: Tensor, gradient: Any, grad_output: Tensor, reduction: int) -> None:
-    """Stores the slopes times the gradient of their row, or of all."""
+    """Store the slopes times the gradient of their row, or of all."""
     grad = grad_output._array.reshape(-1)
     by_row = reduction == NONE and grad_output._size
     store(grad_input, (gradient * (grad[: len(gradient), None] if by_row else grad[0])).reshape(grad_input._size))

@@ -22,7 +22,7 @@ from dispatchviz.core.thread.warning import warn_once
 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """Writes the elements of src, broadcast and cast, into self."""
+    """Write the elements of src, broadcast and cast, into self."""
     if _is_plain_copy(self, src):
         self._array[...] = converted(src._array, self._dtype)
         return self
@@ -243,5 +243,5 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: str | None = N
 
 
 def _has_compatible_shallow_copy_type(self: Tensor, source: Tensor) -> bool:
-    """Whether ``self.data = source`` may take over the memory: if both have some, or the same keys."""
+    """Return whether ``self.data = source`` may take over the memory: if both have some, or the same keys."""
     return self._ks == source._ks or "meta" not in (self._device.type, source._device.type)

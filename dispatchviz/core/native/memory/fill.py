@@ -20,13 +20,13 @@ def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
 
 
 def fill__Scalar(self: Tensor, value: Scalar) -> Tensor:
-    """Writes a number everywhere; expanded tensors are fine. RuntimeError if it does not fit the dtype."""
+    """Write a number everywhere; expanded tensors are fine. RuntimeError if it does not fit the dtype."""
     self._array[...] = convert(value, self._dtype)
     return self
 
 
 def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
-    """Writes the number of a 0-dim tensor everywhere."""
+    """Write the number of a 0-dim tensor everywhere."""
     _check_fill_value(value)
     if self._device != value._device:
         return fill__Scalar(self, ops.item.call(value))
@@ -50,7 +50,7 @@ def _check_fill_value(value: Tensor) -> None:
 
 
 def zero_(self: Tensor) -> Tensor:
-    """Writes zeros: at once into dense memory that is not large (on the CPU), else by ``fill_``."""
+    """Write zeros: at once into dense memory that is not large (on the CPU), else by ``fill_``."""
     small = 0 < numel(self._size) < GRAIN_SIZE
     if self._device.type == "cpu" and small and is_dense(self._size, self._stride):
         self._array[...] = 0

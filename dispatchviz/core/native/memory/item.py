@@ -17,7 +17,7 @@ def item(self: Tensor) -> Scalar:
 
 
 def _local_scalar_dense(self: Tensor) -> Scalar:
-    """Reads the element; from a GPU this waits for it."""
+    """Read the element; from a GPU this waits for it."""
     value: Scalar = self._array.item()
     return value
 

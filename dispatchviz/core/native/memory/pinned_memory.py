@@ -14,7 +14,7 @@ from dispatchviz.core.tensor.tensor import Storage, Tensor, extent
 
 
 def is_pinned(self: Tensor, device: Device | None = None) -> bool:
-    """Whether the memory was pinned; only the CPU's can be."""
+    """Return whether the memory was pinned; only the CPU's can be."""
     return self._storage.kind == "pinned"
 
 

@@ -8,7 +8,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def is_mixed_type(input: Tensor, *parameters: Tensor | None) -> bool:
-    """Whether the first parameter that is given has another dtype than the input."""
+    """Return whether the first parameter that is given has another dtype than the input."""
     first = next((parameter for parameter in parameters if parameter is not None), None)
     return first is not None and first._dtype is not input._dtype
 

@@ -184,7 +184,7 @@ def max_pool2d_with_indices_backward_out(
 
 
 def add_at_indices(grad_input: Tensor, indices: Tensor, grad_output: Tensor, dims: int) -> None:
-    """Adds a gradient at the flat indices of each plane."""
+    """Add a gradient at the flat indices of each plane."""
     xp: Any = array_module(grad_input._device.type)
     found = xp.zeros(grad_input._size, grad_input._array.dtype)
     scattered(xp, found, xp.ascontiguousarray(indices._array), xp.ascontiguousarray(grad_output._array), dims)

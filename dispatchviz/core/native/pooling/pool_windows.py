@@ -71,7 +71,7 @@ def max_with_indices(xp: Any, array: Any, windows: Windows, space: Size) -> tupl
 
 
 def scattered(xp: Any, zeros: Any, numbers: Any, grad: Any, dims: int) -> None:
-    """Adds each gradient to the element with its number."""
+    """Add each gradient to the element with its number."""
     planes = zeros.reshape(-1, math.prod(zeros.shape[zeros.ndim - dims :]))
     flat = numbers.reshape(planes.shape[0], -1)
     add_at(planes, (xp.arange(planes.shape[0])[:, None], flat), grad.reshape(flat.shape))

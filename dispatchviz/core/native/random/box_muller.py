@@ -35,7 +35,7 @@ _FOUR_BY_PI, _TWO_PI = _single(1.27323954473516), _single(2 * math.pi)
 
 
 def normal_fill(uniform: Any, mean: float, std: float) -> Any:
-    """Turns uniform into normal samples in place: a float32 or float64 array of a multiple of 16 elements."""
+    """Turn uniform into normal samples in place: a float32 or float64 array of a multiple of 16 elements."""
     blocks = uniform.reshape(-1, 2, 8)
     radius_and_angle = _single_blocks if uniform.dtype == _single else _double_blocks
     radius, sine, cosine = radius_and_angle(1 - blocks[:, 0], blocks[:, 1])

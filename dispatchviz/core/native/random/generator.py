@@ -75,7 +75,7 @@ class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
         self.manual_seed(DEFAULT_SEED)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Starts over from a seed; a negative one counts from 2**64. ValueError if it has more than 64 bits."""
+        """Start over from a seed; a negative one counts from 2**64. ValueError if it has more than 64 bits."""
         if not isinstance(seed, int):
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
         if not -(1 << 63) <= seed < 1 << 64:
@@ -97,7 +97,7 @@ class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
         return self._seed
 
     def seed(self) -> int:
-        """Seeds from the operating system's randomness; returns the seed."""
+        """Seed from the operating system's randomness; return the seed."""
         import secrets  # which loads OpenSSL
 
         return self.manual_seed(secrets.randbits(64)).initial_seed()
@@ -135,7 +135,7 @@ class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
         return tensor
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Goes on as the generator that gave the state would. TypeError if it is no tensor of bytes."""
+        """Go on as the generator that gave the state would. TypeError if it is no tensor of bytes."""
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
         if new_state._dtype is not uint8 or new_state._device != CPU:
@@ -182,7 +182,7 @@ default_generators = {"cpu": Generator(CPU), "cuda": Generator(CUDA)}
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seeds the default generators of all devices; returns the CPU's."""
+    """Seed the default generators of all devices; return the CPU's."""
     seed = int(seed)
     for generator in default_generators.values():
         generator.manual_seed(seed)

@@ -68,7 +68,7 @@ def _checked_samples(kernel: str, result: Tensor, sampler: Callable[..., float],
 
 
 def fill_samples(result: Tensor, sampler: Callable[..., float], *parameters: Tensor) -> Tensor:
-    """Fills ``result``, which takes the common size, with a sample for each element of the parameters."""
+    """Fill ``result``, which takes the common size, with a sample for each element of the parameters."""
     if result._array is None:
         return result
     size = result._size

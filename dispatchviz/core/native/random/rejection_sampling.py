@@ -83,7 +83,7 @@ def _unlikely(count: float, prob: float, generator: Generator, rounded: Rounding
 
 
 def _waiting_times(count: float, prob: float, generator: Generator, rounded: Rounding) -> float:
-    """Tries until the next success, added up."""
+    """Try until the next success, added up."""
     rate = rounded(math.log1p(-prob))
     tries, found = 0.0, 0.0
     while True:

@@ -39,7 +39,7 @@ def generator_of(self: Tensor, generator: Generator | None) -> Generator:
 
 
 def fill(self: Tensor, numbers: Any) -> Tensor:
-    """Writes a flat NumPy array into a tensor, in the order of its memory (``cpu_serial_kernel``)."""
+    """Write a flat NumPy array into a tensor, in the order of its memory (``cpu_serial_kernel``)."""
     store(self, array_module(self._device.type).asarray(in_memory_order(numbers, self._size, [self._stride])))
     return self
 
@@ -55,7 +55,7 @@ def in_memory_order(numbers: Any, size: Size, strides: list[Size]) -> Any:
 
 
 def uniform_(self: Tensor, from_: float = 0, to: float = 1, generator: Generator | None = None) -> Tensor:
-    """Fills with numbers from [from, to); complex ones through ``view_as_real``."""
+    """Fill with numbers from [from, to); complex ones through ``view_as_real``."""
     if self._dtype.is_complex:
         if numel(self._size):
             uniform_(ops.view_as_real.call(self), from_, to, generator)
@@ -98,7 +98,7 @@ def _check_bounds(self: Tensor, low: float, high: float) -> None:
 
 
 def normal_(self: Tensor, mean: float = 0, std: float = 1, generator: Generator | None = None) -> Tensor:
-    """Fills with normal numbers; complex ones, through ``view_as_real``, have half the variance in each part."""
+    """Fill with normal numbers; complex ones, through ``view_as_real``, have half the variance in each part."""
     check_std(std)
     if not numel(self._size):
         return self
@@ -138,7 +138,7 @@ def check_std(std: float) -> None:
 
 
 def exponential_(self: Tensor, lambd: float = 1, generator: Generator | None = None) -> Tensor:
-    """Fills with exponentially distributed numbers of a rate above 0."""
+    """Fill with exponentially distributed numbers of a rate above 0."""
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     if not numel(self._size):
@@ -150,7 +150,7 @@ def exponential_(self: Tensor, lambd: float = 1, generator: Generator | None = N
 
 
 def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, generator: Generator | None = None) -> Tensor:
-    """Fills with numbers of the Cauchy distribution."""
+    """Fill with numbers of the Cauchy distribution."""
     if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     if not self._dtype.is_floating_point:
@@ -162,7 +162,7 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, generator: Genera
 
 
 def log_normal_(self: Tensor, mean: float = 1, std: float = 2, generator: Generator | None = None) -> Tensor:
-    """Fills with numbers whose logarithms are normally distributed."""
+    """Fill with numbers whose logarithms are normally distributed."""
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     if not numel(self._size):

@@ -139,7 +139,7 @@ def _segments(name: str, segments: Tensor) -> Iterator[Segment]:
 
 
 def _reduce(xp: Any, data: Any, out: Any, indices: Iterable[Segment], reduce: str, initial: Scalar | None) -> None:
-    """Adds up in the dtype, one row after the other."""
+    """Add up in the dtype, one row after the other."""
     step = _STEPS[reduce]
     for row, i, index in indices:
         rows = data[row, index]

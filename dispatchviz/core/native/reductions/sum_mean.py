@@ -36,7 +36,7 @@ def sum_dim_IntList_meta(op: Structured, self: Tensor, dim: Dims, keepdim: bool,
 
 
 def sum_out(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None, out: Tensor) -> None:
-    """Adds up over the dimensions."""
+    """Add up over the dimensions."""
     mask = reduced_mask(dim, len(self._size))
     viewed = with_reduced_dims(out, self, mask, keepdim)
     source = _cast_input(self, out._dtype)

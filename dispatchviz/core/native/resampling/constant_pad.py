@@ -137,7 +137,7 @@ def _copy_middle(self: Tensor, out: Tensor, pad: Size) -> None:
 
 
 def _copy_ends(out: Tensor, size: list[int], dim: int, left: int, right: int) -> None:
-    """Copies the elements at one end to the padding at the other."""
+    """Copy the elements at one end to the padding at the other."""
     length, low, high = size[dim], max(left, 0), max(right, 0)
     ends = ((left, 0, length - low - high), (right, length - high, low))
     for count, target, source in ends:

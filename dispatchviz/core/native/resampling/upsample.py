@@ -125,13 +125,13 @@ def _check_gradient(found: Size, size: Size, count: int) -> None:
 
 
 def is_small(self: Tensor, out: Tensor) -> bool:
-    """Whether the CPU takes the loop for images (``_use_vectorized_kernel_cond_2d``)."""
+    """Return whether the CPU takes the loop for images (``_use_vectorized_kernel_cond_2d``)."""
     many_channels = is_channels_last(self._size, self._stride) and self._size[1] > 3
     return many_channels or sum(out._size[-2:]) <= 128
 
 
 def put_images(kernel: str, self: Tensor, out: Tensor, taps: AxisTaps, scales: Scales) -> None:
-    """Resizes in the loop for channels side by side; the CPU brings other images into that format and back."""
+    """Resize in the loop for channels side by side; the CPU brings other images into that format and back."""
     if out._device.type == "cpu":
         given, result = in_format(self, CHANNELS_LAST), in_format(out, CHANNELS_LAST)
     else:
@@ -164,7 +164,7 @@ def prepare_generic(self: Tensor, out: Tensor, count: int, per_dim: int, ones: b
 def put_upsampled(
     kernel: str, self: Tensor, out: Tensor, taps: AxisTaps, scales: Scales, dtypes: Sequence[str] = ()
 ) -> None:
-    """Resizes the last dimensions. NotImplementedError for other dtypes than floating ones and ``dtypes``."""
+    """Resize the last dimensions. NotImplementedError for other dtypes than floating ones and ``dtypes``."""
     dtype = self._dtype
     if not dtype.is_floating_point and dtype.name not in dtypes:
         raise not_implemented(kernel, dtype)
@@ -221,7 +221,7 @@ def _resized(xp: Any, values: Any, axis: int, taps: Taps) -> Any:
 
 
 def put_gradients(kernel: str, grad_output: Tensor, grad_input: Tensor, taps: AxisTaps, scales: Scales) -> None:
-    """Adds up the gradients of what each old element went into. NotImplementedError for integers."""
+    """Add up the gradients of what each old element went into. NotImplementedError for integers."""
     ops.zero_.call(grad_input)
     dtype = grad_output._dtype
     if not dtype.is_floating_point:

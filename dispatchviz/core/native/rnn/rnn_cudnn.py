@@ -13,7 +13,7 @@ from dispatchviz.core.thread.context import context
 
 
 def cudnn_is_acceptable(self: Tensor) -> bool:
-    """Whether cuDNN takes such a tensor (``TensorProperties.cpp``)."""
+    """Return whether cuDNN takes such a tensor (``TensorProperties.cpp``)."""
     if not context.user_enabled_cudnn or self._device.type != "cuda":
         return False
     return self._dtype in (float64, float32, float16, bfloat16) and numel(self._size) != 0

@@ -49,7 +49,7 @@ def atleast_3d_Sequence(tensors: list[Tensor]) -> list[Tensor]:
 
 
 def hstack(tensors: list[Tensor]) -> Tensor:
-    """Concatenates along the second dimension; vectors along the first."""
+    """Concatenate along the second dimension; vectors along the first."""
     parts, dim = _side_by_side(tensors)
     return ops.cat.call(parts, dim)
 

@@ -38,7 +38,7 @@ def repeat_interleave(repeats: Tensor, output_size: int | None) -> Tensor:
 def repeat_interleave_symint_self_Tensor(
     self: Tensor, repeats: Tensor, dim: int | None, output_size: int | None
 ) -> Tensor:
-    """Repeats each index of a dimension by its count in a tensor."""
+    """Repeat each index of a dimension by its count in a tensor."""
     source = ops.flatten_using_ints.call(self, 0, -1) if dim is None else self
     dim = dim or 0
     length = source._size[wrap_dim(dim, len(source._size))] if source._size else 1

@@ -136,7 +136,7 @@ def flip(self: Tensor, dims: Size) -> Tensor:
 
 
 def _is_flip_needed(self: Tensor, mask: Sequence[bool]) -> bool:
-    """Whether anything is to be flipped: some dimension with several elements in memory."""
+    """Return whether anything is to be flipped: some dimension with several elements in memory."""
     parts = zip(mask, self._size, self._stride, strict=True)
     return numel(self._size) > 1 and any(flipped and length > 1 and step for flipped, length, step in parts)
 

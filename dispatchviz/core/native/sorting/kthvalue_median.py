@@ -52,7 +52,7 @@ def _without_unit_dim(values: Tensor, indices: Tensor, dim: int, keepdim: bool) 
 
 
 def _put(values: Tensor, indices: Tensor, self: Tensor, positions: Any, dim: int) -> None:
-    """Gathers values by indices, which have the reduced dimension."""
+    """Gather values by indices, which have the reduced dimension."""
     xp: Any = array_module(self._device.type)
     values._array[...] = xp.take_along_axis(self._array, positions, dim).reshape(values._size)
     indices._array[...] = positions.reshape(indices._size)

@@ -146,7 +146,7 @@ def _check_q(q: Tensor) -> None:
 
 
 def is_scalar_tensor_true(tensor: Tensor) -> bool:
-    """Whether a 0-dim bool tensor is true, by ``equal``."""
+    """Return whether a 0-dim bool tensor is true, by ``equal``."""
     return ops.equal.call(tensor, ops.new_ones.call(tensor, (), bool_, "strided", tensor._device, None))
 
 

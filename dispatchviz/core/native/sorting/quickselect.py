@@ -20,7 +20,7 @@ def index_of_rank(row: Any, rank: int) -> int:
 
 
 def _selected(values: list[Any], indices: list[int], rank: int) -> int:
-    """Partitions both lists until the element of the rank is at its position; returns its index."""
+    """Partition both lists until the element of the rank is at its position; return its index."""
     left, right = 0, len(values) - 1
     while right > left + 1:
         low, high = _partition(values, indices, left, right)

@@ -26,7 +26,7 @@ from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides
 
 
 def in_doubles(function: Callable[..., Any], kernel: str, out: Tensor, dtype: DType, *operands: Tensor) -> None:
-    """Writes a function of arrays of doubles; ``kernel`` is named where a complex dtype is refused."""
+    """Write a function of arrays of doubles; ``kernel`` is named where a complex dtype is refused."""
     xp = array_module(out._device.type)
 
     def within(*arrays: Any) -> Any:

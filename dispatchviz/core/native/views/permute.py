@@ -28,7 +28,7 @@ def permute(self: Tensor, dims: Size) -> Tensor:
 
 
 def movedim_int(self: Tensor, source: int, destination: int) -> Tensor:
-    """Moves one dimension to another position; the others keep their order."""
+    """Move one dimension to another position; the others keep their order."""
     return ops.movedim_intlist.call(self, (source,), (destination,))
 
 

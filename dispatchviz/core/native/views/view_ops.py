@@ -37,7 +37,7 @@ def as_strided(self: Tensor, size: Size, stride: Size, storage_offset: int | Non
 
 
 def as_strided_(self: Tensor, size: Size, stride: Size, storage_offset: int | None = None) -> Tensor:
-    """Gives self another geometry on its storage."""
+    """Give self another geometry on its storage."""
     changed = as_strided(self, size, stride, storage_offset)
     self._size, self._stride, self._offset, self._array = (
         changed._size,
@@ -179,7 +179,7 @@ def unflatten_symint(self: Tensor, dim: int, sizes: Size) -> Tensor:
 
 
 def expand(self: Tensor, size: Size, implicit: bool = False) -> Tensor:
-    """Repeats dimensions of size 1, and adds leading ones, by a stride of 0; -1 keeps a size."""
+    """Repeat dimensions of size 1, and add leading ones, by a stride of 0; -1 keeps a size."""
     size = tuple(size)
     if len(size) < len(self._size):
         raise RuntimeError(
@@ -217,7 +217,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def t(self: Tensor) -> Tensor:
-    """Swaps the two dimensions of a matrix; vectors and 0-dim tensors stay."""
+    """Swap the two dimensions of a matrix; vectors and 0-dim tensors stay."""
     _check_matrix(self, "t")
     return ops.transpose_int.call(self, 0, 0 if len(self._size) < 2 else 1)
 
@@ -250,14 +250,14 @@ def numpy_T(self: Tensor) -> Tensor:
 
 
 def mT(self: Tensor) -> Tensor:
-    """Swaps the last two dimensions; a number itself. RuntimeError for a vector."""
+    """Swap the last two dimensions; a number itself. RuntimeError for a vector."""
     if not self._size:
         _warn_of_number("Tensor.mT", "This function is the identity in these cases.", 4373)
     return _matrix_transpose(self, "mT")
 
 
 def mH(self: Tensor) -> Tensor:
-    """Swaps the last two dimensions and conjugates. RuntimeError for a vector."""
+    """Swap the last two dimensions and conjugates. RuntimeError for a vector."""
     if not self._size:
         _warn_of_number("Tensor.mH", _USE_CONJ, 4382)
     return _conjugate(_matrix_transpose(self, "mH"))
@@ -300,7 +300,7 @@ def _conjugate(self: Tensor) -> Tensor:
 
 
 def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Swaps two dimensions; an alias if they are the same."""
+    """Swap two dimensions; an alias if they are the same."""
     dim0, dim1 = wrap_dim(dim0, len(self._size)), wrap_dim(dim1, len(self._size))
     if dim0 == dim1:
         return ops.alias.call(self)

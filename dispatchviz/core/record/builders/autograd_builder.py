@@ -148,7 +148,7 @@ class AutogradBuilder(BuilderBase):
         self._python_objects.difference_update(freed)
 
     def forget_written(self) -> set[int]:
-        """Forgets the formulas that Nodes skipped which are over, too."""
+        """Forget the formulas that Nodes skipped which are over, too."""
         needed = super().forget_written()
         self._formulas_skipped = {skipped for skipped in self._formulas_skipped if skipped[0] in needed}
         return needed

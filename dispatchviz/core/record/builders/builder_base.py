@@ -85,7 +85,7 @@ class BuilderBase:
         return self.open, *self._open_elsewhere.values()
 
     def forget_written(self) -> set[int]:
-        """Forgets the events that a stream has written, but for those that later ones may refer to: gives these."""
+        """Forget the events that a stream has written, but for those that later ones may refer to: gives these."""
         needed = self.needed()
         assert isinstance(self.events, StreamedEvents)
         self.events.forget(needed)
@@ -129,14 +129,14 @@ class BuilderBase:
         return len(self.events)
 
     def _event(self, kind: Callable[[int, int | None, *Fields], ev.AnyEvent], *fields: *Fields) -> None:
-        """Appends an event."""
+        """Append an event."""
         if self.moved:
             self.line_event()
         events = self.events
         events.append(kind(len(events), self.open, *fields))
 
     def _span(self, kind: Callable[[int, int | None, *Fields], ev.AnyEvent], *fields: *Fields) -> None:
-        """Appends an event that is open from now on."""
+        """Append an event that is open from now on."""
         if self.moved:
             self.line_event()
         events = self.events
@@ -145,7 +145,7 @@ class BuilderBase:
         self.open = seq
 
     def line_event(self) -> None:
-        """Appends the line that the program is on; a builder of the user's lines overrides this."""
+        """Append the line that the program is on; a builder of the user's lines overrides this."""
         self.moved = False
 
     # -- numbers ------------------------------------------------------------------------------------------------------

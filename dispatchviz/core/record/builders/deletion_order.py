@@ -76,7 +76,7 @@ def _taken_along(
 
 
 def _dropped(targets: Iterator[int], left: dict[int, int]) -> Iterator[int]:
-    """Drops edges, and gives the targets of which each was the last."""
+    """Drop edges, and give the targets of which each was the last."""
     for target in targets:
         if target in left:
             left[target] -= 1

@@ -135,7 +135,7 @@ class AutogradRecorder(RecorderBase):
     # -- functions of the user's --------------------------------------------------------------------------------------
 
     def function_entered(self, function: type[FunctionBase], node: FunctionBase, recorded: bool, setup: bool) -> None:
-        """Opens the forward of a Function."""
+        """Open the forward of a Function."""
         needed = tuple(map(bool, node.needs_input_grad or ()))
         file, first, last = source_of(function.forward)
         name, number = function.__name__, self._node(node)
@@ -159,7 +159,7 @@ class AutogradRecorder(RecorderBase):
     # -- forward mode -------------------------------------------------------------------------------------------------
 
     def forward_formula_entered(self, formula: str, how: ev.ForwardFormulaKind) -> None:
-        """Opens the computation of a tangent."""
+        """Open the computation of a tangent."""
         self._emit_span(ev.ForwardFormulaEntered, formula, how)
 
     def tangent_set(self, tensor: Tensor, tangent: Tensor, how: ev.TangentSource) -> None:

@@ -101,7 +101,7 @@ class CallRecorder(PythonRecorder):
         args: Iterable[Any],
         kwargs: Mapping[str, Any],
     ) -> None:
-        """Opens the ``__torch_dispatch__`` of a mode or subclass; the thread already has the sets it runs under."""
+        """Open the ``__torch_dispatch__`` of a mode or subclass; the thread already has the sets it runs under."""
         named = [*((f"args[{i}]", value) for i, value in enumerate(args)), *kwargs.items()]
         self._emit_span(
             ev.TorchDispatchEntered,

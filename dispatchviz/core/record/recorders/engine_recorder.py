@@ -52,7 +52,7 @@ class EngineRecorder(RecorderBase):
         inputs: Sequence[Edge] = (),
         input_tensors: Sequence[object] = (),
     ) -> None:
-        """Opens a backward."""
+        """Open a backward."""
         outer = thread.state.graph_task
         if outer is None or outer.id in self._known_queues:
             self._known_queues.add(task.id)
@@ -150,7 +150,7 @@ class EngineRecorder(RecorderBase):
         self._emit(ev.NodeSkipped, self._node(node))
 
     def node_started(self, node: Node, gradients: Sequence[Tensor | None], queue: ReadyQueue, /) -> None:
-        """Opens the evaluation of a Node, which is no longer in the queue."""
+        """Open the evaluation of a Node, which is no longer in the queue."""
         number, sequence_nr, inputs = self._node_serial(node), node.sequence_nr, node.input_metadata
         waiting = None if queue.followed == self.queue_token else self._queued(queue.nodes_in_order())
         if len(gradients) == 1 and gradients[0] is not None and waiting is None:

@@ -37,7 +37,7 @@ class PythonRecorder(RecorderBase):
         self.note(("wrote", text))
 
     def tensor_formatted(self, tensor: Tensor, function: ev.FormattingMethod) -> None:
-        """Opens the event of a tensor whose text is made."""
+        """Open the event of a tensor whose text is made."""
         self._emit_span(ev.TensorFormatted, self._tensor(tensor), function)
 
     def module_called(self, module: Any, /) -> None:
@@ -70,7 +70,7 @@ class PythonRecorder(RecorderBase):
     # -- bindings -----------------------------------------------------------------------------------------------------
 
     def binding_entered(self, binding: Binding, signature: int, values: Sequence[Any]) -> None:
-        """Opens the event of a Python binding; ``values`` are those of the parameters of the signature that matched."""
+        """Open the event of a Python binding; ``values`` are those of the parameters of the signature that matched."""
         self._last_error = None
         self.note(("binding_entered", binding, signature, tuple([self._value_text(value) for value in values])))
 
@@ -79,7 +79,7 @@ class PythonRecorder(RecorderBase):
         self._binding_called(binding, plan, args)
 
     def _binding_called(self, binding: Binding, plan: Plan, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Gives the arguments with the serial numbers of tensors."""
+        """Give the arguments with the serial numbers of tensors."""
         self._last_error = None
         numbered, first = list(args), self.first_tensor
         for i, is_tensor in enumerate(plan.tensors):

@@ -105,7 +105,7 @@ class RecorderBase(SafetyNet):
         self.node_freed.not_noted()
 
     def find_caller(self, parsed: bool = True, in_kernel: bool = False, /) -> None:
-        """Emits the user's current line, if it changed; for a recorder of the user's code.
+        """Emit the user's current line, if it changed; for a recorder of the user's code.
 
         ``parsed``: a binding around has emitted that; ``in_kernel``: so has what called the kernel around.
         """
@@ -121,7 +121,7 @@ class RecorderBase(SafetyNet):
         return events
 
     def settle(self) -> None:
-        """Builds the events of all notes so far."""
+        """Build the events of all notes so far."""
         if self.stream is not None:
             self.stream.flush()
         elif self.notes and self.failed is None:
@@ -143,7 +143,7 @@ class RecorderBase(SafetyNet):
         self.hand_over()
 
     def raise_soon(self, error: BaseException, /) -> None:
-        """Raises an exception from outside when the program next calls us: where it came, Python ignores it."""
+        """Raise an exception from outside when the program next calls us: where it came, Python ignores it."""
         self._to_raise.append(error)
         self.many_notes = self._many_notes()
 
@@ -153,7 +153,7 @@ class RecorderBase(SafetyNet):
         return MANY_NOTES if self.stream is not None else NOTE_LENGTH * (MOST_IN_MEMORY - len(self.builder.events))
 
     def hand_over(self, /) -> None:
-        """Lets the stream read the notes; ends the recording if it has stopped, or if memory has no room for more."""
+        """Let the stream read the notes; end the recording if it has stopped, or if memory has no room for more."""
         if self._to_raise:
             try:
                 raise self._to_raise.pop()
@@ -169,7 +169,7 @@ class RecorderBase(SafetyNet):
             recorder.stop(self)  # type: ignore[arg-type]
 
     def _give_up(self, error: Exception) -> None:
-        """Ends the recording after a failure of its own; what was emitted before is kept."""
+        """End the recording after a failure of its own; what was emitted before is kept."""
         if self.failed is not None:
             return
         self.failed = error
@@ -357,7 +357,7 @@ def tensors_in(value: Any) -> Iterator[Any]:
 
 
 def _emit_on_thread(notes: list[Any], recording: int, note: Note) -> None:
-    """Appends a note with its thread; in one piece, since another thread may emit something at any moment."""
+    """Append a note with its thread; in one piece, since another thread may emit something at any moment."""
     ident = threading.get_ident()
     if ident == recording:
         notes.extend(note)

@@ -59,5 +59,5 @@ def has_own_numbers(schema: FunctionSchema) -> tuple[bool, ...]:
 
 
 def writes_nothing(schema: FunctionSchema) -> bool:
-    """Whether an operator computes no numbers: what its result holds is chance, or was there before."""
+    """Return whether an operator computes no numbers: what its result holds is chance, or was there before."""
     return _UNWRITTEN.match(schema.name) is not None

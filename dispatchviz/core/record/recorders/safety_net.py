@@ -39,8 +39,9 @@ class SafetyNet(ABC):
                 setattr(cls, name, _with_net(method))
 
     def _failed(self, error: Exception, method: Method, *args: Any, **kwargs: Any) -> Any:
-        """Drops out after a fault of ours. If a program that goes too deep left no room on the stack, the method gets
-        some. Raises an exception that came from outside."""
+        """Drop out after a fault of ours. If a program that goes too deep left no room on the stack, the method gets
+        some. Raises an exception that came from outside.
+        """
         try:
             if isinstance(error, RecursionError):
                 limit = getrecursionlimit()
@@ -69,11 +70,11 @@ class SafetyNet(ABC):
 
     @abstractmethod
     def _give_up(self, error: Exception) -> None:
-        """Drops out after a failure of its own."""
+        """Drop out after a failure of its own."""
 
     @abstractmethod
     def find_caller(self, parsed: bool = True, in_kernel: bool = False, /) -> None:
-        """Emits the user's current line, if it changed."""
+        """Emit the user's current line, if it changed."""
 
 
 Handing = TypeVar("Handing", bound=Method)

@@ -16,7 +16,7 @@ class ThreadStateRecorder(RecorderBase):
     """The state of the thread."""
 
     def guard_entered(self, guard: str, included_before: int, excluded_before: int, /) -> None:
-        """Opens a guard; the thread already has the new sets."""
+        """Open a guard; the thread already has the new sets."""
         if self.finds_callers:
             self.find_caller()
         state = thread.state

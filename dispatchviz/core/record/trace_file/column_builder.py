@@ -66,7 +66,7 @@ class _Subject(ABC):
         """The values of the events that have one."""
 
     def extend(self, codes: bytes, events: Sequence[AnyEvent]) -> None:
-        """Adds the values of some events. Only the events that have one are looked at."""
+        """Add the values of some events. Only the events that have one are looked at."""
         having = np.frombuffer(codes.translate(self.has_it), np.bool_).nonzero()[0].tolist()
         self.values.extend(self._numbers(map(self._get, map(events.__getitem__, having))))
 
@@ -154,7 +154,7 @@ class ColumnBuilder:
         return self.first + len(self._kinds)
 
     def extend(self, events: Sequence[AnyEvent]) -> None:
-        """Adds the events that come next."""
+        """Add the events that come next."""
         codes = bytes(map(_CODES.__getitem__, map(type, events)))
         self._kinds += codes
         self._parents.extend([NONE if parent is None else parent for parent in map(_parent, events)])
@@ -172,7 +172,7 @@ class ColumnBuilder:
         return self._columns(nested), changes, nesting
 
     def forget(self, nesting: Nesting) -> None:
-        """Forgets the events that were cut off."""
+        """Forget the events that were cut off."""
         self.first, self._nesting = len(self), nesting
         self._kinds.clear()
         for values in (self._parents, *(subject.values for subject in self._subjects)):

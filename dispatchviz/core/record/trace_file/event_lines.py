@@ -27,7 +27,7 @@ LONGEST = 1 << 26
 
 
 def _plain(value: object) -> object:
-    """Encodes the values that msgspec does not know."""
+    """Encode the values that msgspec does not know."""
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"a trace holds no {type(value).__name__}")

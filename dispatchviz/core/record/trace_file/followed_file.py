@@ -18,7 +18,7 @@ class FollowedFile:
     """Each look gives a trace: a value, which has all that was in the file then."""
 
     def __init__(self, path: str | Path) -> None:
-        """Raises TraceError if the file cannot be read."""
+        """Raise TraceError if the file cannot be read."""
         try:
             self._source = FileSource(os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)))
         except OSError as error:

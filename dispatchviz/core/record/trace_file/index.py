@@ -230,7 +230,7 @@ def _part(first: int, events: int, keys: int, arrays: Sequence[_Array], raw: mem
 
 
 def _check_changes(arrays: Arrays, first: int) -> None:
-    """Raises ValueError if a part changes what is not before it."""
+    """Raise ValueError if a part changes what is not before it."""
     steps, *others = (arrays.get(f"changed_{name}", ()) for name in CHANGES)
     if any(len(other) != len(steps) for other in others) or not all(0 <= step < first for step in steps):
         raise ValueError("a part changes events that are not before it")
@@ -278,7 +278,7 @@ ones that would take as long as reading the events."""
 
 
 def _check_columns(columns: Columns, events: int) -> None:
-    """Raises ValueError if a column leads out of the trace, or nowhere."""
+    """Raise ValueError if a column leads out of the trace, or nowhere."""
     bounds = {
         **dict.fromkeys(("parents", "depths", "ends", "siblings", "lines", "callers"), events),
         "kinds": len(columns.kind_names),
@@ -307,7 +307,7 @@ def _check_groups(part: Part, events: int) -> None:
 
 
 def _check_blocks(blocks: Blocks, events: int) -> None:
-    """Raises ValueError if the blocks are not those of so many events, one after the other."""
+    """Raise ValueError if the blocks are not those of so many events, one after the other."""
     firsts = list(blocks.firsts)
     if len({len(column) for column in blocks.columns()}) > 1 or len(firsts) > events:
         raise ValueError("the blocks are not told alike")

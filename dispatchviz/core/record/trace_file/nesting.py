@@ -165,7 +165,7 @@ def _lines(is_line: Mask, parents: Column, families: NDArray[np.intp], steps: Co
 
 
 def _inherited(lines: Column, parents: Column) -> Column:
-    """Puts in, where there is none, what the nearest event around has."""
+    """Put in, where there is none, what the nearest event around has."""
     further = parents.copy()
     while len(open_ := np.flatnonzero((lines == NONE) & (further != NONE))):
         outer = further[open_]

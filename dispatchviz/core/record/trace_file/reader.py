@@ -46,7 +46,7 @@ _PIECE = 1 << 20
 
 
 def looks_like_trace(raw: bytes) -> bool:
-    """Whether some bytes begin as a trace file does, as far as they go. What is compressed is looked into."""
+    """Return whether some bytes begin as a trace file does, as far as they go. What is compressed is looked into."""
     if raw[:2] == _GZIP:
         raw = b"".join(islice(_unpacked(BytesSource(raw)), 4))
     return raw.startswith((_BEGIN, MAGIC))
@@ -62,7 +62,7 @@ def opened(path: str | Path) -> Opened:
 
 
 def opened_later(path: str | Path) -> Callable[[], Opened]:
-    """Opens a file that may be removed afterwards, and gives what reads it. Both raise TraceError."""
+    """Open a file that may be removed afterwards, and gives what reads it. Both raise TraceError."""
     try:
         source = FileSource(_open(path))
     except OSError as error:
@@ -97,7 +97,7 @@ def _open(path: str | Path) -> int:
 
 
 def _copy(pipe: int) -> int:
-    """Copies a pipe to a file, up to its end. A pipe without a writer is at its end."""
+    """Copy a pipe to a file, up to its end. A pipe without a writer is at its end."""
     with tempfile.TemporaryFile(buffering=0) as copy:
         while True:
             try:

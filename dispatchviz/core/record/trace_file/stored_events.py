@@ -78,7 +78,7 @@ class Blocks:
     """Their CRC-32."""
 
     def add(self, first: int, offset: int, length: int, checksum: int) -> None:
-        """Adds the block that comes next."""
+        """Add the block that comes next."""
         for column, value in zip(self.columns(), (first, offset, length, checksum), strict=True):
             assert isinstance(column, array)
             column.append(value)
@@ -149,7 +149,7 @@ class StoredEvents(Sequence[AnyEvent]):
             yield count, raw if sound and _are_lines(raw, count) else encode_lines(self._decode(block))
 
     def is_whole(self) -> bool:
-        """Whether all lines are as they were written, so that they can be copied. Reads the whole file."""
+        """Return whether all lines are as they were written, so that they can be copied. Reads the whole file."""
         for block in range(len(self._blocks.firsts)):
             raw, sound = self._read(block)
             if not sound or not _are_lines(raw, self._end(block) - self._blocks.firsts[block]):
@@ -199,7 +199,7 @@ def some_events(events: Sequence[AnyEvent], steps: Iterable[int]) -> Iterator[An
 
 
 def _are_lines(raw: bytes, count: int) -> bool:
-    """Whether some bytes look like so many lines that we wrote. Looks at their beginnings and ends only."""
+    """Return whether some bytes look like so many lines that we wrote. Looks at their beginnings and ends only."""
     try:
         text = raw if raw.isascii() else raw.decode().encode()
     except UnicodeDecodeError:

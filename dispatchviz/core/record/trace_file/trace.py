@@ -126,7 +126,7 @@ class Trace:
     # -- files --------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Writes the trace file that the name's suffix asks for: ``.dvtrace``, ``.jsonl`` or ``.jsonl.gz``.
+        """Write the trace file that the name's suffix asks for: ``.dvtrace``, ``.jsonl`` or ``.jsonl.gz``.
 
         Any other name gets a ``.jsonl``. OSError leaves what was there as it was.
         """
@@ -142,7 +142,7 @@ class Trace:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Opens a trace file, up to where it is damaged if it is (``notice`` then has that).
+        """Open a trace file, up to where it is damaged if it is (``notice`` then has that).
 
         Raises TraceError if the file is missing or is no trace.
         """
@@ -152,7 +152,7 @@ class Trace:
 
     @classmethod
     def decoded(cls, raw: bytes, path: str | Path) -> Self:
-        """Opens a trace file's bytes; ``path`` is what errors call it. Raises TraceError if they are no trace."""
+        """Open a trace file's bytes; ``path`` is what errors call it. Raises TraceError if they are no trace."""
         from dispatchviz.core.record.trace_file.reader import opened_bytes
 
         return cls(*opened_bytes(raw, path))

@@ -30,7 +30,7 @@ class Reading:
         self._not_understood: int | None = None
 
     def add(self, raw: bytes, offset: int) -> bool:
-        """Takes whole lines of events, which are at an offset of the file; False if one is damaged."""
+        """Take whole lines of events, which are at an offset of the file; False if one is damaged."""
         first = len(self._columns)
         try:
             events, good = decode_lines(raw, first), True
@@ -89,8 +89,9 @@ class BlockReading:
         return len(self._reading)
 
     def read_on(self) -> None:
-        """Reads the whole blocks that are there and were not read, up to the first that is damaged. TraceError if
-        the header is of no trace."""
+        """Read the whole blocks that are there and were not read, up to the first that is damaged. TraceError if the
+        header is of no trace.
+        """
         for found in () if self._damaged else scan(self._source, self._at):
             self.at_index = found.kind == INDEX
             if self.at_index:
@@ -114,7 +115,7 @@ class BlockReading:
         return self._reading.result(header, self._path, False)
 
     def _take(self, kind: bytes, raw: bytes, offset: int) -> bool:
-        """Takes a block; False if events in it are damaged."""
+        """Take a block; False if events in it are damaged."""
         if kind == HEADER:
             self._header = header_in(raw, self._path)
         elif kind == SOURCES:
@@ -141,6 +142,6 @@ def header_in(line: bytes, path: str | Path) -> Header:
 
 
 def check_format(number: int, path: str | Path) -> None:
-    """Raises TraceError for a format of a later version."""
+    """Raise TraceError for a format of a later version."""
     if number > FORMAT:
         raise TraceError(f"{path} has trace format {number}, this version reads up to {FORMAT}: update dispatchviz")

@@ -46,7 +46,7 @@ def suffix_of(path: str | Path) -> str:
 
 
 def save(trace: Recorded, path: str | Path) -> None:
-    """Writes a trace file of the kind that its name says. OSError leaves what was there as it was."""
+    """Write a trace file of the kind that its name says. OSError leaves what was there as it was."""
     with replacing(path) as stream:
         _write(trace, suffix_of(path), stream)
 
@@ -85,21 +85,21 @@ class TraceWriter(ABC):
 
     @abstractmethod
     def add(self, events: Sequence[AnyEvent]) -> None:
-        """Writes the events that come next."""
+        """Write the events that come next."""
 
     @abstractmethod
     def copy(self, events: StoredEvents, columns: Columns) -> None:
-        """Writes all events of a file that is whole, which are all events of this one: their lines as they are."""
+        """Write all events of a file that is whole, which are all events of this one: their lines as they are."""
 
     def add_sources(self, sources: Mapping[str, str]) -> None:  # noqa: B027
-        """Writes texts of the program's files that were met since the last time, where there is a place for them."""
+        """Write texts of the program's files that were met since the last time, where there is a place for them."""
 
     @abstractmethod
     def complete(self, header: Header) -> None:
-        """Writes what the end knows."""
+        """Write what the end knows."""
 
     def _write(self, data: bytes) -> None:
-        """Writes all of it or, if the disk is full, raises OSError after taking back the part that it wrote."""
+        """Write all of it or, if the disk is full, raises OSError after taking back the part that it wrote."""
         try:
             done = self._stream.write(data)
             while done is not None and done < len(data):  # as an unbuffered file may
@@ -133,7 +133,7 @@ class IndexedWriter(TraceWriter):
         self._write(BEGIN + block(HEADER, encode(header)))
 
     def add(self, events: Sequence[AnyEvent]) -> None:
-        """Writes blocks of events."""
+        """Write blocks of events."""
         pieces = (events[begin : begin + EVENTS_PER_BLOCK] for begin in range(0, len(events), EVENTS_PER_BLOCK))
         before = self.events
         try:
@@ -144,7 +144,7 @@ class IndexedWriter(TraceWriter):
             self._add_part()
 
     def _add_part(self) -> None:
-        """Writes the index of the events since the last part, so that no more of it is in memory."""
+        """Write the index of the events since the last part, so that no more of it is in memory."""
         columns, changes, nesting = self._columns.cut()
         at = self.size
         self._write(part_block(columns, self._blocks, changes))
@@ -153,14 +153,14 @@ class IndexedWriter(TraceWriter):
         self._blocks = Blocks()
 
     def copy(self, events: StoredEvents, columns: Columns) -> None:
-        """Writes the same blocks."""
+        """Write the same blocks."""
         blocks = events.lines()
         while some := tuple(islice(blocks, _AT_ONCE // EVENTS_PER_BLOCK)):
             self._add_blocks(some)
         self._copied = columns
 
     def _add_blocks(self, blocks: Sequence[tuple[int, bytes]]) -> None:
-        """Writes blocks, each told as how many lines and they: at once or, if there is no room for all, one by one."""
+        """Write blocks, each told as how many lines and they: at once or, if there is no room for all, one by one."""
         try:
             self._add_at_once(blocks)
         except OSError:
@@ -180,11 +180,11 @@ class IndexedWriter(TraceWriter):
         self.events = events
 
     def add_sources(self, sources: Mapping[str, str]) -> None:
-        """Writes a block of texts."""
+        """Write a block of texts."""
         self._write(block(SOURCES, encode(sources)))
 
     def complete(self, header: Header) -> None:
-        """Writes the index, or what is left of it."""
+        """Write the index, or what is left of it."""
         grown = None
         if self._copied is None:
             first = self._columns.first
@@ -205,17 +205,17 @@ class LinesWriter(TraceWriter):
         self._write(self._packed(self._header + b"\n"))
 
     def add(self, events: Sequence[AnyEvent]) -> None:
-        """Writes lines."""
+        """Write lines."""
         self._add_lines(encode_lines(events), len(events))
 
     def copy(self, events: StoredEvents, columns: Columns) -> None:
-        """Writes the same lines."""
+        """Write the same lines."""
         blocks = events.lines()
         while some := tuple(islice(blocks, _AT_ONCE // EVENTS_PER_BLOCK)):
             self._add_lines(b"".join(lines for _, lines in some), sum(count for count, _ in some))
 
     def _add_lines(self, lines: bytes, count: int) -> None:
-        """Writes lines at once or, if there is no room for all, as many as there is room for."""
+        """Write lines at once or, if there is no room for all, as many as there is room for."""
         try:
             self._write(self._packed(lines))
             self.events += count
@@ -225,7 +225,7 @@ class LinesWriter(TraceWriter):
                 self.events += 1
 
     def complete(self, header: Header) -> None:
-        """Writes the header again if it is another than that which was there at first."""
+        """Write the header again if it is another than that which was there at first."""
         line = encode(header)
         if line != self._header:
             self._write(self._packed(line + b"\n"))

@@ -89,7 +89,7 @@ def _module(function: str) -> str:
 
 
 def _is_function(function: str) -> bool:
-    """Whether ``torch`` may have a function of that name: ``add_`` and ``view`` are methods alone."""
+    """Return whether ``torch`` may have a function of that name: ``add_`` and ``view`` are methods alone."""
     known = [own for name in _overloads(function) if (own := variants(name))]
     return any("function" in each for each in known) if known else not function.endswith("_")
 

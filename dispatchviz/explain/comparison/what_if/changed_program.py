@@ -175,7 +175,7 @@ def _skipped(statements: Sequence[ast.stmt], change: Change) -> list[ast.stmt]:
 
 
 def _without_decorator(tree: ast.Module, line: int) -> bool:
-    """Takes the decorator away that is on a line; whether there is one."""
+    """Take the decorator away that is on a line; whether there is one."""
     for node in ast.walk(tree):
         if isinstance(node, DEFINITIONS):
             for mark in node.decorator_list:

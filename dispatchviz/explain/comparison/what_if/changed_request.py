@@ -101,7 +101,7 @@ def _program(trace: Trace, run_arguments: Sequence[str]) -> tuple[Literal["file"
 
 
 def _is_left(lines: Sequence[str], of: Sequence[str]) -> bool:
-    """Whether lines are those of a file with some left blank, and none at its end."""
+    """Return whether lines are those of a file with some left blank, and none at its end."""
     return len(lines) <= len(of) and all(line in ("", other) for line, other in zip(lines, of, strict=False))
 
 

@@ -49,7 +49,7 @@ def offered_changes(trace: Trace, at: int) -> list[Offered]:
 
 
 def matching(trace: Trace, offered: Sequence[Offered], typed: str) -> tuple[list[Offered], str]:
-    """Returns the offered changes that have all typed words, and first the one that is typed, if it is a change.
+    """Return the offered changes that have all typed words, and first the one that is typed, if it is a change.
 
     Where there is neither, the text says why not.
     """
@@ -65,7 +65,7 @@ def matching(trace: Trace, offered: Sequence[Offered], typed: str) -> tuple[list
 
 
 def typed_change(trace: Trace, typed: str, line: int) -> Offered:
-    """Reads a change as ``--what-if`` takes it; one without a line is for ``line``. DispatchvizError if it is none, or
+    """Read a change as ``--what-if`` takes it; one without a line is for ``line``. DispatchvizError if it is none, or
     cannot be made.
     """
     change = read_change(typed if TYPED.fullmatch(typed.strip()) else f"{line}: {typed.strip()}")

@@ -60,7 +60,7 @@ def _misfits(found: Sequence[Argument], one: int, other: int) -> Iterator[tuple[
 
 
 def can_broadcast(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Whether two shapes fit."""
+    """Return whether two shapes fit."""
     meeting = zip(reversed(one), reversed(other), strict=False)
     return all(a == b or 1 in (a, b) for a, b in meeting)
 

@@ -130,8 +130,9 @@ def _for(names: list[str]) -> str:
 
 
 def _needs_none(failure: Failure, owner: str, at: int) -> bool:
-    """Whether an input of a Function is known to need no gradient: the call of ``forward`` says so, or it is a "
-    "constant."""
+    """Return whether an input of a Function is known to need no gradient: the call of ``forward`` says so, or it is a "
+    "constant.
+    """
     node = last_node(failure, f"{owner}Backward")
     entered = index(failure.trace).functions.get(node) if node is not None else None
     event = failure.trace[entered] if entered is not None else None
@@ -220,7 +221,7 @@ def ran_in(trace: Trace, started: ev.BackwardStarted) -> list[str]:
 
 
 def returns_nothing(method: ast.FunctionDef | None) -> bool:
-    """Whether a method ends without a value, wherever it ends."""
+    """Return whether a method ends without a value, wherever it ends."""
     nodes = list(ast.walk(method)) if method is not None else []
     valued = any(isinstance(node, ast.Return) and node.value is not None for node in nodes)
     return bool(nodes) and not valued and not any(isinstance(node, ast.Raise | ast.Yield) for node in nodes)

@@ -66,7 +66,7 @@ def _changed(failure: Failure, weight: Argument, has: int, keyword: str, what: s
 
 
 def _takes(made: Made) -> bool:
-    """Whether the first argument of a class of PyTorch's is the number of channels or features."""
+    """Return whether the first argument of a class of PyTorch's is the number of channels or features."""
     return made.kind.startswith(("Conv", "BatchNorm", "InstanceNorm"))
 
 

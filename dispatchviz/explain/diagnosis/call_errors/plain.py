@@ -99,7 +99,7 @@ def _given(failure: Failure, found: tuple[Argument, ...]) -> str:
 
 
 def _is_pythons(failure: Failure) -> bool:
-    """Whether Python itself raised the error, or a class of the program's own."""
+    """Return whether Python itself raised the error, or a class of the program's own."""
     name = failure.exception
     own = not hasattr(builtins, name.rpartition(".")[2]) and "torch" not in name.lower()
     if name == "AttributeError" and _on_line(failure):
@@ -108,19 +108,19 @@ def _is_pythons(failure: Failure) -> bool:
 
 
 def _on_line(failure: Failure) -> bool:
-    """Whether the line asks for the attribute that is missing."""
+    """Return whether the line asks for the attribute that is missing."""
     missing, line = MISSING.search(failure.message), failure.line
     return missing is not None and line is not None and f".{missing[1]}" in source_text(failure.trace, line)
 
 
 def _in_torch(failure: Failure) -> bool:
-    """Whether the traceback ends in a file of PyTorch's."""
+    """Return whether the traceback ends in a file of PyTorch's."""
     files = re.findall(r'^  File "(.*?)", line', failure.traceback, re.MULTILINE)
     return bool(files) and "/torch/" in files[-1].replace("\\", "/") and files[-1] != failure.file
 
 
 def _is_the_programs(failure: Failure) -> bool:
-    """Whether the line is a ``raise`` or an ``assert`` of the program."""
+    """Return whether the line is a ``raise`` or an ``assert`` of the program."""
     line = failure.line
     return line is not None and source_text(failure.trace, line).startswith(("raise ", "assert "))
 

@@ -109,7 +109,7 @@ def _origin(failure: Failure, one: Argument) -> str:
 
 
 def _is_view(failure: Failure, one: Argument) -> bool:
-    """Whether a tensor is on the memory of an argument of the call that made it."""
+    """Return whether a tensor is on the memory of an argument of the call that made it."""
     known, call = index(failure.trace), made_by(failure.trace, one.tensor)
     made = known.tensors.get(one.tensor)
     if call is None or made is None or made.storage < 0:

@@ -160,7 +160,7 @@ def _input(failure: Failure, started: ev.BackwardStarted, position: int) -> Subj
 
 
 def _is_list(failure: Failure, expression: ast.expr) -> bool:
-    """Whether an expression gives several tensors: a call, or a variable that holds no tensor."""
+    """Return whether an expression gives several tensors: a call, or a variable that holds no tensor."""
     if isinstance(expression, ast.Call):
         return True
     return isinstance(expression, ast.Name) and held_by(failure, expression.id) is None
@@ -179,7 +179,7 @@ def _allow(name: str) -> str:
 
 
 def _leads_to(trace: Trace, started: ev.BackwardStarted, tensor: int) -> bool:
-    """Whether edges lead from where a pass started to the Node of a tensor."""
+    """Return whether edges lead from where a pass started to the Node of a tensor."""
     made = [trace[step] for step in index(trace).steps_about(tensor, ev.AccumulatorMade)]
     targets = {each.node for each in made if isinstance(each, ev.AccumulatorMade)}
     node = index(trace).history(tensor, started.seq)

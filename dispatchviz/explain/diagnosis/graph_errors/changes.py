@@ -61,7 +61,7 @@ def _by_calls(failure: Failure, node: int) -> Iterator[Change]:
 
 
 def _fits(failure: Failure, saved: ev.VariableSaved) -> bool:
-    """Whether PyTorch's message may be about this tensor: it has its shape and the version."""
+    """Return whether PyTorch's message may be about this tensor: it has its shape and the version."""
     versions = VERSIONS.search(failure.message)
     if versions is None or saved.tensor is None:
         return saved.tensor is not None

@@ -101,7 +101,7 @@ def _path(node: int, consumers: Mapping[int, tuple[int, int]]) -> Iterator[Cross
 
 
 def _is_later(second: Second, node: int) -> bool:
-    """Whether a Node was made after the first pass."""
+    """Return whether a Node was made after the first pass."""
     made = index(second.failure.trace).nodes.get(node)
     return made is not None and made.seq > second.first.seq
 
@@ -123,7 +123,7 @@ def _crossings(second: Second, is_old: Callable[[int], bool]) -> Iterator[Crossi
 
 
 def _has_saved(second: Second, node: int) -> bool:
-    """Whether a Node, or one that it leads to in what the first pass ran, had saved something."""
+    """Return whether a Node, or one that it leads to in what the first pass ran, had saved something."""
     known, seen, front = index(second.failure.trace), {node}, [node]
     while front and len(seen) < MOST:
         current = front.pop()
@@ -167,7 +167,7 @@ def _assigned(trace: Trace, tensor: int, user: int) -> str:
 
 
 def reads(trace: Trace, name: str, seq: int) -> bool:
-    """Whether the line of a step reads a variable, or what holds it: not as what it assigns to alone."""
+    """Return whether the line of a step reads a variable, or what holds it: not as what it assigns to alone."""
     target, equals, value = text_on_line(trace, seq).partition(" = ")
     holder = name.partition("[")[0]
     return re.search(rf"(?<![\w.]){re.escape(holder)}(?!\w)", value if equals else target) is not None
@@ -181,7 +181,7 @@ def spelled_name(second: Second, crossing: Crossing) -> str:
 
 
 def is_carried(second: Second, crossing: Crossing) -> bool:
-    """Whether the variable names another tensor now: each iteration computes it from its last value."""
+    """Return whether the variable names another tensor now: each iteration computes it from its last value."""
     trace, name, tensor = second.failure.trace, name_of(second, crossing), result_of(second, crossing)
     holder = index(trace).holder(name, second.failure.raised) if name else None
     if holder is not None or tensor is None or not name:

@@ -102,12 +102,12 @@ def origins(trace: Trace, root: int) -> Origins:
 
 
 def _is_new(call: ev.Dispatched) -> bool:
-    """Whether an operator takes nothing but sizes from its arguments."""
+    """Return whether an operator takes nothing but sizes from its arguments."""
     return base_name(call).startswith("new_") or base_name(call).endswith("_like")
 
 
 def is_parameter(trace: Trace, tensor: int) -> bool:
-    """Whether a tensor is held as a part of something, as ``net.weight`` is."""
+    """Return whether a tensor is held as a part of something, as ``net.weight`` is."""
     end = len(trace) - 1
     return "." in (index(trace).name(tensor, end) or index(trace).lost_name(tensor, end)[0])
 
@@ -222,7 +222,7 @@ def reason(trace: Trace, call: ev.Dispatched) -> str:
 
 
 def _has_no_gradient(trace: Trace, call: ev.Dispatched) -> bool:
-    """Whether all results of a call are whole numbers or truth values."""
+    """Return whether all results of a call are whole numbers or truth values."""
     last = trace[trace.ends[call.seq]]
     results = last.tensors if isinstance(last, ev.KernelReturned) else ()
     dtypes = [made.dtype for tensor in results if (made := index(trace).tensors.get(tensor)) is not None]

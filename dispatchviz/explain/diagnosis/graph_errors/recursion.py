@@ -54,7 +54,7 @@ def recursion(failure: Failure) -> Diagnosis | None:
 
 
 def _is_again(call: ev.Dispatched, last: ev.Dispatched) -> bool:
-    """Whether a call leads where another one did; a redispatch never does, since its set has fewer keys."""
+    """Return whether a call leads where another one did; a redispatch never does, since its set has fewer keys."""
     return (call.operator, call.key) == (last.operator, last.key) and call.how.startswith("call")
 
 

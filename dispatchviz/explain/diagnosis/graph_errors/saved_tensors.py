@@ -134,7 +134,7 @@ def _writer(trace: Trace, change: Change) -> str:
 
 
 def _through_detach(trace: Trace, change: Change) -> bool:
-    """Whether it was written to through a tensor that ``detach()`` returned."""
+    """Return whether it was written to through a tensor that ``detach()`` returned."""
     if variable(trace, change.written, change.seq):
         return False
     if "detach(" not in text_on_line(trace, change.seq):
@@ -187,7 +187,7 @@ def _leaf_fixes(failure: Failure, change: Change) -> tuple[str, ...]:
 
 
 def _computed_since(trace: Trace, asked: int, change: int) -> bool:
-    """Whether the graph of a pass has Nodes that were made after a change, and before the line of the pass."""
+    """Return whether the graph of a pass has Nodes that were made after a change, and before the line of the pass."""
     started, known, line = trace[asked], index(trace).nodes, source_line(trace, asked)
     roots = [node for node, _ in started.roots] if isinstance(started, ev.BackwardStarted) else []
     made = (known.get(node) for node in reachable(trace, roots))

@@ -155,13 +155,13 @@ def _prefixes(path: str) -> Iterator[str]:
 
 
 def needs_grad(trace: Trace, tensor: int, at: int) -> bool:
-    """Whether a tensor is known to require grad as of a step: it has a history, an AccumulateGrad or the flag."""
+    """Return whether a tensor is known to require grad as of a step: it has a history, an AccumulateGrad or the flag."""
     known = index(trace)
     return known.grad_needed(tensor, at) or bool(known.history(tensor, at) is not None or is_leaf(trace, tensor))
 
 
 def is_leaf(trace: Trace, tensor: int) -> bool:
-    """Whether a Node was made that accumulates the gradient of a tensor."""
+    """Return whether a Node was made that accumulates the gradient of a tensor."""
     return bool(index(trace).steps_about(tensor, ev.AccumulatorMade))
 
 

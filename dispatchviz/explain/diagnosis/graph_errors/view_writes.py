@@ -141,7 +141,7 @@ def unrecorded_view(failure: Failure) -> Diagnosis | None:
 
 
 def _makes_several(trace: Trace, tensor: int) -> bool:
-    """Whether the call that made a view returned others with it."""
+    """Return whether the call that made a view returned others with it."""
     made = made_by(trace, tensor)
     returned = None if made is None else trace[trace.ends[made.seq]]
     return isinstance(returned, ev.KernelReturned) and len(returned.tensors) > 1

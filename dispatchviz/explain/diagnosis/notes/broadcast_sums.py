@@ -85,7 +85,7 @@ def _extended(trace: Trace, at: int, tensor: int, result: tuple[int, ...]) -> Ex
 
 
 def _is_plain(trace: Trace, call: Call, one: Extended) -> bool:
-    """Whether the one argument is a leaf with a plain variable, and the line runs once: in a loop it is a bias."""
+    """Return whether the one argument is a leaf with a plain variable, and the line runs once: in a loop it is a bias."""
     line = source_line(trace, call.seq)
     name = index(trace).name(one.tensor, call.seq)
     if line is None or not name or "." in name or index(trace).history(one.tensor, call.seq) is not None:
@@ -94,7 +94,7 @@ def _is_plain(trace: Trace, call: Call, one: Extended) -> bool:
 
 
 def _is_written(trace: Trace, call: Call) -> bool:
-    """Whether the line has the operator itself: else a function of a library calls it."""
+    """Return whether the line has the operator itself: else a function of a library calls it."""
     line, sign = source_line(trace, call.seq), BROADCAST[call.name]
     text = "" if line is None else source_text(trace, line)
     return f"{call.name}(" in text or (sign != "" and sign in text)

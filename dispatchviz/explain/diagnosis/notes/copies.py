@@ -70,7 +70,7 @@ def _made(trace: Trace, call: Call) -> Made | None:
 
 
 def _is_wrapped(call: Call) -> bool:
-    """Whether an argument is a wrapper of another tensor, which has strides of its own."""
+    """Return whether an argument is a wrapper of another tensor, which has strides of its own."""
     keys = [DispatchKeySet.from_raw_repr(raw) for _, _, raw in call.computed.arguments]
     return any(each.has(wrapper) for each in keys for wrapper in WRAPPERS)
 

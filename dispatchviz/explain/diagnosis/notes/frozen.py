@@ -51,7 +51,7 @@ def frozen(trace: Trace) -> Iterator[Note]:
 
 
 def _is_frozen(trace: Trace, tensor: int, name: str, since: int, until: int) -> bool:
-    """Whether a parameter, older than the line that freezes, requires no grad and never got one."""
+    """Return whether a parameter, older than the line that freezes, requires no grad and never got one."""
     made = index(trace).tensors.get(tensor)
     if made is None or made.seq > since or gets_gradient(trace, tensor):
         return False

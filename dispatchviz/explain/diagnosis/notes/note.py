@@ -36,7 +36,7 @@ def result_of(trace: Trace, call: int) -> int | None:
 
 
 def runs_once(trace: Trace, line: ev.SourceLine) -> bool:
-    """Whether a line of the program runs once: the first steps at which it runs are looked at."""
+    """Return whether a line of the program runs once: the first steps at which it runs are looked at."""
     columns = trace.columns
     steps = trace.steps_of(ev.SourceLine)
     own = columns.places[bisect_left(steps, line.seq)]

@@ -119,14 +119,14 @@ def _use(trace: Trace, leaf: int, first: ev.BackwardStarted, second: ev.Backward
 
 
 def _resets(trace: Trace, call: Call, memory: int) -> bool:
-    """Whether a call writes something else to a gradient's memory: clipping only scales it, by a tensor."""
+    """Return whether a call writes something else to a gradient's memory: clipping only scales it, by a tensor."""
     if memory not in (storage_of(trace, each) for each in call.written):
         return False
     return not (call.name in ("mul_", "_foreach_mul_") and not call.numbers(trace))
 
 
 def _reset_later(trace: Trace, leaf: int, at: int) -> bool:
-    """Whether the program takes the gradient away afterwards: then it may have been added on purpose."""
+    """Return whether the program takes the gradient away afterwards: then it may have been added on purpose."""
     steps = index(trace).steps_about(leaf, ev.GradSet)
     events = [trace[step] for step in steps if step > at]
     return any(isinstance(event, ev.GradSet) and not event.retained for event in events)
@@ -158,7 +158,7 @@ def _told(trace: Trace, found: list[Added]) -> Diagnosis:
 
 
 def _runs_again(trace: Trace, use: int, after: int) -> bool:
-    """Whether the line of a step runs again soon after another step."""
+    """Return whether the line of a step runs again soon after another step."""
     line = source_line(trace, use)
     later = islice(events_between(trace, ev.SourceLine, after, len(trace) - 1), 200)
     return line is not None and any((each.file, each.line) == (line.file, line.line) for each in later)

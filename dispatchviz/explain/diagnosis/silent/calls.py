@@ -50,7 +50,7 @@ class Call(NamedTuple):
         return tuple(tensor for name, tensor, _ in self.computed.arguments if name.partition("[")[0] in wanted)
 
     def numbers(self, trace: Trace) -> bool:
-        """Whether an argument is a number of Python, or all but what it writes to are."""
+        """Return whether an argument is a number of Python, or all but what it writes to are."""
         others = [each for each in self.tensors if each not in self.written]
         known = index(trace).tensors
         return not others or any((made := known.get(each)) is not None and made.wrapped_number for each in others)

@@ -114,7 +114,7 @@ def _aliases(trace: Trace) -> frozenset[int]:
 
 
 def _is_of(trace: Trace, tensor: int, aliases: frozenset[int]) -> bool:
-    """Whether a tensor is one of some tensors, or a view of one."""
+    """Return whether a tensor is one of some tensors, or a view of one."""
     memory = storage_of(trace, tensor)
     for _ in range(LONGEST_CHAIN):
         if tensor in aliases:
@@ -227,7 +227,7 @@ def _wrong(trace: Trace, saves: Saves, written: int, at: int, of_memory: bool = 
 
 
 def _uses(trace: Trace, started: ev.NodeStarted) -> bool:
-    """Whether a Node surely computes with all that it saved."""
+    """Return whether a Node surely computes with all that it saved."""
     node, edges = started.node, index(trace).edges.get(started.node)
     skipped = StepsByKind(trace.columns, trace.columns.of_node).steps(node, ev.FormulaSkipped)
     if edges is None or skipped or all(gradient is None for gradient in started.gradients):
@@ -245,7 +245,7 @@ def _saves(trace: Trace, saves: Saves, memory: int) -> list[int]:
 
 
 def _overlap(trace: Trace, saved: int | None, written: int, at: int) -> bool:
-    """Whether two tensors on one memory surely share elements: one of them is as large as any tensor there."""
+    """Return whether two tensors on one memory surely share elements: one of them is as large as any tensor there."""
     if saved is None:
         return False
     made = index(trace).about_storage(storage_of(trace, written), ev.TensorCreated)[:LATEST]

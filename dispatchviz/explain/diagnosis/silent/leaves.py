@@ -35,7 +35,7 @@ def leaves_behind(trace: Trace, roots: Iterable[int], without: Collection[int] =
 
 
 def gets_gradient(trace: Trace, leaf: int, until: int | None = None) -> bool:
-    """Whether a backward pass wrote to the ``.grad`` of a leaf, up to a step."""
+    """Return whether a backward pass wrote to the ``.grad`` of a leaf, up to a step."""
     steps = index(trace).steps_about(leaf, ev.GradientAccumulated)
     return len(steps) > 0 and (until is None or steps[0] <= until)
 

@@ -65,20 +65,20 @@ def _last_pass(trace: Trace) -> ev.BackwardStarted | None:
 
 
 def _asks_for_some(trace: Trace) -> bool:
-    """Whether a pass asks for the gradients of some tensors only: then the program decides who gets one."""
+    """Return whether a pass asks for the gradients of some tensors only: then the program decides who gets one."""
     steps = trace.steps_of(ev.BackwardStarted)
     few = (trace[step] for step in (*steps[:3], *steps[-3:]))
     return any(isinstance(event, ev.BackwardStarted) and bool(event.inputs) for event in few)
 
 
 def _unfinished(trace: Trace) -> bool:
-    """Whether an error ended the program or, as far as the recording tells, a backward pass."""
+    """Return whether an error ended the program or, as far as the recording tells, a backward pass."""
     passes, ends = trace.steps_of(ev.BackwardStarted), trace.steps_of(ev.BackwardFinished)
     return isinstance(trace[-1], ev.ProgramRaised) or (0 < len(ends) < len(passes))
 
 
 def _is_missing(trace: Trace, tensor: int, last: ev.BackwardStarted) -> bool:
-    """Whether a parameter, older than the last pass, requires grad for sure and never got any."""
+    """Return whether a parameter, older than the last pass, requires grad for sure and never got any."""
     made = index(trace).tensors.get(tensor)
     if made is None or made.seq > last.seq or gets_gradient(trace, tensor):
         return False

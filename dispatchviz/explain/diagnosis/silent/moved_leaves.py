@@ -64,7 +64,7 @@ def _read(trace: Trace, at: int) -> int | None:
 
 
 def _moved(trace: Trace, tensor: int, leaves: list[int]) -> bool:
-    """Whether a tensor comes from one leaf that no variable holds, made on the same line."""
+    """Return whether a tensor comes from one leaf that no variable holds, made on the same line."""
     if len(leaves) != 1 or index(trace).names.get(leaves[0]):
         return False
     both = [index(trace).tensors.get(each) for each in (tensor, leaves[0])]
@@ -131,7 +131,7 @@ def computed_parameters(trace: Trace) -> Iterator[Diagnosis]:
 
 
 def _is_lost(trace: Trace, leaf: int, at: int) -> bool:
-    """Whether a leaf has a variable of its own, not in a module, and never gets a gradient."""
+    """Return whether a leaf has a variable of its own, not in a module, and never gets a gradient."""
     name = last_name(trace, leaf, at)
     return name.isidentifier() and bool(index(trace).names.get(leaf)) and not gets_gradient(trace, leaf)
 

@@ -118,7 +118,7 @@ def _does(statement: ast.stmt, name: str) -> str:
 
 
 def _fills(call: ast.Call, name: str) -> bool:
-    """Whether a call writes to an array: by a method of it, by a function of NumPy, or as ``out=``."""
+    """Return whether a call writes to an array: by a method of it, by a function of NumPy, or as ``out=``."""
     if isinstance(call.func, ast.Attribute) and call.func.attr in METHODS and _is(call.func.value, name):
         return True
     function = ast.unparse(call.func).partition(".")

@@ -38,12 +38,12 @@ def until(trace: Trace) -> str:
 
 
 def not_finite(numbers: str) -> bool:
-    """Whether a text of numbers has NaN or infinity."""
+    """Return whether a text of numbers has NaN or infinity."""
     return NOT_FINITE.search(numbers) is not None
 
 
 def all_zero(numbers: str) -> bool:
-    """Whether a text of numbers has zeros only."""
+    """Return whether a text of numbers has zeros only."""
     return bool(numbers) and NOT_ZERO.search(re.sub(r"e[-+]\d+", "", numbers)) is None
 
 

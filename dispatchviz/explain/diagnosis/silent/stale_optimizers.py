@@ -57,7 +57,9 @@ def _text(trace: Trace, step: int) -> str:
 
 
 def _lacks(trace: Trace, tensor: int, made: int, steps: list[int]) -> bool:
-    """Whether a parameter that is younger than the optimizer gets a gradient, and the next step does not change it."""
+    """Return whether a parameter that is younger than the optimizer gets a gradient, and the next step does not change
+    it.
+    """
     created = index(trace).tensors.get(tensor)
     written = index(trace).steps_about(tensor, ev.GradientAccumulated)
     if created is None or created.seq < made or created.how != "new" or not written:

@@ -74,7 +74,7 @@ def _ran(trace: Trace, started: int) -> Iterator[int]:
 
 
 def _written(trace: Trace, leaf: int, started: int) -> bool:
-    """Whether a backward pass wrote to a leaf's ``.grad``."""
+    """Return whether a backward pass wrote to a leaf's ``.grad``."""
     steps = index(trace).steps_about(leaf, ev.GradientAccumulated)
     return any(started < step <= trace.ends[started] for step in steps)
 

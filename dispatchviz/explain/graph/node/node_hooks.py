@@ -35,7 +35,7 @@ class _Handles:
         self._read = [0, 0]
 
     def follow(self, trace: Trace) -> None:
-        """Reads what has come since."""
+        """Read what has come since."""
         for event in self._new(trace, 0, ev.HookRegistered):
             if isinstance(event, ev.HookRegistered) and event.hook is not None:
                 self.registered.setdefault(event.hook, event)
@@ -82,7 +82,7 @@ def _group(event: ev.HookRegistered, firsts: dict[int | None, int]) -> int:
 
 
 def _is_gone(trace: Trace, event: ev.HookRegistered, at: int) -> bool:
-    """Whether its handle removed it, or it has moved to another Node since."""
+    """Return whether its handle removed it, or it has moved to another Node since."""
     if event.hook is not None:
         return _handles_of(trace).removed.get(event.hook, at + 1) <= at
     if event.kind != "retains-grad hook" or event.tensor is None:

@@ -69,7 +69,7 @@ def seen(kind: type[ev.Event], **fields: str | int) -> Steps:
 
 
 def fits(steps: Steps, event: ev.Event) -> bool:
-    """Whether an event is one of those."""
+    """Return whether an event is one of those."""
     return isinstance(event, steps.kind) and all(_is(getattr(event, name), wanted) for name, wanted in steps.fields)
 
 

@@ -49,7 +49,7 @@ def _is_there() -> bool:
 
 
 def _next_sitecustomize() -> None:
-    """Imports what this module hides; ``site`` ignores that there may be none."""
+    """Import what this module hides; ``site`` ignores that there may be none."""
     sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder or ".") != _FOLDER]
     del sys.modules[__name__]
     __import__("sitecustomize")

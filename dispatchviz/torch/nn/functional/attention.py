@@ -22,7 +22,7 @@ def _require(condition: bool, message: str, error: type[Exception] = AssertionEr
 
 
 def _mha_shape_check(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_mask: Any, num_heads: int) -> bool:
-    """Whether there is a batch dimension. AssertionError for shapes that do not fit together."""
+    """Return whether there is a batch dimension. AssertionError for shapes that do not fit together."""
     count = query.dim()
     _require(count in (2, 3), f"query should be unbatched 2D or batched 3D tensor but received {count}-D query tensor")
     prefix = "For batched (3-D)" if count == 3 else "For unbatched (2-D)"

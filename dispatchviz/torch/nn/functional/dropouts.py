@@ -23,7 +23,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
 
 @overridable
 def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
-    """Keeps mean and variance."""
+    """Keep mean and variance."""
     _check(p)
     return torch.alpha_dropout_(input, p, training) if inplace else torch.alpha_dropout(input, p, training)
 

@@ -75,7 +75,7 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Any:
-    """Resizes rows, images or volumes, to a size or by a factor.
+    """Resize rows, images or volumes, to a size or by a factor.
 
     ValueError, TypeError or NotImplementedError for arguments that do not go together.
     """

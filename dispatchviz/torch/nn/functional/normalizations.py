@@ -110,7 +110,7 @@ def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float 
 
 @overridable
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Any:
-    """Divides by the p-norm along ``dim``."""
+    """Divide by the p-norm along ``dim``."""
     norm = input.norm(p, dim, keepdim=True)
     if out is None:
         return input / norm.clamp_min(eps).expand_as(input)

@@ -13,7 +13,7 @@ from dispatchviz.torch.overrides import overridable
 
 @overridable
 def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Any:
-    """Makes an input larger, the last dimension first."""
+    """Make an input larger, the last dimension first."""
     return torch._C._nn.pad(input, pad, mode, value)
 
 

@@ -67,7 +67,7 @@ class CrossMapLRN2d(Function):
 
 
 def _neighbors(scale: Any, squares: Any, reach: int) -> None:
-    """Fills ``scale`` with the sum of the squares around each channel."""
+    """Fill ``scale`` with the sum of the squares around each channel."""
     channels = squares.size(1)
     first = scale.select(1, 0)
     first.zero_()

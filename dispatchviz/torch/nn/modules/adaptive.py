@@ -79,7 +79,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _ASMoutput(output if batched else output.squeeze(0), loss)
 
     def _fill(self, input: Any, target: Any, output: Any, entries: Any) -> int:
-        """Writes log probabilities in clusters to ``output``, and each row's entry in the head; the number of rows."""
+        """Write log probabilities in clusters to ``output``, and each row's entry in the head; the number of rows."""
         used = 0
         for i, (low, high) in enumerate(pairwise([0, *self.cutoffs])):
             chosen = (target >= low) & (target < high)

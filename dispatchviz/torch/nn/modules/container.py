@@ -48,7 +48,7 @@ class _Numbered(Module):
         return module
 
     def append(self, module: Any) -> Any:
-        """Puts a module at the end."""
+        """Put a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
@@ -115,7 +115,7 @@ class Sequential(_Numbered):
         return self.extend(list(self) * (other - 1))
 
     def insert(self, index: int, module: Any) -> Any:
-        """Inserts a module at an index. AssertionError for what is no module, IndexError out of range."""
+        """Insert a module at an index. AssertionError for what is no module, IndexError out of range."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):
@@ -126,7 +126,7 @@ class Sequential(_Numbered):
         return self
 
     def extend(self, sequential: Iterable[Any]) -> Any:
-        """Puts several modules at the end."""
+        """Put several modules at the end."""
         for module in sequential:
             self.append(module)
         return self
@@ -152,12 +152,12 @@ class ModuleList(_Numbered):
         return self.extend(modules)
 
     def insert(self, index: int, module: Any) -> None:
-        """Inserts a module at an index."""
+        """Insert a module at an index."""
         self._make_room(index)
         self._modules[str(index)] = module
 
     def extend(self, modules: Iterable[Any]) -> Any:
-        """Puts several modules at the end. TypeError for what cannot be gone through."""
+        """Put several modules at the end. TypeError for what cannot be gone through."""
         if not isinstance(modules, Iterable):
             raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
         offset = len(self)
@@ -206,7 +206,7 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Takes all modules out."""
+        """Take all modules out."""
         self._modules.clear()
         members_changed(self)
 
@@ -229,7 +229,7 @@ class ModuleDict(Module):
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Updates by a mapping or pairs. TypeError and ValueError for what is neither."""
+        """Update by a mapping or pairs. TypeError and ValueError for what is neither."""
         for key, module in pairs(modules, "ModuleDict", "ModuleDict", (OrderedDict, ModuleDict, Mapping)):
             self[key] = module
 

@@ -33,7 +33,7 @@ class _GlobalHooks:
         self.forward_with_kwargs: OrderedDict[int, bool] = OrderedDict()
 
     def has_forward_or_backward_hooks(self) -> bool:
-        """Whether calls of modules must look for hooks."""
+        """Return whether calls of modules must look for hooks."""
         return bool(self.backward_pre or self.backward or self.forward or self.forward_pre)
 
 

@@ -28,7 +28,7 @@ class LazyModuleMixin(Module):
                 destination[prefix + name] = one if is_lazy(one) or keep_vars else one.detach()
 
     def _lazy_load_hook(self, state_dict: Any, prefix: str, *rest: Any) -> None:
-        """Materializes uninitialized parameters with the shapes that are loaded."""
+        """Materialize uninitialized parameters with the shapes that are loaded."""
         for name, own in itertools.chain(self._parameters.items(), self._buffers.items()):
             given = state_dict.get(prefix + name)
             if given is not None and is_lazy(own) and not is_lazy(given):
@@ -43,7 +43,7 @@ class LazyModuleMixin(Module):
         raise NotImplementedError(f"initialize_parameters is not implemented for {self.__class__.__name__}")
 
     def has_uninitialized_params(self) -> bool:
-        """Whether a parameter or buffer is uninitialized."""
+        """Return whether a parameter or buffer is uninitialized."""
         return next(self._waiting(), None) is not None
 
     def _infer_parameters(self, module: Any, args: Any, kwargs: Any = None) -> None:

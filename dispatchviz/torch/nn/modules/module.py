@@ -197,7 +197,7 @@ class Module(CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
             super().__setattr__(name, value)
 
     def _forget(self, name: str, *spaces: dict[str, Any]) -> None:
-        """Removes a name from parameters, buffers and modules, since it is assigned again."""
+        """Remove a name from parameters, buffers and modules, since it is assigned again."""
         for space in spaces:
             space.pop(name, None)
         self._non_persistent_buffers_set.discard(name)

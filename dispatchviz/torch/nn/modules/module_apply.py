@@ -77,7 +77,7 @@ class ApplyMixin:
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def share_memory(self) -> Any:
-        """Marks all parameters and buffers as shared between processes."""
+        """Mark all parameters and buffers as shared between processes."""
         return self._apply(lambda tensor: tensor.share_memory_())
 
     def float(self) -> Any:

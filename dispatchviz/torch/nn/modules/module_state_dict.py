@@ -86,7 +86,7 @@ class StateDictMixin:
         raise RuntimeError(_UNREACHABLE.format("get_extra_state"))
 
     def set_extra_state(self, state: Any) -> None:
-        """Loads the extra state. RuntimeError unless overridden."""
+        """Load the extra state. RuntimeError unless overridden."""
         raise RuntimeError(_UNREACHABLE.format("set_extra_state"))
 
     # -- saving -------------------------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ class StateDictMixin:
     # -- loading ------------------------------------------------------------------------------------------------------
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Copies values into parameters and buffers by their names, or assigns them.
+        """Copy values into parameters and buffers by their names, or assigns them.
 
         TypeError for what is no mapping, RuntimeError for shapes that differ and, if strict, for names.
         """
@@ -227,7 +227,7 @@ class _Loading:
 
 
 def _loaded(module: Any, name: str, key: str, value: Any, given: Any, assign: bool) -> str:
-    """Puts one given value where it belongs; the error if it does not fit."""
+    """Put one given value where it belongs; the error if it does not fit."""
     if not torch.overrides.is_tensor_like(given):
         return (
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '

@@ -38,7 +38,7 @@ class NamedMembersMixin:
         return found
 
     def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
-        """Puts a module at a dotted name. ValueError for what is no module, AttributeError where there is none."""
+        """Put a module at a dotted name. ValueError for what is no module, AttributeError where there is none."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, torch.nn.Module):

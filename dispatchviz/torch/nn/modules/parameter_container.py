@@ -65,13 +65,13 @@ class ParameterList(Module):
         return [name for name in super().__dir__() if not name.isdigit()]
 
     def append(self, value: Any) -> Any:
-        """Puts a value at the end."""
+        """Put a value at the end."""
         self._size += 1
         self[self._size - 1] = value
         return self
 
     def extend(self, values: Any) -> Any:
-        """Puts several values at the end. TypeError for what cannot be gone through."""
+        """Put several values at the end. TypeError for what cannot be gone through."""
         if not isinstance(values, Iterable) or isinstance(values, torch.Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
         for value in values:
@@ -140,7 +140,7 @@ class ParameterDict(Module):
         return self[key]
 
     def clear(self) -> None:
-        """Takes everything out."""
+        """Take everything out."""
         for key in list(self._keys):
             del self[key]
 
@@ -176,7 +176,7 @@ class ParameterDict(Module):
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Updates by a mapping or pairs; a plain mapping's in the order of the names."""
+        """Update by a mapping or pairs; a plain mapping's in the order of the names."""
         if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
             parameters = sorted(parameters.items())
         for key, value in pairs(parameters, "ParametersDict", "ParameterDict", (OrderedDict, ParameterDict)):

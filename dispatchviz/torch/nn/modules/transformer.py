@@ -266,7 +266,7 @@ class TransformerEncoder(Module):
         return output if self.norm is None else self.norm(output)
 
     def _becomes_nested(self, src: Any, padding: Any, mask: Any) -> bool:
-        """Whether PyTorch takes the padding out of the batch, and puts it back in the end."""
+        """Return whether PyTorch takes the padding out of the batch, and puts it back in the end."""
         first = self.layers[0]
         if not (torch.backends.mha.get_fastpath_enabled() and self.use_nested_tensor) or first.training:
             return False

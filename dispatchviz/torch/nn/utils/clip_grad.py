@@ -24,7 +24,7 @@ def _gradients(parameters: Iterable[Any]) -> list[Any]:
 
 
 def _use_foreach(tensors: list[Any], foreach: bool | None) -> bool:
-    """Whether one call takes the whole list. RuntimeError if it must and cannot."""
+    """Return whether one call takes the whole list. RuntimeError if it must and cannot."""
     device = tensors[0].device.type
     if foreach is None:
         return device in _FOREACH_DEVICES and all(type(tensor) is torch.Tensor for tensor in tensors)

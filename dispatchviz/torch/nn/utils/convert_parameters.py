@@ -21,7 +21,7 @@ def parameters_to_vector(parameters: Iterable[Any]) -> Any:
 
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
-    """Makes each parameter a part of the vector. TypeError for what is none, and for several devices."""
+    """Make each parameter a part of the vector. TypeError for what is none, and for several devices."""
     if not isinstance(vec, torch.Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {torch.typename(vec)}")
     owners, start = list(parameters), 0

@@ -158,7 +158,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def rename(state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
-        """Renames the parameters that the older ``weight_norm`` saved."""
+        """Rename the parameters that the older ``weight_norm`` saved."""
         old = [f"{prefix}{name}_g", f"{prefix}{name}_v"]
         if all(key in state_dict for key in old):
             values = [state_dict.pop(key) for key in old]

@@ -137,7 +137,7 @@ class ParametrizationList(ModuleList):
                 )
 
     def right_inverse(self, value: Any) -> None:
-        """Puts into the originals what gives ``value``. RuntimeError for a parametrization that cannot be inverted."""
+        """Put into the originals what gives ``value``. RuntimeError for a parametrization that cannot be inverted."""
         with torch.no_grad():
             for module in reversed(self):
                 if not hasattr(module, "right_inverse"):
@@ -287,7 +287,7 @@ def _check_another(module: Module, tensor_name: str, parametrization: Any) -> No
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether the module, or one tensor of it, is."""
+    """Return whether the module, or one tensor of it, is."""
     parametrizations = getattr(module, "parametrizations", None)
     if parametrizations is None or not isinstance(parametrizations, ModuleDict):
         return False

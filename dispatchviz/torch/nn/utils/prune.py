@@ -85,7 +85,7 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def apply(cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
-        """Prunes a parameter, also one that is pruned already. AssertionError for scores of another shape."""
+        """Prune a parameter, also one that is pruned already. AssertionError for scores of another shape."""
         method = cls._joined(module, name, *args, **kwargs)
         orig = getattr(module, name)
         if importance_scores is None:
@@ -144,7 +144,7 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(importance_scores, default_mask=default_mask)
 
     def remove(self, module: Any) -> None:
-        """Makes the masked tensor the parameter. AssertionError if it was not pruned."""
+        """Make the masked tensor the parameter. AssertionError if it was not pruned."""
         name = self._tensor_name
         if name is None:
             raise AssertionError(f"Module {module} has to be pruned before pruning can be removed")
@@ -368,7 +368,7 @@ def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
 
 
 def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any) -> None:
-    """Prunes several parameters as if they were one. TypeError for arguments and methods of another kind."""
+    """Prune several parameters as if they were one. TypeError for arguments and methods of another kind."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
     scores = {} if importance_scores is None else importance_scores
@@ -406,7 +406,7 @@ def remove(module: Any, name: str) -> Any:
 
 
 def is_pruned(module: Any) -> bool:
-    """Whether any of its modules is."""
+    """Return whether any of its modules is."""
     hooks = (hook for _, part in module.named_modules() for hook in part._forward_pre_hooks.values())
     return any(isinstance(hook, BasePruningMethod) for hook in hooks)
 

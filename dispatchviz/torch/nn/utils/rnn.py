@@ -109,11 +109,11 @@ class PackedSequence(PackedSequence_):
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the data is on the GPU."""
+        """True if the data is on the GPU."""
         return bool(self.data.is_cuda)
 
     def is_pinned(self) -> bool:
-        """Whether the data is in pinned memory."""
+        """Return whether the data is in pinned memory."""
         return bool(self.data.is_pinned())
 
 

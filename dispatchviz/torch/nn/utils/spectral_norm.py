@@ -52,7 +52,7 @@ class SpectralNorm:
         return weight / torch.dot(u, torch.mv(matrix, v))
 
     def remove(self, module: Any) -> None:
-        """Makes the weight of now a parameter."""
+        """Make the weight of now a parameter."""
         with torch.no_grad():
             weight = self.compute_weight(module, do_power_iteration=False)
         for suffix in ("", "_u", "_v", "_orig"):
@@ -69,7 +69,7 @@ class SpectralNorm:
 
     @staticmethod
     def apply(module: Any, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
-        """Puts the hook on a module. RuntimeError for a second time, ValueError for no or a lazy parameter."""
+        """Put the hook on a module. RuntimeError for a second time, ValueError for no or a lazy parameter."""
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, SpectralNorm) and hook.name == name:
                 raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")

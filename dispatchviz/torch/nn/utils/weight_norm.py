@@ -30,7 +30,7 @@ class WeightNorm:
         category=FutureWarning,
     )
     def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
-        """Replaces one parameter by two. RuntimeError for a second time, ValueError for a lazy one."""
+        """Replace one parameter by two. RuntimeError for a second time, ValueError for a lazy one."""
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, WeightNorm) and hook.name == name:
                 raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
@@ -49,7 +49,7 @@ class WeightNorm:
         return fn
 
     def remove(self, module: Any) -> None:
-        """Makes one parameter of the two."""
+        """Make one parameter of the two."""
         weight = self.compute_weight(module)
         delattr(module, self.name)
         del module._parameters[self.name + "_g"]

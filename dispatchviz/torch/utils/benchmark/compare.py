@@ -19,7 +19,7 @@ class Compare:
         self._warns = False
 
     def extend_results(self, results: Iterable[Measurement]) -> None:
-        """Adds more. ValueError for what is no measurement."""
+        """Add more. ValueError for what is no measurement."""
         found = list(results)
         for one in found:
             if not isinstance(one, Measurement):
@@ -38,7 +38,7 @@ class Compare:
         self._warns = True
 
     def print(self) -> None:
-        """Prints the tables."""
+        """Print the tables."""
         print(str(self))
 
     def __str__(self) -> str:

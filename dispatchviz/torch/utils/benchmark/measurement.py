@@ -125,7 +125,7 @@ class Measurement:
         return not self.meets_confidence()
 
     def meets_confidence(self, threshold: float = _CONFIDENCE) -> bool:
-        """Whether the quartiles are near enough to the median."""
+        """Return whether the quartiles are near enough to the median."""
         return self.iqr / self.median < threshold
 
     @property

@@ -74,7 +74,7 @@ class Timer:
     def blocked_autorange(
         self, callback: Callable[[int, float], NoReturn] | None = None, min_run_time: float = 0.2
     ) -> Measurement:
-        """Blocks of executions, large enough to be measured, until so much time has gone by."""
+        """Block of executions, large enough to be measured, until so much time has gone by."""
         number = self._estimate_block_size(min_run_time)
         return self._measured(number, min_run_time, callback, lambda times: True, float("inf"))
 

@@ -24,7 +24,7 @@ class ChangedProcess:
     """A program that runs again with a change, in a folder that goes when it has ended or is stopped."""
 
     def __init__(self, trace: Trace, change: Change, run_arguments: Sequence[str]) -> None:
-        """Begins it. DispatchvizError if the program is not there to be run, or no process can begin."""
+        """Begin it. DispatchvizError if the program is not there to be run, or no process can begin."""
         self._stopped = False
         with _told("cannot begin the changed run"):
             self._temporary = tempfile.TemporaryDirectory(prefix="dispatchviz-", ignore_cleanup_errors=True)
@@ -49,7 +49,7 @@ class ChangedProcess:
             )
 
     def result(self) -> Trace | None:
-        """Waits for its end; the trace, or None if it was stopped. DispatchvizError if there is no trace."""
+        """Wait for its end; the trace, or None if it was stopped. DispatchvizError if there is no trace."""
         status = self._process.wait()
         try:
             with _told("cannot read the changed run"):
@@ -70,7 +70,7 @@ class ChangedProcess:
         return Trace.load(file)
 
     def stop(self) -> None:
-        """Ends it, if it has not ended; its files go."""
+        """End it, if it has not ended; its files go."""
         self._stopped = True
         if self._process.poll() is None:
             kill_tree(self._process.pid)

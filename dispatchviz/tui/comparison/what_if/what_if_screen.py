@@ -45,7 +45,7 @@ class WhatIfView(RowsView):
         self.filter("")
 
     def filter(self, typed: str) -> None:
-        """Lists the changes that have the typed words, or the one that is typed."""
+        """List the changes that have the typed words, or the one that is typed."""
         self._listed, why_none = matching(self._session.trace, self._offered, typed)
         self._remark = why_none or self._stays
         self._cells = columns([(f"line {each.change.line}", each.change.command, each.text) for each in self._listed])
@@ -88,7 +88,7 @@ class WhatIfView(RowsView):
         return True
 
     def run_chosen(self) -> None:
-        """Runs the program with the chosen change."""
+        """Run the program with the chosen change."""
         if self.running is None and self._listed:
             self._run(self._listed[self._chosen].change)
 
@@ -137,7 +137,7 @@ class WhatIfScreen(ModalScreen[Update | None]):
         self._view.run_chosen()
 
     def action_choose(self, direction: int) -> None:
-        """Chooses the next change, or the one before."""
+        """Choose the next change, or the one before."""
         self._view.choose(direction)
 
     def on_unmount(self) -> None:

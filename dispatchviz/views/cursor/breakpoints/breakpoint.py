@@ -77,7 +77,7 @@ class Breakpoint:
         return neighbor(self.steps(trace), at, forward)
 
     def stops_between(self, trace: Trace, begin: int, end: int) -> bool:
-        """Whether it stops at one of some steps."""
+        """Return whether it stops at one of some steps."""
         steps = self.steps(trace)
         place = bisect_left(steps, begin)
         return place < len(steps) and steps[place] <= end
@@ -109,7 +109,7 @@ def holding(point: Breakpoint, trace: Trace, candidates: Iterable[int]) -> Itera
 
 
 def keep(point: Breakpoint, trace: Trace, steps: Sequence[int]) -> None:
-    """Stores what was found, so that nobody looks again."""
+    """Store what was found, so that nobody looks again."""
     _known.setdefault(trace, {})[point.place] = steps
 
 

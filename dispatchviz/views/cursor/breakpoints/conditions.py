@@ -35,7 +35,7 @@ class Clause:
     value: str
 
     def holds(self, value: object) -> bool:
-        """Whether a field's value is as the clause wants it."""
+        """Return whether a field's value is as the clause wants it."""
         if value is MISSING:
             return False
         if isinstance(value, int) and not isinstance(value, bool):

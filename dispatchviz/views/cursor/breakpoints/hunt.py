@@ -38,7 +38,7 @@ class Hunt:
         """Of each clause, the values of its field where all before it hold."""
 
     def go_on(self) -> bool:
-        """Reads a slice; returns whether there is more to read. What was found is kept when all is read."""
+        """Read a slice; return whether there is more to read. What was found is kept when all is read."""
         steps, begin = self._candidates, self._read
         if begin < len(steps):
             self._read = bisect_left(steps, steps[begin] + SLICE, begin)

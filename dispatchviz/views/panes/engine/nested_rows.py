@@ -91,7 +91,7 @@ def streams_section(
 
 
 def is_stream_event(event: ev.AnyEvent) -> bool:
-    """Whether a step is about streams."""
+    """Return whether a step is about streams."""
     return isinstance(event, ev.StreamChanged | ev.StreamEventRecorded | ev.StreamWaited | ev.MemoryUsedOnStream)
 
 

@@ -29,7 +29,7 @@ def dot(a: Tensor, a_bdim: int | None, b: Tensor, b_bdim: int | None) -> Batched
 
 
 def addmm_decomp(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    """Runs on the batched tensors themselves; C++ evaluates the second argument of ``add`` first."""
+    """Run on the batched tensors themselves; C++ evaluates the second argument of ``add`` first."""
     product = ops.mm.call(mat1, mat2)
     return ops.add_Tensor.call(ops.mul_Scalar.call(self, beta), product, alpha)
 
@@ -74,17 +74,17 @@ def _check_ranks(name: str, a: tuple[Tensor, int | None, int], b: tuple[Tensor, 
 
 
 def addmv_decomp(ks: int, input: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    """Runs on the batched tensors themselves."""
+    """Run on the batched tensors themselves."""
     return _added(input, ops.mv.call(mat, vec), beta, alpha)
 
 
 def baddbmm_decomp(ks: int, input: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    """Runs on the batched tensors themselves."""
+    """Run on the batched tensors themselves."""
     return _added(input, ops.bmm.call(batch1, batch2), beta, alpha)
 
 
 def addbmm_decomp(ks: int, input: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    """Runs on the batched tensors themselves."""
+    """Run on the batched tensors themselves."""
     return _added(input, ops.sum_dim_IntList.call(ops.bmm.call(batch1, batch2), (0,), False, None), beta, alpha)
 
 

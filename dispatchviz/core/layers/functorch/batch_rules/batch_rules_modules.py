@@ -84,7 +84,7 @@ def embedding_dense_backward(
 
 
 def one_hot_decomposition(ks: int, self: Tensor, num_classes: int) -> Tensor:
-    """Compares with every class. RuntimeError without the number of classes: it would depend on the values."""
+    """Compare with every class. RuntimeError without the number of classes: it would depend on the values."""
     if self._dtype is not int64:
         raise RuntimeError("one_hot is only applicable to index tensor.")
     if num_classes <= 0:

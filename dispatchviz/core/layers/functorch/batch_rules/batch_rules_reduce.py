@@ -94,7 +94,7 @@ class ArgumentPositions(NamedTuple):
     """The argument's position; True if the rank always stays, False if it never does."""
 
     def keeps(self, args: list[Any]) -> bool:
-        """Whether the rank stays."""
+        """Return whether the rank stays."""
         return self.keepdim if isinstance(self.keepdim, bool) else bool(args[self.keepdim])
 
 

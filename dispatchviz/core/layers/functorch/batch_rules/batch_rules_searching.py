@@ -71,7 +71,7 @@ def _in_one_row(sequence: Batched, values: Batched, *how: Any) -> Batched:
 
 
 def bucketize_decomp_Tensor(ks: int, self: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
-    """Runs on the batched tensors themselves. RuntimeError for boundaries that are no row."""
+    """Run on the batched tensors themselves. RuntimeError for boundaries that are no row."""
     _check_boundaries(boundaries)
     return ops.searchsorted_Tensor.call(boundaries, self, out_int32, right, None, None)
 

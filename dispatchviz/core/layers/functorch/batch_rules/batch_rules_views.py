@@ -60,7 +60,7 @@ def diag_embed(self: Tensor, bdim: int | None, offset: int, dim1: int, dim2: int
 
 
 def squeeze(self: Tensor, bdim: int) -> Batched:
-    """Keeps the batch dimension, whatever its size."""
+    """Keep the batch dimension, whatever its size."""
     if len(self._size) == 1:
         return ops.alias.call(self), bdim
     kept = [dim for dim, length in enumerate(self._size) if length != 1 or dim == bdim]
@@ -212,7 +212,7 @@ def view(self: Tensor, bdim: int | None, size: Size) -> Batched:
 
 
 def _unsafe_view(self: Tensor, bdim: int | None, size: Size) -> Batched:
-    """Copies first if the strides forbid it: the tensor has no other user."""
+    """Copy first if the strides forbid it: the tensor has no other user."""
     moved = move_batch_dim_to_front(self, bdim)
     wanted = physical_size(moved, size)
     if compute_stride(moved._size, moved._stride, infer_size(wanted, numel(moved._size))) is None:
