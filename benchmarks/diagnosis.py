@@ -23,8 +23,8 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnose import diagnoses
 
 ROUNDS = often(2, 1)
-TURNS = {"1,000": 1} if QUICK else {"100,000": 90, "1,000,000": 891}
-"""Turns of a loop, by the steps that they make, about."""
+ITERATIONS = {"1,000": 1} if QUICK else {"100,000": 90, "1,000,000": 891}
+"""Iterations of a loop, by the steps that they make, about."""
 
 MODEL = """
 import torch
@@ -32,7 +32,7 @@ from torch import nn
 net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
 opt = torch.optim.SGD(net.parameters(), lr=0.01)
 x, y = torch.ones(3, 4), torch.zeros(3, 2)
-for step in range({turns}):
+for step in range({iterations}):
     opt.zero_grad()
     loss = ((net(x) - y) ** 2).mean()
     loss.backward()
@@ -83,11 +83,11 @@ def ratio(source: str) -> tuple[float, float, int]:
 
 def main() -> int:
     """Measure all, print the ratios, and give 1 if a bar is missed."""
-    ratio(LOOPS["sound"].format(turns=2))
+    ratio(LOOPS["sound"].format(iterations=2))
     results = {}
-    for size, turns in TURNS.items():
+    for size, iterations in ITERATIONS.items():
         for name, loop in LOOPS.items():
-            times, took, steps = ratio(loop.format(turns=turns))
+            times, took, steps = ratio(loop.format(iterations=iterations))
             results[f"{size} steps, {name}"] = times
             print(f"  {size} steps, {name}: {steps:,} steps, recorded in {took:.2f} s, with the diagnosis {times:.2f}")
     return judge(results, {name: BARS.get(name.partition(" ")[0], 2) for name in results})

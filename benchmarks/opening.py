@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ROUNDS = often(7, 1)
 LONG = often(891, 4)
-"""Turns of the loop in the long trace: a million steps."""
+"""Iterations of the loop in the long trace: a million steps."""
 KEYS = ("s", "s", "n", "c", "c", "G", "S", "g", "6", "1", "G")
 FIRST_HITS = ("tanh", "nodecreated", "at_the_end")
 """A name that is near, a kind, and a variable that only the last steps have."""
@@ -121,7 +121,7 @@ async def first_hit(app: StepperApp, query: str) -> float:
 def main() -> int:
     """Print the numbers; 1 if a bar is missed."""
     with tempfile.TemporaryDirectory() as folder:
-        short, long = (recorded(Path(folder), turns) for turns in (1, LONG))
+        short, long = (recorded(Path(folder), iterations) for iterations in (1, LONG))
         rounds = [(opened(short), opened(long)) for _ in range(ROUNDS)]
         of_short, of_long = (statistics.median(seconds for seconds, _ in each) for each in zip(*rounds, strict=True))
         print(f"  first screen: {of_short:.2f} s of the short trace, {of_long:.2f} s of the long one")

@@ -21,7 +21,7 @@ from tests.outputs.page.browser import CHROMIUM, Page, browser
 
 ROOT = Path(__file__).parent.parent
 
-TURNS = often(78, 2)
+ITERATIONS = often(78, 2)
 """Of the training loop: 100,000 steps."""
 
 LOOP = f"""\
@@ -31,7 +31,7 @@ model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Lin
 optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
 x = torch.randn(16, 4)
 y = x.sum(1, keepdim=True)
-for step in range({TURNS}):
+for step in range({ITERATIONS}):
     optimizer.zero_grad()
     loss = ((model(x) - y) ** 2).mean()
     loss.backward()

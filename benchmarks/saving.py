@@ -38,12 +38,12 @@ def encoded(trace: Trace) -> int:
 
 def main() -> int:
     """Print the numbers; 1 if a bar is missed."""
-    turns = often(500)
+    iterations = often(500)
     traces = {
-        "adds": adds(turns * 4),
-        "training": training(turns),
-        "ten times the adds": adds(turns * 40),
-        "ten times the training": training(turns * 10),
+        "adds": adds(iterations * 4),
+        "training": training(iterations),
+        "ten times the adds": adds(iterations * 40),
+        "ten times the training": training(iterations * 10),
     }
     looks: dict[str, Callable[[], object]] = {}
     for name, trace in traces.items():

@@ -35,8 +35,8 @@ from dispatchviz.explain.sentences.statement import place_of
 
 ROOT = Path(__file__).parent.parent
 ROUNDS, STEPS = often(11, 1), often(200)
-TURNS = {"1,000": 1} if QUICK else {"10,000": 9, "100,000": 90, "1,000,000": 891}
-"""Turns of the training loop, by the steps that they make."""
+ITERATIONS = {"1,000": 1} if QUICK else {"10,000": 9, "100,000": 90, "1,000,000": 891}
+"""Iterations of the training loop, by the steps that they make."""
 BARS = {
     "first paint of a run / (empty app + the program)": 1.5,
     "first paint of 1,000,000 steps / empty app": 2.5,
@@ -51,7 +51,7 @@ w1 = torch.ones(4, 8, requires_grad=True)
 b1 = torch.zeros(8, requires_grad=True)
 w2 = torch.ones(8, 2, requires_grad=True)
 x, y = torch.ones(3, 4), torch.zeros(3, 2)
-for step in range({turns}):
+for step in range({iterations}):
     h = torch.tanh(x @ w1 + b1)
     out = h @ w2
     loss = ((out - y) ** 2).mean()
@@ -144,10 +144,10 @@ def first_paint(code: str, *arguments: str) -> float:
     return 1000 * (painted - terminal.started)
 
 
-def recorded(folder: Path, turns: int) -> Path:
+def recorded(folder: Path, iterations: int) -> Path:
     """A trace of the training loop."""
-    script, trace = folder / f"{turns}.py", folder / f"{turns}.dvtrace"
-    script.write_text(LOOP.format(turns=turns), encoding="utf-8")
+    script, trace = folder / f"{iterations}.py", folder / f"{iterations}.dvtrace"
+    script.write_text(LOOP.format(iterations=iterations), encoding="utf-8")
     log = str(folder / "log")
     record = [sys.executable, "-m", "dispatchviz", "trace", "--save", str(trace), "-o", log, str(script)]
     subprocess.run(record, check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
@@ -261,8 +261,8 @@ def main() -> int:
     results = {"first paint of a run / (empty app + the program)": run_beside_parts()}
     with tempfile.TemporaryDirectory() as folder:
         found = []
-        for name, turns in TURNS.items():
-            trace = recorded(Path(folder), turns)
+        for name, iterations in ITERATIONS.items():
+            trace = recorded(Path(folder), iterations)
             found += stepped(f"a training loop, {name} steps", trace, empty)
             results["first paint of 1,000,000 steps / empty app"] = opened_beside_empty(trace)
     return judge(results | worst(found, empty), BARS)

@@ -13,7 +13,9 @@ from dispatchviz.torch.nn.parameter import new_parameter
 
 
 def blocked_by_autograd(tensors: tuple[Any, ...]) -> bool:
-    """Return whether the fused inference operators must not be used: gradients or a ``__torch_function__`` are wanted."""
+    """Return whether the fused inference operators must not be used: gradients or a ``__torch_function__`` are
+    wanted.
+    """
     if torch.overrides.has_torch_function(tensors):
         return True
     return torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
