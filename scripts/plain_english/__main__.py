@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from scripts.plain_english.rules import PROSE, RULES, Rule
-from scripts.plain_english.texts import Text, texts
+from scripts.plain_english.rules import RULES, Rule
+from scripts.plain_english.texts import texts
 
 ROOT = Path(__file__).parents[2]
 
@@ -74,20 +74,14 @@ def main(arguments: Sequence[str]) -> int:
     return int(bool(left or stale))
 
 
-def findings(path: Path) -> Iterator[Finding]:
-    """Every place of a file where words break a rule."""
+def findings(path: Path, source: str | None = None) -> Iterator[Finding]:
+    """Every place of a file where words break a rule; ``source`` replaces the text of the file."""
     name = path.relative_to(ROOT).as_posix()
-    for text in texts(path, name):
+    for text in texts(path, name, source):
         for rule in RULES:
-            if text.kind in rule.kinds and (words := _broken(rule, text)):
-                yield Finding(name, text.line, rule, words)
-
-
-def _broken(rule: Rule, text: Text) -> str:
-    """The words around the first place that breaks a rule, else an empty text."""
-    at_start = not rule.kinds >= PROSE
-    found = rule.pattern.match(text.text) if at_start else rule.pattern.search(text.text)
-    return "" if found is None else text.text[max(0, found.start() - 20) : found.end() + 20].strip()
+            if text.kind in rule.kinds and (found := rule.breaks(text.text)):
+                words = text.text[max(0, found.start() - 20) : found.end() + 20]
+                yield Finding(name, text.line, rule, words.strip())
 
 
 def exceptions(text: str) -> list[Allowed]:

@@ -13,10 +13,16 @@ PROSE: frozenset[Kind] = frozenset({"docstring", "attribute", "comment", "string
 
 
 class Rule(NamedTuple):
+    """A pattern for texts of some kinds."""
+
     name: str
     pattern: re.Pattern[str]
     kinds: frozenset[Kind]
     advice: str
+
+    def breaks(self, text: str) -> re.Match[str] | None:
+        """The first place of a text that breaks the rule. A rule for some kinds looks only at the beginning."""
+        return self.pattern.search(text) if self.kinds == PROSE else self.pattern.match(text)
 
 
 def _word(name: str, pattern: str, advice: str) -> Rule:
@@ -70,7 +76,7 @@ RULES = (
     ),
     _word("nobody", r"\bnobody\b|\bwhoever\b", "name the person or the thing, or use no, none, anyone"),
     _word("told", r"\btold\b|\btells\b|\btell(?:s|ing)? of\b", "report, record, show"),
-    _word("stands", r"\bstands?\b(?!-| for\b| in\b)", "is"),
+    _word("stands", r"\bstands?\b(?!-| for\b| in for\b)", "is"),
     _word(
         "turn",
         r"\b(?:each|every|first|last|next|second|third|later|of the|per|a|\d) turns?\b|\bturns of\b",

@@ -22,9 +22,12 @@ class Text(NamedTuple):
     text: str
 
 
-def texts(path: Path, name: str) -> Iterator[Text]:
-    """The texts of a file; ``name`` is its path in the project. A file of another type has none."""
-    source = path.read_text("utf-8")
+def texts(path: Path, name: str, source: str | None = None) -> Iterator[Text]:
+    """The texts of a file; ``name`` is its path in the project. ``source`` replaces the text of the file.
+
+    A file of another type has none.
+    """
+    source = path.read_text("utf-8") if source is None else source
     match path.suffix:
         case ".py":
             yield from _python(source, name)
