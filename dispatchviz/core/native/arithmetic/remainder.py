@@ -1,4 +1,4 @@
-"""``remainder`` (sign of the divisor) and ``fmod`` (sign of the dividend) (``BinaryOps.cpp``)."""
+"""``remainder`` (with the sign of the divisor) and ``fmod`` (with the sign of the dividend) (``BinaryOps.cpp``)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def remainder_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
 
 
 def remainder_out(self: Tensor, other: Tensor, out: Tensor) -> None:
-    """self - other * floor(self / other). RuntimeError for an integer 0 as other"""
+    """self - other * floor(self / other). Raise RuntimeError if other is an integer 0"""
     dtype = result_type(self, other)
     if dtype.name == "bool" or dtype.is_complex:
         loop(no_instance("remainder_cpu", dtype), out, dtype, self, other)
@@ -35,7 +35,7 @@ def remainder_out(self: Tensor, other: Tensor, out: Tensor) -> None:
 
 
 def _signed_as_divisor(xp: Any, dividend: Any, divisor: Any) -> Any:
-    """But for a zero, which keeps the dividend's sign."""
+    """The remainder with the sign of the divisor; a zero keeps the sign of the dividend."""
     left = xp.fmod(dividend, divisor)
     return xp.where((left != 0) & ((divisor < 0) != (left < 0)), left + divisor, left)
 
@@ -56,7 +56,7 @@ def remainder__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 def remainder_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
-    """A number divided by a tensor."""
+    """The remainder of a number divided by a tensor."""
     return ops.remainder_Tensor.call(wrapped_scalar_tensor(self), other)
 
 
@@ -69,7 +69,7 @@ def fmod_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
 
 
 def fmod_out(self: Tensor, other: Tensor, out: Tensor) -> None:
-    """self - other * trunc(self / other). RuntimeError for an integer 0 as other"""
+    """self - other * trunc(self / other). Raise RuntimeError if other is an integer 0"""
     dtype = result_type(self, other)
     if dtype.name == "bool" or dtype.is_complex:
         loop(no_instance("fmod_cpu", dtype), out, dtype, self, other)

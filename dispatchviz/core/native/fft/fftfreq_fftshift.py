@@ -46,13 +46,13 @@ def _check_freq(name: str, out: Tensor) -> None:
 
 
 def fft_fftshift(self: Tensor, dim: Dims) -> Tensor:
-    """The first element moves to the middle."""
+    """Shift the first element to the middle."""
     dims = _dims(self, dim)
     return ops.roll.call(self, tuple(self._size[d] // 2 for d in dims), dims)
 
 
 def fft_ifftshift(self: Tensor, dim: Dims) -> Tensor:
-    """And back."""
+    """Undo ``fftshift``."""
     dims = _dims(self, dim)
     return ops.roll.call(self, tuple((self._size[d] + 1) // 2 for d in dims), dims)
 

@@ -1,7 +1,7 @@
-"""``_foreach_clamp_min``, ``_foreach_clamp_max`` by a number or a list, on the CPU and on CUDA
+"""``_foreach_clamp_min``, ``_foreach_clamp_max`` with a number or a list, on the CPU and on CUDA
 (``aten/src/ATen/native/ForeachOpsKernels.cpp``, ``cuda/ForeachBinaryOpScalar.cu``).
 
-NB: on CUDA written after PyTorch's sources and not measured on a GPU.
+NB: the CUDA kernels follow PyTorch's sources and were not measured on a GPU.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _each(operator: Any, self: Tensors, scalar: Scalar) -> list[Tensor]:
 
 
 def _bounded(self: Tensors, scalar: Scalar, name: str) -> Any:
-    """The function of a whole list."""
+    """The function that clamps one array of the list."""
     function, number = getattr(array_module(self[0]._device.type), name), _number(scalar, self[0])
     return lambda values: function(values, number)
 
@@ -90,7 +90,7 @@ def _each_pair(operator: Any, self: Tensors, other: Tensors) -> list[Tensor]:
 
 
 def _minimum_or_maximum(operator: Any, self: Tensors, other: Tensors, name: str) -> list[Tensor]:
-    """A whole list at once where the tensors are alike."""
+    """The minimum or maximum of the lists, by one kernel for all tensors if the fast route is possible."""
     check_foreach_api_restrictions(self, other)
     if not can_use_fast_route(self, other):
         return _each_pair(operator, self, other)

@@ -1,8 +1,8 @@
 """``_foreach_*`` on CUDA: one kernel for a whole list (``aten/src/ATen/native/cuda/Foreach*.cu``).
 
-Where the lists are alike (dtype, device, geometry, all dense) nothing is called inside; otherwise the kernels for all
-backends run. What SGD and Adam call was measured on a GPU, the rest follows PyTorch's sources; NB: norms are computed
-one by one.
+The fast route calls no other operator. It requires tensors of one dtype, device and geometry that are all dense;
+otherwise the kernels for all backends run. The kernels that SGD and Adam call were measured on a GPU, the others follow
+PyTorch's sources. NB: norms are computed one by one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from dispatchviz.core.tensor.tensor import Tensor, is_non_overlapping_and_dense
 
 
 def can_use_fast_route(*lists: Tensors) -> bool:
-    """Return whether the tensors at each place are alike, and those of one list in dtype and device."""
+    """Return whether all tensors have one dtype and device, are dense, and have the geometry of the tensors at their
+    position.
+    """
     first = lists[0][0]
     return first._dtype.can_require_grad and all(
         tensor._dtype is first._dtype
@@ -45,7 +47,9 @@ def _in_place(function: Callable[..., Any], *lists: Tensors) -> None:
 
 
 def _increment_version(tensors: Tensors) -> None:
-    """The kernels do it themselves: none of single tensors does (``cuda/MultiTensorApply.cuh``)."""
+    """Increment the versions: these kernels do it themselves, unlike those of single tensors
+    (``cuda/MultiTensorApply.cuh``).
+    """
     for tensor in tensors:
         increment_version(tensor)
 
@@ -143,7 +147,7 @@ def foreach_tensor_mul_scalarlist_kernel_cuda_(self: Tensors, scalars: Sequence[
 
 
 def foreach_tensor_add_tensor_kernel_cuda_(self: Tensors, other: Tensor, alpha: Scalar) -> None:
-    """In place; PyTorch's fast way too needs a tensor on this device."""
+    """Add the 0-dim tensor to each tensor, in place. The fast route requires it on the same device, as in PyTorch."""
     foreach_ops.check_scalar_tensor(other)
     foreach_ops.check_foreach_api_restrictions(self)
     if not can_use_fast_route(self) or other._device is not self[0]._device or other._dtype is not self[0]._dtype:
@@ -155,7 +159,7 @@ def foreach_tensor_add_tensor_kernel_cuda_(self: Tensors, other: Tensor, alpha: 
 
 
 def foreach_tensor_mul_tensor_kernel_cuda_(self: Tensors, other: Tensor) -> None:
-    """In place; a number on the CPU is read there."""
+    """Multiply each tensor by the 0-dim tensor, in place. If it is on the CPU, it is read there."""
     foreach_ops.check_scalar_tensor(other)
     foreach_ops.check_foreach_api_restrictions(self)
     if not can_use_fast_route(self) or other._device is not self[0]._device or other._dtype is not self[0]._dtype:
@@ -212,7 +216,7 @@ def foreach_tensor_div_list_kernel_cuda_(self: Tensors, other: Tensors) -> None:
 
 
 def foreach_tensor_clamp_min_list_kernel_cuda_(self: Tensors, other: Tensors) -> None:
-    """The larger of both, in place."""
+    """Clamp each tensor to a minimum of its partner in the other list, in place."""
     foreach_ops.check_foreach_api_restrictions(self, other)
     if not can_use_fast_route(self, other):
         return foreach_ops.foreach_tensor_clamp_min_list_kernel_slow_(self, other)
@@ -299,7 +303,7 @@ def foreach_tensor_sqrt_cuda_(self: Tensors) -> None:
 
 
 def foreach_tensor_zero_cuda_(self: Tensors) -> None:
-    """In place; of all these kernels this one leaves versions as they are."""
+    """Fill each tensor with zeros, in place. Unlike the other kernels here, this one does not increment versions."""
     foreach_ops.check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         return foreach_ops.foreach_tensor_zero_slow_(self)

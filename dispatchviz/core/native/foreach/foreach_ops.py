@@ -1,7 +1,7 @@
 """``_foreach_*``: one operation on every tensor of a list (``aten/src/ATen/native/ForeachOpsKernels.cpp``).
 
-The kernels for all backends call the operator of single tensors, one after the other. What is faster on CUDA is in
-``foreach_cuda.py``.
+The kernels for all backends call the operator of single tensors for one tensor after the other. CUDA's faster kernels
+are in ``foreach_cuda.py``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LISTS = "Tensor lists must have the same number of tensors, got {} and {}"
 
 
 def check_foreach_api_restrictions(*lists: Tensors, scalars: Sequence[Scalar] | None = None) -> None:
-    """RuntimeError for an empty list, and for lists of different lengths."""
+    """Raise RuntimeError for an empty list and for lists of different lengths."""
     if not lists[0]:
         raise RuntimeError("Tensor list must have at least one tensor.")
     for other in lists[1:]:
@@ -32,7 +32,7 @@ def check_foreach_api_restrictions(*lists: Tensors, scalars: Sequence[Scalar] | 
 
 
 def check_scalar_tensor(scalar: Tensor) -> None:
-    """RuntimeError for a tensor that is no number."""
+    """Raise RuntimeError for a tensor that is not a single number."""
     if scalar._size:
         raise RuntimeError(
             f"scalar tensor expected to be 0 dim but it has {len(scalar._size)} dimensions and "
@@ -153,7 +153,7 @@ def foreach_tensor_div_list_kernel_slow_(self: Tensors, other: Tensors) -> None:
 
 
 def foreach_tensor_clamp_min_list_kernel_slow_(self: Tensors, other: Tensors) -> None:
-    """The larger of both, in place."""
+    """Clamp each tensor to a minimum of its partner in the other list, in place."""
     check_foreach_api_restrictions(self, other)
     for a, b in zip(self, other, strict=True):
         ops.clamp_min__Tensor.call(a, b)

@@ -1,7 +1,7 @@
 """``_foreach_abs``, ``_foreach_reciprocal``, ``_foreach_sign`` and others that optimizers other than SGD and Adam call,
 on the CPU and on CUDA (``aten/src/ATen/native/ForeachOpsKernels.cpp``, ``cuda/Foreach*.cu``).
 
-NB: on CUDA written after PyTorch's sources and not measured on a GPU.
+NB: the CUDA kernels follow PyTorch's sources and were not measured on a GPU.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _one_over(values: Any) -> Any:
 
 
 def _fast(name: str, self: Tensors) -> Callable[..., Any] | None:
-    """The function of a whole list; None where the tensors are not alike."""
+    """The function of one kernel for the whole list, or None if the fast route is not possible."""
     check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         return None
