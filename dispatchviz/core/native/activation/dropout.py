@@ -31,7 +31,7 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
 
 
 def dropout_(self: Tensor, p: float, train: bool) -> Tensor:
-    """In place."""
+    """The in-place version of ``dropout``."""
     return dropout_impl(self, p, train, inplace=True)
 
 

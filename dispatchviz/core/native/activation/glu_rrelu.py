@@ -62,7 +62,7 @@ def glu_backward(grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
 
 
 def glu_backward_out(grad_output: Tensor, self: Tensor, dim: int, grad_input: Tensor) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``glu_backward`` into ``grad_input``."""
     dim = wrap_dim(dim, len(self._size))
     if self._size[dim] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {self._size[dim]}")
@@ -121,7 +121,7 @@ def rrelu(self: Tensor, lower: Scalar, upper: Scalar, training: bool, generator:
 
 
 def rrelu_(self: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None) -> Tensor:
-    """In place."""
+    """The in-place version of ``rrelu``."""
     _check_order(lower, upper)
     noise = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
     return ops.rrelu_with_noise_.call(self, noise, lower, upper, training, generator)
@@ -147,14 +147,14 @@ def rrelu_with_noise(
 def rrelu_with_noise_cpu_(
     self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
 ) -> Tensor:
-    """In place."""
+    """The in-place version of ``rrelu_with_noise``."""
     return rrelu_with_noise_out(self, noise, lower, upper, training, generator, self)
 
 
 def rrelu_with_noise_cuda_(
     self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
 ) -> Tensor:
-    """In place."""
+    """The in-place version of ``rrelu_with_noise``."""
     return rrelu_with_noise_out(self, noise, lower, upper, training, generator, self)
 
 

@@ -31,7 +31,7 @@ def hardtanh(self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
 
 
 def hardtanh_(self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
-    """In place."""
+    """The in-place version of ``hardtanh``."""
     return ops.hardtanh_out.call(self, min_val, max_val, self)
 
 
@@ -58,7 +58,7 @@ def hardtanh_backward(grad_output: Tensor, self: Tensor, min_val: Scalar, max_va
 def hardtanh_backward_out(
     grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar, grad_input: Tensor
 ) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``hardtanh_backward`` into ``grad_input``."""
     out_elementwise(grad_input, grad_output, self)
     _put_hardtanh_backward(grad_output, self, min_val, max_val, grad_input)
     return grad_input
@@ -92,7 +92,7 @@ def hardswish(self: Tensor) -> Tensor:
 
 
 def hardswish_(self: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``hardswish``."""
     _put_hardswish(self, self)
     return self
 
@@ -115,7 +115,7 @@ def hardswish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
 
 
 def hardsigmoid_meta(op: Structured, self: Tensor) -> None:
-    """Same shape and dtype."""
+    """The shape and dtype of self."""
     elementwise_same(op, self)
 
 
@@ -126,7 +126,7 @@ def hardsigmoid_out(self: Tensor, out: Tensor) -> None:
 
 
 def hardsigmoid_backward_meta(op: Structured, grad_output: Tensor, self: Tensor) -> None:
-    """Common shape and dtype."""
+    """The common shape and dtype of the operands."""
     elementwise(op, grad_output, self)
 
 
@@ -158,7 +158,7 @@ def _check_lambda(self: Tensor, lambd: Any) -> None:
 
 
 def hardshrink_meta(op: Structured, self: Tensor, lambd: Scalar) -> None:
-    """Same shape and dtype."""
+    """The shape and dtype of self."""
     elementwise_same(op, self)
 
 
@@ -188,12 +188,12 @@ def _limit(lambd: Scalar, dtype: DType) -> Any:
 
 
 def softshrink_backward_meta(op: Structured, grad_output: Tensor, self: Tensor, lambd: Scalar) -> None:
-    """Common shape and dtype."""
+    """The common shape and dtype of the operands."""
     elementwise(op, grad_output, self)
 
 
 def hardshrink_backward_meta(op: Structured, grad_out: Tensor, self: Tensor, lambd: Scalar) -> None:
-    """Common shape and dtype."""
+    """The common shape and dtype of the operands."""
     elementwise(op, grad_out, self)
 
 

@@ -139,7 +139,7 @@ def softplus_out(self: Tensor, beta: Scalar, threshold: Scalar, out: Tensor) -> 
 
 
 def softplus_backward_meta(op: Structured, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar) -> None:
-    """Common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, grad_output, self)
 
 

@@ -31,7 +31,7 @@ def relu(self: Tensor) -> Tensor:
 
 
 def relu_(self: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``relu``."""
     _check_relu(self)
     return ops.clamp_min_.call(self, 0)
 
@@ -73,12 +73,12 @@ def threshold_backward_out(grad_output: Tensor, self: Tensor, threshold: Scalar,
 
 
 def tanh_backward_meta(op: Structured, grad_output: Tensor, output: Tensor) -> None:
-    """Common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, grad_output, output)
 
 
 def sigmoid_backward_meta(op: Structured, grad_output: Tensor, output: Tensor) -> None:
-    """Common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, grad_output, output)
 
 
@@ -108,12 +108,12 @@ def _floating(kernel: str, dtype: DType, function: Callable[..., Any]) -> Callab
 
 
 def gelu_meta(op: Structured, self: Tensor, approximate: str) -> None:
-    """Same dtype."""
+    """The dtype of self."""
     elementwise_same(op, self)
 
 
 def gelu_backward_meta(op: Structured, grad_output: Tensor, self: Tensor, approximate: str) -> None:
-    """Common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, grad_output, self)
 
 
@@ -183,12 +183,12 @@ def _gelu_tanh_derivative(kind: str) -> Callable[[Any], Any]:
 
 
 def silu_meta(op: Structured, self: Tensor) -> None:
-    """Same dtype."""
+    """The dtype of self."""
     elementwise_same(op, self)
 
 
 def silu_backward_meta(op: Structured, grad_output: Tensor, self: Tensor) -> None:
-    """Common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, grad_output, self)
 
 

@@ -37,7 +37,7 @@ def selu(self: Tensor) -> Tensor:
 
 
 def selu_(self: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``selu``."""
     return ops.elu_.call(self, SELU_ALPHA, SELU_SCALE, 1)
 
 
@@ -47,7 +47,7 @@ def celu(self: Tensor, alpha: Any) -> Tensor:
 
 
 def celu_(self: Tensor, alpha: Any) -> Tensor:
-    """In place."""
+    """The in-place version of ``celu``."""
     return ops.elu_.call(self, alpha, 1.0, _inverse(alpha))
 
 
@@ -61,7 +61,7 @@ def _inverse(alpha: float) -> float:
 
 
 def mish_meta(op: Structured, self: Tensor) -> None:
-    """Same shape and dtype."""
+    """The shape and dtype of self."""
     elementwise_same(op, self)
 
 

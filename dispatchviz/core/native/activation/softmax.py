@@ -36,31 +36,31 @@ def log_softmax_int(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
 
 
 def softmax_out_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``softmax``."""
     converted = self if dtype is None else ops.to_dtype_layout.call(self, dtype, None, None, None, False, False, None)
     return ops._softmax_out.call(converted, dim, False, out)
 
 
 def log_softmax_out_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``log_softmax``."""
     converted = self if dtype is None else ops.to_dtype_layout.call(self, dtype, None, None, None, False, False, None)
     return ops._log_softmax_out.call(converted, dim, False, out)
 
 
 def _softmax_meta(op: Structured, self: Tensor, dim: int, half_to_float: bool) -> None:
-    """Same shape and dtype, contiguous."""
+    """A contiguous result with the shape and dtype of the input."""
     _same(op, self, dim)
 
 
 def _log_softmax_meta(op: Structured, self: Tensor, dim: int, half_to_float: bool) -> None:
-    """Same shape and dtype, contiguous."""
+    """A contiguous result with the shape and dtype of the input."""
     _same(op, self, dim)
 
 
 def _softmax_backward_data_meta(
     op: Structured, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
 ) -> None:
-    """Same shape and dtype, contiguous."""
+    """A contiguous result with the shape and dtype of the input."""
     check_same_size("softmax_backward", TensorArg(grad_output, "grad", 1), TensorArg(output, "output", 2))
     _same(op, grad_output, dim)
 
@@ -68,7 +68,7 @@ def _softmax_backward_data_meta(
 def _log_softmax_backward_data_meta(
     op: Structured, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
 ) -> None:
-    """Same shape and dtype, contiguous."""
+    """A contiguous result with the shape and dtype of the input."""
     _same(op, grad_output, dim)
 
 

@@ -26,13 +26,13 @@ def _only_fractions(function: Any, kernel: str, self: Tensor, other: Tensor, out
 
 
 def fmax_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype. RuntimeError for complex."""
+    """The common dtype. Raise RuntimeError for complex."""
     refuse_complex("fmax", self, other)
     elementwise(op, self, other)
 
 
 def fmin_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype. RuntimeError for complex."""
+    """The common dtype. Raise RuntimeError for complex."""
     refuse_complex("fmin", self, other)
     elementwise(op, self, other)
 
@@ -51,7 +51,7 @@ def fmin_out(self: Tensor, other: Tensor, out: Tensor) -> None:
 
 
 def gcd_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
@@ -61,7 +61,7 @@ def gcd_out(self: Tensor, other: Tensor, out: Tensor) -> None:
 
 
 def lcm_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
@@ -80,7 +80,7 @@ def _of_integers(function: Any, kernel: str, self: Tensor, other: Tensor, out: T
 
 
 def logaddexp_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
@@ -105,7 +105,7 @@ def _logaddexp_of_complex(xp: Any) -> Callable[[Any, Any], Any]:
 
 
 def logaddexp2_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
@@ -115,7 +115,7 @@ def logaddexp2_out(self: Tensor, other: Tensor, out: Tensor) -> None:
 
 
 def hypot_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
@@ -125,7 +125,7 @@ def hypot_out(self: Tensor, other: Tensor, out: Tensor) -> None:
 
 
 def nextafter_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 

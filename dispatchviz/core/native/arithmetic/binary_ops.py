@@ -82,22 +82,22 @@ def _add_scaled(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> None
 
 
 def add(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-    """The Scalar overload wraps the number and calls the Tensor one."""
+    """Wrap the number and call the Tensor overload."""
     return ops.add_Tensor.call(self, wrapped_scalar_tensor(other), alpha)
 
 
 def add_(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-    """In place."""
+    """The in-place version of ``add``."""
     return ops.add__Tensor.call(self, wrapped_scalar_tensor(other), alpha)
 
 
 def sub(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-    """The Scalar overload wraps the number and calls the Tensor one."""
+    """Wrap the number and call the Tensor overload."""
     return ops.sub_Tensor.call(self, wrapped_scalar_tensor(other), alpha)
 
 
 def sub_(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-    """In place."""
+    """The in-place version of ``sub``."""
     return ops.sub__Tensor.call(self, wrapped_scalar_tensor(other), alpha)
 
 
@@ -140,7 +140,7 @@ def _check_sub(self: Tensor, other: Tensor) -> None:
 
 
 def mul_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """Broadcast shape and common dtype."""
+    """The broadcast shape and common dtype of the operands."""
     elementwise_binary(op, self, other)
     keep_number(op, other)
 
@@ -228,7 +228,7 @@ _FLOOR_OR_TRUNC: dict[str, Callable[[Any, Any], Any]] = {"floor": operator.floor
 
 
 def mul(self: Tensor, other: Scalar) -> Tensor:
-    """The Scalar overload wraps the number and calls the Tensor one."""
+    """Wrap the number and call the Tensor overload."""
     return ops.mul_Tensor.call(self, wrapped_scalar_tensor(other))
 
 
@@ -238,22 +238,22 @@ def mul_(self: Tensor, other: Scalar) -> Tensor:
 
 
 def div_Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """The Scalar overload wraps the number and calls the Tensor one."""
+    """Wrap the number and call the Tensor overload."""
     return ops.div_Tensor.call(self, wrapped_scalar_tensor(other))
 
 
 def div__Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """In place."""
+    """The in-place version of ``div``."""
     return ops.div__Tensor.call(self, wrapped_scalar_tensor(other))
 
 
 def div_Scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
-    """The Scalar overload wraps the number and calls the Tensor one."""
+    """Wrap the number and call the Tensor overload."""
     return ops.div_Tensor_mode.call(self, wrapped_scalar_tensor(other), rounding_mode)
 
 
 def div__Scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
-    """In place."""
+    """The in-place version of ``div``."""
     return ops.div__Tensor_mode.call(self, wrapped_scalar_tensor(other), rounding_mode)
 
 
@@ -261,7 +261,7 @@ def div__Scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None) -> 
 
 
 def xlogy_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self, other)
 
 
@@ -287,7 +287,7 @@ def xlogy_Scalar_Other(self: Tensor, other: Scalar) -> Tensor:
 
 
 def xlogy__Scalar_Other(self: Tensor, other: Scalar) -> Tensor:
-    """In place."""
+    """The in-place version of ``xlogy``."""
     return ops.xlogy__Tensor.call(self, wrapped_scalar_tensor(other))
 
 
@@ -305,7 +305,7 @@ def floor_divide(self: Tensor, other: Tensor) -> Tensor:
 
 
 def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``floor_divide``."""
     out_elementwise(out, self, other)
     check_can_cast(result_type(self, other), out)
     if out._array is not None:
@@ -314,7 +314,7 @@ def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 
 def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``floor_divide``."""
     return floor_divide_out(self, other, self)
 
 
@@ -324,7 +324,7 @@ def floor_divide_Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 def floor_divide__Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """In place."""
+    """The in-place version of ``floor_divide``."""
     return ops.floor_divide_out.call(self, wrapped_scalar_tensor(other), self)
 
 

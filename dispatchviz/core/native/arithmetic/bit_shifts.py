@@ -34,7 +34,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def bitwise_left_shift_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
@@ -87,7 +87,7 @@ def __ilshift___Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 def bitwise_right_shift_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 

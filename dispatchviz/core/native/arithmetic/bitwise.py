@@ -23,7 +23,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def bitwise_not_meta(op: Structured, self: Tensor) -> None:
-    """Same dtype."""
+    """The dtype of self."""
     elementwise_same(op, self)
 
 
@@ -38,7 +38,7 @@ def bitwise_not_out(self: Tensor, out: Tensor) -> None:
 
 
 def bitwise_and_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
@@ -91,7 +91,7 @@ def __iand___Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 def bitwise_or_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
@@ -144,7 +144,7 @@ def __ior___Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 def bitwise_xor_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 

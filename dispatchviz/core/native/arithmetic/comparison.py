@@ -34,62 +34,62 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def eq_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """Broadcast shape, bool."""
+    """The broadcast shape of the operands, with dtype bool."""
     elementwise(op, self, other, dtype=bool_)
 
 
 def eq_Scalar_meta(op: Structured, self: Tensor, other: Scalar) -> None:
-    """Shape of self, bool."""
+    """The shape of self, with dtype bool."""
     elementwise_with_number(op, self, other, bool_)
 
 
 def ne_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """Broadcast shape, bool."""
+    """The broadcast shape of the operands, with dtype bool."""
     elementwise(op, self, other, dtype=bool_)
 
 
 def ne_Scalar_meta(op: Structured, self: Tensor, other: Scalar) -> None:
-    """Shape of self, bool."""
+    """The shape of self, with dtype bool."""
     elementwise_with_number(op, self, other, bool_)
 
 
 def ge_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """Broadcast shape, bool."""
+    """The broadcast shape of the operands, with dtype bool."""
     elementwise(op, self, other, dtype=bool_)
 
 
 def ge_Scalar_meta(op: Structured, self: Tensor, other: Scalar) -> None:
-    """Shape of self, bool."""
+    """The shape of self, with dtype bool."""
     elementwise_with_number(op, self, other, bool_)
 
 
 def gt_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """Broadcast shape, bool."""
+    """The broadcast shape of the operands, with dtype bool."""
     elementwise(op, self, other, dtype=bool_)
 
 
 def gt_Scalar_meta(op: Structured, self: Tensor, other: Scalar) -> None:
-    """Shape of self, bool."""
+    """The shape of self, with dtype bool."""
     elementwise_with_number(op, self, other, bool_)
 
 
 def le_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """Broadcast shape, bool."""
+    """The broadcast shape of the operands, with dtype bool."""
     elementwise(op, self, other, dtype=bool_)
 
 
 def le_Scalar_meta(op: Structured, self: Tensor, other: Scalar) -> None:
-    """Shape of self, bool."""
+    """The shape of self, with dtype bool."""
     elementwise_with_number(op, self, other, bool_)
 
 
 def lt_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """Broadcast shape, bool."""
+    """The broadcast shape of the operands, with dtype bool."""
     elementwise(op, self, other, dtype=bool_)
 
 
 def lt_Scalar_meta(op: Structured, self: Tensor, other: Scalar) -> None:
-    """Shape of self, bool."""
+    """The shape of self, with dtype bool."""
     elementwise_with_number(op, self, other, bool_)
 
 
@@ -195,7 +195,7 @@ def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 
 def logical_and_(self: Tensor, other: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``logical_and``."""
     return ops.logical_and_out.call(self, other, self)
 
 
@@ -206,7 +206,7 @@ def logical_or(self: Tensor, other: Tensor) -> Tensor:
 
 
 def logical_or_(self: Tensor, other: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``logical_or``."""
     return ops.logical_or_out.call(self, other, self)
 
 
@@ -222,7 +222,7 @@ def logical_xor(self: Tensor, other: Tensor) -> Tensor:
 
 
 def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``logical_xor``."""
     return ops.logical_xor_out.call(self, other, self)
 
 
@@ -246,7 +246,7 @@ def logical_not(self: Tensor) -> Tensor:
 
 
 def logical_not_(self: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``logical_not``."""
     return ops.logical_not_out.call(self, self)
 
 

@@ -78,7 +78,7 @@ def _conj_physical(self: Tensor) -> Tensor:
 
 
 def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``conj_physical``."""
     out_elementwise(out, self, same=True)
     if out._array is not None:
         store(out, operand(self, self._dtype, out._device.type).conj())
@@ -86,7 +86,7 @@ def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
 
 
 def conj_physical_(self: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``conj_physical``."""
     return conj_physical_out(self, self) if self._dtype.is_complex else self
 
 
@@ -99,7 +99,9 @@ def real(self: Tensor) -> Tensor:
 
 
 def imag(self: Tensor) -> Tensor:
-    """A view of the imaginary parts, with the neg bit if self has the conj bit. RuntimeError for a real tensor."""
+    """A view of the imaginary parts, with the neg bit if self has the conj bit. Raise RuntimeError for a real
+    tensor.
+    """
     if not self._dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     parts = _parts(self)

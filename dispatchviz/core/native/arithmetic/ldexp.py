@@ -35,12 +35,12 @@ def rad2deg(self: Tensor) -> Tensor:
 
 
 def rad2deg_(self: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``rad2deg``."""
     return ops.rad2deg_out.call(self, self)
 
 
 def rad2deg_out(self: Tensor, out: Tensor) -> Tensor:
-    """Into out. RuntimeError for complex."""
+    """The ``out=`` version of ``rad2deg``. Raise RuntimeError for complex."""
     if self._dtype.is_complex:
         raise RuntimeError("rad2deg is not supported for complex tensors.")
     return ops.mul_out.call(self, wrapped_scalar_tensor(180 / math.pi), out)
@@ -52,12 +52,12 @@ def deg2rad(self: Tensor) -> Tensor:
 
 
 def deg2rad_(self: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``deg2rad``."""
     return ops.deg2rad_out.call(self, self)
 
 
 def deg2rad_out(self: Tensor, out: Tensor) -> Tensor:
-    """Into out. RuntimeError for complex."""
+    """The ``out=`` version of ``deg2rad``. Raise RuntimeError for complex."""
     if self._dtype.is_complex:
         raise RuntimeError("deg2rad is not supported for complex tensors.")
     return ops.mul_out.call(self, wrapped_scalar_tensor(math.pi / 180), out)
@@ -110,7 +110,7 @@ def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 
 def ldexp_(self: Tensor, other: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``ldexp``."""
     return ops.ldexp_out.call(self, other, self)
 
 

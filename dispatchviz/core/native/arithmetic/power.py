@@ -18,7 +18,7 @@ from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides
 
 
 def pow_Tensor_Tensor_meta(op: Structured, self: Tensor, exponent: Tensor) -> None:
-    """Common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, exponent)
 
 

@@ -17,7 +17,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def remainder_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
@@ -41,17 +41,17 @@ def _signed_as_divisor(xp: Any, dividend: Any, divisor: Any) -> Any:
 
 
 def remainder_Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """The Scalar overload wraps the number and calls the Tensor one."""
+    """Wrap the number and call the Tensor overload."""
     return ops.remainder_Tensor.call(self, wrapped_scalar_tensor(other))
 
 
 def remainder_out_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``remainder``."""
     return ops.remainder_Tensor_out.call(self, wrapped_scalar_tensor(other), out)
 
 
 def remainder__Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """In place."""
+    """The in-place version of ``remainder``."""
     return ops.remainder__Tensor.call(self, wrapped_scalar_tensor(other))
 
 
@@ -64,7 +64,7 @@ def remainder_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
 
 
 def fmod_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
@@ -79,15 +79,15 @@ def fmod_out(self: Tensor, other: Tensor, out: Tensor) -> None:
 
 
 def fmod_Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """The Scalar overload wraps the number and calls the Tensor one."""
+    """Wrap the number and call the Tensor overload."""
     return ops.fmod_Tensor.call(self, wrapped_scalar_tensor(other))
 
 
 def fmod_out_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fmod``."""
     return ops.fmod_Tensor_out.call(self, wrapped_scalar_tensor(other), out)
 
 
 def fmod__Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """In place."""
+    """The in-place version of ``fmod``."""
     return ops.fmod__Tensor.call(self, wrapped_scalar_tensor(other))

@@ -34,12 +34,12 @@ def trunc_meta(op: Structured, self: Tensor) -> None:
 
 
 def frac_meta(op: Structured, self: Tensor) -> None:
-    """Same dtype."""
+    """The dtype of self."""
     elementwise_same(op, self)
 
 
 def round_meta(op: Structured, self: Tensor) -> None:
-    """Same dtype."""
+    """The dtype of self."""
     elementwise_same(op, self)
 
 
@@ -71,7 +71,7 @@ def round_out(self: Tensor, out: Tensor) -> None:
 
 
 def round_decimals_meta(op: Structured, self: Tensor, decimals: int) -> None:
-    """Same dtype."""
+    """The dtype of self."""
     elementwise_same(op, self)
 
 

@@ -87,7 +87,7 @@ def nan_to_num(self: Tensor, nan: float | None, posinf: float | None, neginf: fl
 
 
 def nan_to_num_(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
-    """In place."""
+    """The in-place version of ``nan_to_num``."""
     return ops.nan_to_num_out.call(self, nan, posinf, neginf, self)
 
 
@@ -174,12 +174,12 @@ def copysign_Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 def copysign__Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """In place."""
+    """The in-place version of ``copysign``."""
     return ops.copysign__Tensor.call(self, wrapped_scalar_tensor(other))
 
 
 def copysign_out_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``copysign``."""
     return ops.copysign_out.call(self, wrapped_scalar_tensor(other), out)
 
 

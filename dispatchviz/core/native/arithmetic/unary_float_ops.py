@@ -18,7 +18,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def acos_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
@@ -28,7 +28,7 @@ def acos_out(self: Tensor, out: Tensor) -> None:
 
 
 def asin_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
@@ -38,7 +38,7 @@ def asin_out(self: Tensor, out: Tensor) -> None:
 
 
 def atan_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
@@ -48,7 +48,7 @@ def atan_out(self: Tensor, out: Tensor) -> None:
 
 
 def acosh_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
@@ -58,7 +58,7 @@ def acosh_out(self: Tensor, out: Tensor) -> None:
 
 
 def asinh_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
@@ -68,7 +68,7 @@ def asinh_out(self: Tensor, out: Tensor) -> None:
 
 
 def atanh_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
@@ -78,7 +78,7 @@ def atanh_out(self: Tensor, out: Tensor) -> None:
 
 
 def tan_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
@@ -88,7 +88,7 @@ def tan_out(self: Tensor, out: Tensor) -> None:
 
 
 def exp2_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
@@ -98,7 +98,7 @@ def exp2_out(self: Tensor, out: Tensor) -> None:
 
 
 def expm1_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
@@ -108,7 +108,7 @@ def expm1_out(self: Tensor, out: Tensor) -> None:
 
 
 def log10_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
@@ -118,7 +118,7 @@ def log10_out(self: Tensor, out: Tensor) -> None:
 
 
 def log2_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
@@ -128,7 +128,7 @@ def log2_out(self: Tensor, out: Tensor) -> None:
 
 
 def sinc_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 

@@ -33,37 +33,37 @@ def neg_meta(op: Structured, self: Tensor) -> None:
 
 
 def exp_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def log_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def sin_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def cos_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def sinh_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def cosh_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def reciprocal_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
@@ -111,27 +111,27 @@ def reciprocal_out(self: Tensor, out: Tensor) -> None:
 
 
 def tanh_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def sigmoid_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def sqrt_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def rsqrt_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def erf_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
@@ -165,7 +165,7 @@ def erf_out(self: Tensor, out: Tensor) -> None:
 
 
 def log1p_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
@@ -178,7 +178,7 @@ def log1p_out(self: Tensor, out: Tensor) -> None:
 
 
 def sgn_meta(op: Structured, self: Tensor) -> None:
-    """Same dtype."""
+    """The dtype of self."""
     elementwise_same(op, self)
 
 
@@ -217,12 +217,12 @@ def square(self: Tensor) -> Tensor:
 
 
 def square_out(self: Tensor, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``square``."""
     return ops.pow_Tensor_Scalar_out.call(self, 2, out)
 
 
 def square_(self: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``square``."""
     return ops.pow__Scalar.call(self, 2)
 
 

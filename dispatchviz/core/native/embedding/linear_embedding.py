@@ -43,7 +43,7 @@ def _flat_linear(input: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 def linear_out(input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> Tensor:
-    """Into ``out``."""
+    """The ``out=`` version of ``linear``."""
     if len(input._size) == 2 and bias is not None:
         return ops.addmm_out.call(bias, input, ops.t.call(weight), 1, 1, out)
     ops.matmul_out.call(input, ops.t.call(weight), out)

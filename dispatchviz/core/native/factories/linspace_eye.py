@@ -35,7 +35,7 @@ def linspace(
 
 
 def linspace_out(start: Scalar, end: Scalar, steps: int, out: Tensor) -> Tensor:
-    """Into out, which is resized."""
+    """The ``out=`` version of ``linspace``; ``out`` is resized."""
     if not _prepared(out, steps):
         return out
     if steps == 1:
@@ -63,7 +63,7 @@ def logspace(
 
 
 def logspace_out(start: Scalar, end: Scalar, steps: int, base: float, out: Tensor) -> Tensor:
-    """Into out, which is resized."""
+    """The ``out=`` version of ``logspace``; ``out`` is resized."""
     if not _prepared(out, steps):
         return out
     if steps == 1:

@@ -42,7 +42,7 @@ def linspace_Tensor_Tensor(
 
 
 def linspace_out_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, out: Tensor) -> Tensor:
-    """The same, into ``out``."""
+    """The ``out=`` version of ``linspace``."""
     first, last = _items("linspace", start, end)
     return ops.linspace_out.call(first, last, steps, out)
 
@@ -62,7 +62,7 @@ def linspace_Tensor_Scalar(
 
 
 def linspace_out_Tensor_Scalar_out(start: Tensor, end: Scalar, steps: int, out: Tensor) -> Tensor:
-    """The same, into ``out``."""
+    """The ``out=`` version of ``linspace``."""
     first, last = _items("linspace", start, end)
     return ops.linspace_out.call(first, last, steps, out)
 
@@ -82,7 +82,7 @@ def linspace_Scalar_Tensor(
 
 
 def linspace_out_Scalar_Tensor_out(start: Scalar, end: Tensor, steps: int, out: Tensor) -> Tensor:
-    """The same, into ``out``."""
+    """The ``out=`` version of ``linspace``."""
     first, last = _items("linspace", start, end)
     return ops.linspace_out.call(first, last, steps, out)
 
@@ -103,7 +103,7 @@ def logspace_Tensor_Tensor(
 
 
 def logspace_out_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, base: float, out: Tensor) -> Tensor:
-    """The same, into ``out``."""
+    """The ``out=`` version of ``logspace``."""
     first, last = _items("logspace", start, end)
     return ops.logspace_out.call(first, last, steps, base, out)
 
@@ -124,7 +124,7 @@ def logspace_Tensor_Scalar(
 
 
 def logspace_out_Tensor_Scalar_out(start: Tensor, end: Scalar, steps: int, base: float, out: Tensor) -> Tensor:
-    """The same, into ``out``."""
+    """The ``out=`` version of ``logspace``."""
     first, last = _items("logspace", start, end)
     return ops.logspace_out.call(first, last, steps, base, out)
 
@@ -145,6 +145,6 @@ def logspace_Scalar_Tensor(
 
 
 def logspace_out_Scalar_Tensor_out(start: Scalar, end: Tensor, steps: int, base: float, out: Tensor) -> Tensor:
-    """The same, into ``out``."""
+    """The ``out=`` version of ``logspace``."""
     first, last = _items("logspace", start, end)
     return ops.logspace_out.call(first, last, steps, base, out)

@@ -35,7 +35,7 @@ def _fft_c2c_mkl(self: Tensor, dim: Size, normalization: int, forward: bool) -> 
 
 
 def _fft_c2c_mkl_out(self: Tensor, dim: Size, normalization: int, forward: bool, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``_fft_c2c``."""
     return _into(out, _fft_c2c_mkl(self, dim, normalization, forward))
 
 
@@ -45,7 +45,7 @@ def _fft_c2c_cufft(self: Tensor, dim: Size, normalization: int, forward: bool) -
 
 
 def _fft_c2c_cufft_out(self: Tensor, dim: Size, normalization: int, forward: bool, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``_fft_c2c``."""
     return _fft_c2c_mkl_out(self, dim, normalization, forward, out)
 
 
@@ -100,7 +100,7 @@ def _fft_r2c_cufft(self: Tensor, dim: Size, normalization: int, onesided: bool) 
 
 
 def _fft_r2c_cufft_out(self: Tensor, dim: Size, normalization: int, onesided: bool, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``_fft_r2c``."""
     return _fft_r2c_mkl_out(self, dim, normalization, onesided, out)
 
 
@@ -125,7 +125,7 @@ def _fft_c2r_mkl(self: Tensor, dim: Size, normalization: int, last_dim_size: int
 
 
 def _fft_c2r_mkl_out(self: Tensor, dim: Size, normalization: int, last_dim_size: int, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``_fft_c2r``."""
     return _into(out, _fft_c2r_mkl(self, dim, normalization, last_dim_size))
 
 
@@ -135,7 +135,7 @@ def _fft_c2r_cufft(self: Tensor, dim: Size, normalization: int, last_dim_size: i
 
 
 def _fft_c2r_cufft_out(self: Tensor, dim: Size, normalization: int, last_dim_size: int, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``_fft_c2r``."""
     return _fft_c2r_mkl_out(self, dim, normalization, last_dim_size, out)
 
 

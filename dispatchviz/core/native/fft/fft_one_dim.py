@@ -26,7 +26,7 @@ def fft_fft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) -> T
 
 
 def fft_fft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_fft``."""
     _full("fft", out, self, n, dim, norm, forward=True)
     return out
 
@@ -37,7 +37,7 @@ def fft_ifft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) -> 
 
 
 def fft_ifft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_ifft``."""
     _full("ifft", out, self, n, dim, norm, forward=False)
     return out
 
@@ -48,7 +48,7 @@ def fft_rfft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) -> 
 
 
 def fft_rfft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_rfft``."""
     _from_real("rfft", out, self, n, dim, norm, forward=True, onesided=True)
     return out
 
@@ -59,7 +59,7 @@ def fft_irfft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) ->
 
 
 def fft_irfft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_irfft``."""
     _to_real("irfft", out, self, n, dim, norm, forward=False)
     return out
 
@@ -70,7 +70,7 @@ def fft_hfft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) -> 
 
 
 def fft_hfft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_hfft``."""
     _to_real("hfft", out, self, n, dim, norm, forward=True)
     return out
 
@@ -81,7 +81,7 @@ def fft_ihfft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) ->
 
 
 def fft_ihfft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_ihfft``."""
     _from_real("ihfft", out, self, n, dim, norm, forward=False, onesided=True)
     return out
 

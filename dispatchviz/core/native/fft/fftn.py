@@ -25,7 +25,7 @@ def fft_fftn_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tenso
 
 
 def fft_fftn_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_fftn``."""
     _fftn(self, s, dim, norm, out)
     return out
 
@@ -36,7 +36,7 @@ def fft_ifftn_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tens
 
 
 def fft_ifftn_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_ifftn``."""
     _ifftn(self, s, dim, norm, out)
     return out
 
@@ -47,7 +47,7 @@ def fft_rfftn_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tens
 
 
 def fft_rfftn_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_rfftn``."""
     _rfftn(self, s, dim, norm, out)
     return out
 
@@ -58,7 +58,7 @@ def fft_irfftn_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Ten
 
 
 def fft_irfftn_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_irfftn``."""
     _irfftn(self, s, dim, norm, out)
     return out
 
@@ -69,7 +69,7 @@ def fft_hfftn_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tens
 
 
 def fft_hfftn_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_hfftn``."""
     _hfftn(self, s, dim, norm, out)
     return out
 
@@ -80,7 +80,7 @@ def fft_ihfftn_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Ten
 
 
 def fft_ihfftn_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_ihfftn``."""
     _ihfftn(self, s, dim, norm, out)
     return out
 
@@ -91,7 +91,7 @@ def fft_fft2_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tenso
 
 
 def fft_fft2_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_fft2``."""
     _fftn(self, s, dim, norm, out)
     return out
 
@@ -102,7 +102,7 @@ def fft_ifft2_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tens
 
 
 def fft_ifft2_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_ifft2``."""
     _ifftn(self, s, dim, norm, out)
     return out
 
@@ -113,7 +113,7 @@ def fft_rfft2_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tens
 
 
 def fft_rfft2_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_rfft2``."""
     _rfftn(self, s, dim, norm, out)
     return out
 
@@ -124,7 +124,7 @@ def fft_irfft2_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Ten
 
 
 def fft_irfft2_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_irfft2``."""
     _irfftn(self, s, dim, norm, out)
     return out
 
@@ -135,7 +135,7 @@ def fft_hfft2_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tens
 
 
 def fft_hfft2_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_hfft2``."""
     _hfftn(self, s, dim, norm, out)
     return out
 
@@ -146,7 +146,7 @@ def fft_ihfft2_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Ten
 
 
 def fft_ihfft2_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_ihfft2``."""
     _ihfftn(self, s, dim, norm, out)
     return out
 

@@ -15,20 +15,20 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def foreach_tensor_sub_scalar_kernel_slow(self: Tensors, scalar: Scalar) -> list[Tensor]:
-    """New tensors."""
+    """Subtract the number from each tensor; return new tensors."""
     check_foreach_api_restrictions(self)
     return [ops.sub_Scalar.call(tensor, scalar, 1) for tensor in self]
 
 
 def foreach_tensor_sub_scalar_kernel_slow_(self: Tensors, scalar: Scalar) -> None:
-    """In place."""
+    """Subtract the number from each tensor, in place."""
     check_foreach_api_restrictions(self)
     for tensor in self:
         ops.sub__Scalar.call(tensor, scalar, 1)
 
 
 def foreach_tensor_sub_scalar_kernel_cuda(self: Tensors, scalar: Scalar) -> list[Tensor]:
-    """New tensors."""
+    """Subtract the number from each tensor; return new tensors."""
     check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         return foreach_tensor_sub_scalar_kernel_slow(self, scalar)
@@ -37,7 +37,7 @@ def foreach_tensor_sub_scalar_kernel_cuda(self: Tensors, scalar: Scalar) -> list
 
 
 def foreach_tensor_sub_scalar_kernel_cuda_(self: Tensors, scalar: Scalar) -> None:
-    """In place."""
+    """Subtract the number from each tensor, in place."""
     check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         return foreach_tensor_sub_scalar_kernel_slow_(self, scalar)

@@ -123,7 +123,7 @@ def index_fill__int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor)
 
 
 def index_fill__int_Scalar(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
-    """In place."""
+    """The in-place version of ``index_fill``."""
     _check_filled(self, index, value)
     target = self if self._size else ops.unsqueeze.call(self, -1)
     dim = wrap_dim(dim, len(target._size))
@@ -340,7 +340,7 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None) -> Tensor:
 
 
 def take_along_dim_out(self: Tensor, indices: Tensor, dim: int | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``take_along_dim``."""
     if indices._dtype is not int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices._dtype.legacy}")
     if dim is None:

@@ -166,7 +166,7 @@ def nonzero_static(self: Tensor, size: int, fill_value: int) -> Tensor:
 
 
 def nonzero_static_out(self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``nonzero_static``."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     if out._size != (size, len(self._size)):

@@ -48,7 +48,7 @@ def binary_cross_entropy(self: Tensor, target: Tensor, weight: Tensor | None, re
 def binary_cross_entropy_out(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, out: Tensor
 ) -> Tensor:
-    """Into ``out``."""
+    """The ``out=`` version of ``binary_cross_entropy``."""
     loss = out
     squeezed = [ops.squeeze.call(tensor) for tensor in (loss, self, target)]
     check_same_dtype(target, self._dtype)
@@ -81,7 +81,7 @@ def binary_cross_entropy_backward(
 def binary_cross_entropy_backward_out(
     grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, grad_input: Tensor
 ) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``binary_cross_entropy_backward`` into ``grad_input``."""
     squeezed = [ops.squeeze.call(tensor) for tensor in (grad_input, grad_output, self, target)]
     check_same_dtype(target, self._dtype)
     xp: Any = array_module(self._device.type)
@@ -239,7 +239,7 @@ def smooth_l1_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, r
 def smooth_l1_loss_backward_out(
     grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float, grad_input: Tensor
 ) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``smooth_l1_loss_backward`` into ``grad_input``."""
     xp: Any = array_module(self._device.type)
     norm = _norm(self, reduction)
 
@@ -285,7 +285,7 @@ def huber_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduc
 def huber_loss_backward_out(
     grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float, grad_input: Tensor
 ) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``huber_loss_backward`` into ``grad_input``."""
     xp: Any = array_module(self._device.type)
     norm = _norm(self, reduction)
 
@@ -339,7 +339,7 @@ def soft_margin_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
 
 
 def soft_margin_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
-    """Into ``out``."""
+    """The ``out=`` version of ``soft_margin_loss``."""
     ops.mul__Tensor.call(ops.neg_out.call(self, out), target)
     ops.log1p_.call(ops.exp_.call(out))
     if reduction != NONE:
@@ -357,7 +357,7 @@ def soft_margin_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor,
 def soft_margin_loss_backward_out(
     grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
 ) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``soft_margin_loss_backward`` into ``grad_input``."""
     norm = 1 / numel(self._size) if reduction == MEAN else 1.0
     z = ops.exp.call(ops.mul_Tensor.call(ops.neg.call(target), self))
     ops.mul__Scalar.call(ops.mul_out.call(target, z, grad_input), -norm)

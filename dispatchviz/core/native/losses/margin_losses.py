@@ -61,7 +61,7 @@ def multi_margin_loss(
 def multi_margin_loss_out(
     self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int, out: Tensor
 ) -> Tensor:
-    """Into ``out``."""
+    """The ``out=`` version of ``multi_margin_loss``."""
     rows, classes = _check_multi(self, target, p, weight)
     ops.resize_.call(out, (rows,) if reduction == NONE and target._size else (), None)
     if not numel(self._size):
@@ -127,7 +127,7 @@ def multi_margin_loss_backward_out(
     reduction: int,
     grad_input: Tensor,
 ) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``multi_margin_loss_backward`` into ``grad_input``."""
     rows, classes = _check_multi(self, target, p, weight)
     ops.resize_as_.call(grad_input, self, None)
     if not grad_input._is_contiguous:
@@ -155,7 +155,7 @@ def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int) -> Tens
 
 
 def multilabel_margin_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
-    """Into ``out``."""
+    """The ``out=`` version of ``multilabel_margin_loss``."""
     return ops.multilabel_margin_loss_forward_output.call(self, target, reduction, out, _empty(self))[0]
 
 
@@ -235,7 +235,7 @@ def multilabel_margin_loss_backward(
 def multilabel_margin_loss_backward_out(
     grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor, grad_input: Tensor
 ) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``multilabel_margin_loss_backward`` into ``grad_input``."""
     rows, classes = _check_multilabel(self, target)
     given = TensorArg(target, "target", 3)
     check_same_size("multilabel_margin_loss_backward_cpu_template", given, TensorArg(is_target, "is_target", 5))

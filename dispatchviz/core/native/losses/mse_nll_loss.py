@@ -66,7 +66,7 @@ def mse_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reducti
 def mse_loss_backward_out(
     grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
 ) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``mse_loss_backward`` into ``grad_input``."""
     factor = 2.0 / max(numel(self._size), 1) if reduction == MEAN else 2.0
     if grad_input._array is not None:
         dtype = grad_input._dtype
