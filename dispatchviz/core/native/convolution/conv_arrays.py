@@ -98,7 +98,7 @@ def _padded(xp: Any, array: Any, padding: Size) -> Any:
 
 
 def _windows(kernel: Size, space: Size, steps: Steps) -> Iterator[tuple[Size, Any]]:
-    """For each kernel position, the slice of the elements that it meets."""
+    """Yield each kernel position with the index of the elements that it meets."""
     for at in product(*map(range, kernel)):
         slices = (
             slice(index * by, index * by + step * (length - 1) + 1, step)

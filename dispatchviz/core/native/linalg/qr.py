@@ -23,7 +23,7 @@ from dispatchviz.core.thread.warning import warn_python_once
 
 
 def parse_qr_mode(mode: str) -> tuple[bool, bool]:
-    """Whether to compute Q, and whether in its reduced form. Raise RuntimeError for an unknown mode."""
+    """Return whether to compute Q, and whether in its reduced form. Raise RuntimeError for an unknown mode."""
     modes = {"reduced": (True, True), "complete": (True, False), "r": (False, True)}
     if mode not in modes:
         raise RuntimeError(

@@ -213,7 +213,7 @@ def _check_range(given: TensorArg, least: int, most: int) -> None:
 
 
 def _listed(xp: Any, target: Any) -> tuple[Any, Any]:
-    """The classes that the targets list, and a mask of those before the first -1."""
+    """The classes that the targets list, and a mask that is True before the first -1."""
     listed = xp.cumsum(target < 0, 1) == 0
     return xp.where(listed, target, 0), listed
 

@@ -1,7 +1,7 @@
 """``batch_norm``, ``_batch_norm_impl_index``, ``instance_norm``, composed of other operators
 (``aten/src/ATen/native/Normalization.cpp``).
 
-NB: in PyTorch, a GPU passes most of these to cuDNN's operators. Here the native ones run there too.
+NB: in PyTorch, a GPU passes most calls to cuDNN's operators. Here the native ones run there too.
 """
 
 from __future__ import annotations

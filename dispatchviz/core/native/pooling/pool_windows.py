@@ -38,7 +38,7 @@ def kernel_positions(windows: Windows, space: Size) -> Iterator[tuple[Size, Any]
 
 
 def flat_indices(xp: Any, lengths: Size, windows: Windows, space: Size) -> tuple[Any, Any]:
-    """The flat index of the element that each kernel position meets, and a mask of those that are inside."""
+    """The flat index of the element that each kernel position meets, and whether it is inside the array."""
     numbers, inside = [], []
     for at in product(*map(range, windows.kernel)):
         number: Any = 0

@@ -77,7 +77,7 @@ def _select_each(input: Tensor, output: Tensor) -> None:
 
 
 def _windows(size: Size, dilation: Size, stride: Size, blocks: Size) -> Any:
-    """For each kernel position, the elements that it meets."""
+    """An index of the padded image that selects the elements of each kernel position."""
     for y in range(size[0]):
         for x in range(size[1]):
             starts = (y * dilation[0], x * dilation[1])
