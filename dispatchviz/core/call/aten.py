@@ -71,8 +71,8 @@ def _device_keys(device_type: str) -> int:
 def backend_select_keys(dtype: DType | None, layout: object, device: Device | None, *tensors: Tensor) -> int:
     """The key set with which a BackendSelect kernel redispatches (``RegisterBackendSelect.cpp``).
 
-    Without tensor arguments it is just the key of the device. With tensors it is their keys too, plus the
-    thread-local include and exclude sets and cut to the keys below BackendSelect.
+    Without tensor arguments it is just the key of the device. With tensors it is also their keys and the thread-local
+    include set, without the exclude set, cut to the keys below BackendSelect.
     """
     keys = _device_keys((device or CPU).type)
     if not tensors:
