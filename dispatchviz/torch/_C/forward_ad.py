@@ -22,7 +22,7 @@ def _is_fwd_grad_enabled() -> bool:
 
 
 def _set_fwd_grad_enabled(enabled: bool) -> None:
-    """TypeError for what is not a bool."""
+    """Set whether forward mode AD is enabled in this thread. Raise TypeError for anything but a bool."""
     if not isinstance(enabled, bool):
         raise TypeError(f"enabled must be a bool (got {type(enabled).__name__})")
     thread.state.fw_grad_mode = enabled

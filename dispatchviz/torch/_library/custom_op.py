@@ -1,4 +1,4 @@
-"""The decorator ``torch.library.custom_op`` (``torch/_library/custom_ops.py``). What it makes: ``custom_ops.py``."""
+"""The decorator ``torch.library.custom_op`` (``torch/_library/custom_ops.py``). Its result is in ``custom_ops.py``."""
 
 from __future__ import annotations
 

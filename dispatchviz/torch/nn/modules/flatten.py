@@ -8,7 +8,7 @@ from dispatchviz.torch.nn.modules.module import Module
 
 
 class Flatten(Module):
-    """Joins the dimensions from ``start_dim`` to ``end_dim``."""
+    """Flatten the dimensions from ``start_dim`` to ``end_dim``."""
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Splits one dimension into several. TypeError for a size that is no tuple of ints."""
+    """Split one dimension into several. TypeError for a size that is not a tuple of ints."""
 
     def __init__(self, dim: Any, unflattened_size: Any) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Windows of images as columns, and back (``torch/nn/modules/fold.py``)."""
+"""Windows of images as columns, and the reverse (``torch/nn/modules/fold.py``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dispatchviz.torch.nn.modules.module import Module
 
 
 class Fold(Module):
-    """Columns added up to an image."""
+    """The sum of columns as an image."""
 
     def __init__(
         self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1

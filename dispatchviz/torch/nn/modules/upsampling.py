@@ -1,4 +1,4 @@
-"""Images resized (``torch/nn/modules/upsampling.py``)."""
+"""Resizing of images (``torch/nn/modules/upsampling.py``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dispatchviz.torch.nn.modules.module import Module
 
 
 class Upsample(Module):
-    """Resizes rows, images or volumes, to a size or by a factor."""
+    """Resize sequences, images or volumes, to a size or by a factor."""
 
     def __init__(
         self,
@@ -44,14 +44,14 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """By the nearest element."""
+    """Resize images with the nearest element."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """By lines between neighbors; the corners stay."""
+    """Resize images by bilinear interpolation with aligned corners."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
