@@ -29,7 +29,7 @@ def get_approximate_basis(A: Any, q: int, niter: int | None = 2, M: Any = None) 
 
 
 def _floating(A: Any) -> Any:
-    """Return float32 for dtypes without fractions, other dtypes unchanged."""
+    """Return A's dtype if it is float16, float32 or float64, else float32."""
     return A.dtype if A.dtype in (dtypes.float16, dtypes.float32, dtypes.float64) else dtypes.float32
 
 

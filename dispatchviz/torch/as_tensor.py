@@ -37,7 +37,7 @@ def _as_tensor(data: Any, dtype: DType | None, device: Device | None, requires_g
 def _asarray(
     obj: Any, dtype: DType | None, device: Device | None, copy: bool | None, requires_grad: bool | None
 ) -> Tensor:
-    """``asarray`` of ``tensor_new.cpp``. ValueError if ``copy`` is False and memory cannot be shared."""
+    """``asarray`` of ``tensor_new.cpp``. Raise ValueError if ``copy`` is False and memory cannot be shared."""
     if requires_grad is None:
         requires_grad = isinstance(obj, Tensor) and variable.requires_grad(obj)
         if requires_grad:

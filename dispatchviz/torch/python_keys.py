@@ -44,7 +44,7 @@ def _push_on_torch_dispatch_stack(mode: Any) -> None:
 
 
 def _pop_torch_dispatch_stack(mode_key: Any = None) -> Any:
-    """Pop the newest mode. RuntimeError if there is none."""
+    """Pop the newest mode. Raise RuntimeError if there is none."""
     return dispatch_modes.pop()
 
 

@@ -41,7 +41,7 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 
 
 def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Call a function for each pair of numbers, in place. TypeError for tensors of two types."""
+    """Call a function for each pair of numbers, in place. Raise TypeError for tensors of two types."""
     if type_string(tensor) != type_string(self):
         raise TypeError(f"map_: expected {type_string(self)} for 'other' (got {type_string(tensor)})")
     _check(self, "map_")

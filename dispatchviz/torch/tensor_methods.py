@@ -356,7 +356,7 @@ def _python_number(self: Tensor) -> Any:
 
 
 def _warned_of(self: Tensor) -> Tensor:
-    """Return the tensor, with PyTorch's warning if its number leaves the graph."""
+    """Return the tensor. Warn as PyTorch does if it requires grad, since its number leaves the graph."""
     if thread.state.grad_mode and variable.requires_grad(self):
         warn_python_once(
             "number of a graph",

@@ -93,7 +93,7 @@ def _set_grad_layout_enforcement_enabled(enabled: Any) -> None:
 
 
 def set_anomaly_enabled(*args: Any, **kwargs: Any) -> None:
-    """``set_anomaly_enabled(enabled, check_nan=True)``. TypeError for anything but bools."""
+    """``set_anomaly_enabled(enabled, check_nan=True)``. Raise TypeError for anything but bools."""
     given = {**dict(zip(("enabled", "check_nan"), args, strict=False)), **kwargs}
     if "enabled" not in given:
         raise TypeError('set_anomaly_enabled() missing 1 required positional arguments: "enabled"')

@@ -10,7 +10,7 @@ __all__ = ["_enter_dual_level", "_exit_dual_level", "_is_fwd_grad_enabled", "_se
 
 
 def _exit_dual_level(*, level: int) -> None:
-    """Close a level. RuntimeError if it is not the innermost."""
+    """Close a level. Raise RuntimeError if it is not the innermost."""
     if level < 0:
         raise RuntimeError("Dual level must be a positive number.")
     exit_dual_level(level)

@@ -18,7 +18,7 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call a module with other parameters and buffers. ValueError for dictionaries that overlap."""
+    """Call a module with other parameters and buffers. Raise ValueError for dictionaries that overlap."""
     tensors = _joined(parameter_and_buffer_dicts)
     call = torch.nn.utils.stateless._functional_call
     return call(module, tensors, args, kwargs, tie_weights=tie_weights, strict=strict)

@@ -26,7 +26,7 @@ def exchange_current_level(level: int) -> int:
 
 
 def enter_dual_level() -> int:
-    """Enter a dual level and return its number. RuntimeError if one is open."""
+    """Enter a dual level and return its number. Raise RuntimeError if one is open."""
     global _current_level
     new_level = _enter_dual_level()
     if new_level != _current_level + 1:
@@ -39,7 +39,7 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Exit a dual level and clear its tangents. RuntimeError if it is not the innermost."""
+    """Exit a dual level and clear its tangents. Raise RuntimeError if it is not the innermost."""
     global _current_level
     if level is None:
         level = _current_level

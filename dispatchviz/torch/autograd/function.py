@@ -224,7 +224,7 @@ class Function(_SingleLevelFunction):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Call the Function. RuntimeError inside transforms if it has no ``setup_context``."""
+        """Call the Function. Raise RuntimeError inside transforms if it has no ``setup_context``."""
         own_setup = cls.setup_context is not _SingleLevelFunction.setup_context
         if own_setup:
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)

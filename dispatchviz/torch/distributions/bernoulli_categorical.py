@@ -92,7 +92,7 @@ class Bernoulli(BinaryTrials):
         return self.probs * (1 - self.probs)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = self._expanded(batch_shape, ("probs", "logits"), _instance)
         new._param = new.__dict__["probs"] if "probs" in new.__dict__ else new.__dict__["logits"]
         return new
@@ -169,7 +169,7 @@ class Categorical(ProbsOrLogits):
         return torch.full(self._extended_shape(), math.nan, dtype=self.probs.dtype, device=self.probs.device)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = self._expanded(batch_shape, ("probs", "logits"), _instance, (self._num_events,))
         new._param = new.__dict__["probs"] if "probs" in new.__dict__ else new.__dict__["logits"]
         new._num_events = self._num_events

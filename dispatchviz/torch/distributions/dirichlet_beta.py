@@ -45,7 +45,7 @@ class Dirichlet(ExponentialFamily):
         super().__init__(Size(shape[:-1]), Size(shape[-1:]), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         shape = Size(batch_shape)
         new.concentration = self.concentration.expand(Size(shape + self.event_shape))
@@ -118,7 +118,7 @@ class Beta(ExponentialFamily):
         super().__init__(self._dirichlet._batch_shape, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         new._dirichlet = self._dirichlet.expand(Size(batch_shape))
         Distribution.__init__(new, Size(batch_shape), validate_args=False)

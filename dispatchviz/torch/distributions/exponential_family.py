@@ -73,7 +73,7 @@ class Exponential(ExponentialFamily):
         return self.rate.pow(-2)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         return self._expanded(batch_shape, ("rate",), _instance)
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
@@ -137,7 +137,7 @@ class Gamma(ExponentialFamily):
         return self.concentration / self.rate.pow(2)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         return self._expanded(batch_shape, ("concentration", "rate"), _instance)
 
     def rsample(self, sample_shape: Any = NONE) -> Any:

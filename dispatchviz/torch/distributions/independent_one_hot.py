@@ -41,7 +41,7 @@ class Independent(Distribution):
         super().__init__(Size(shape[:cut]), Size(shape[cut:]), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         shape = Size(batch_shape)
         new = type(self).__new__(type(self)) if _instance is None else _instance
         new.base_dist = self.base_dist.expand(Size(shape + self.event_shape[: self.reinterpreted_batch_ndims]))
@@ -121,7 +121,7 @@ class OneHotCategorical(Distribution):
         super().__init__(self._categorical.batch_shape, Size(shape[-1:]), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         new._categorical = self._categorical.expand(Size(batch_shape))
         Distribution.__init__(new, Size(batch_shape), self.event_shape, validate_args=False)

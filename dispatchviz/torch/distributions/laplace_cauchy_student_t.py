@@ -30,7 +30,7 @@ class _LocScale(Distribution):
         return self.loc
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         return self._expanded(batch_shape, ("loc", "scale"), _instance)
 
 
@@ -159,7 +159,7 @@ class StudentT(Distribution):
         return result
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = self._expanded(batch_shape, ("df", "loc", "scale"), _instance)
         new._chi2 = self._chi2.expand(Size(batch_shape))
         return new

@@ -58,7 +58,7 @@ class MixtureSameFamily(Distribution):
         super().__init__(Size(own), component_distribution.event_shape, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         shape = Size(batch_shape)
         new.component_distribution = self.component_distribution.expand(shape + Size((self._num_component,)))
@@ -142,7 +142,7 @@ class Multinomial(Distribution):
         super().__init__(self._categorical.batch_shape, Size(event_shape), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         new.total_count = self.total_count
         new._categorical = self._categorical.expand(Size(batch_shape))
@@ -227,7 +227,7 @@ class NegativeBinomial(Distribution):
         super().__init__(param.size(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         return self._expanded(batch_shape, ("total_count", "probs", "logits"), _instance)
 
     @property

@@ -86,7 +86,7 @@ class MultivariateNormal(Distribution):
         return squares.expand((*self._batch_shape, *self._event_shape))
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         shape = Size(batch_shape)
         new.loc = self.loc.expand((*shape, *self.event_shape))

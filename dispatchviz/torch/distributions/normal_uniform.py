@@ -46,7 +46,7 @@ class Normal(Distribution):
         return self.stddev.pow(2)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         return self._expanded(batch_shape, ("loc", "scale"), _instance)
 
     def sample(self, sample_shape: Any = NONE) -> Any:
@@ -125,7 +125,7 @@ class Uniform(Distribution):
         return (self.high - self.low).pow(2) / 12
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         return self._expanded(batch_shape, ("low", "high"), _instance)
 
     def rsample(self, sample_shape: Any = NONE) -> Any:

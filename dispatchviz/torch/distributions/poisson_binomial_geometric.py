@@ -44,7 +44,7 @@ class Poisson(ExponentialFamily):
         return self.rate
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         return self._expanded(batch_shape, ("rate",), _instance)
 
     def sample(self, sample_shape: Any = NONE) -> Any:
@@ -111,7 +111,7 @@ class Binomial(BinaryTrials):
         return self.total_count * self.probs * (1 - self.probs)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = self._expanded(batch_shape, ("total_count", "probs", "logits"), _instance)
         new._param = new.__dict__["probs"] if "probs" in new.__dict__ else new.__dict__["logits"]
         return new
@@ -195,7 +195,7 @@ class Geometric(BinaryTrials):
         return (1.0 / self.probs - 1.0) / self.probs
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         return self._expanded(batch_shape, ("probs", "logits"), _instance)
 
     def sample(self, sample_shape: Any = NONE) -> Any:

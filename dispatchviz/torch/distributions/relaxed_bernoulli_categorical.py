@@ -46,7 +46,7 @@ class LogitRelaxedBernoulli(Distribution):
         super().__init__(Size() if is_number(given) else param.size(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         new.temperature = self.temperature
         return self._expanded(batch_shape, ("probs", "logits"), new)
@@ -111,7 +111,7 @@ class ExpRelaxedCategorical(Distribution):
         super().__init__(self._categorical.batch_shape, Size(event_shape), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         new.temperature = self.temperature
         new._categorical = self._categorical.expand(Size(batch_shape))

@@ -64,7 +64,7 @@ class TransformedDistribution(Distribution):
         return forward_shape
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         shape = Size(batch_shape) + self.event_shape
         for transform in reversed(self.transforms):

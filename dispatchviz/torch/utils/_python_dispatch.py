@@ -99,7 +99,7 @@ def _push_mode(mode: Any) -> None:
 
 
 def _pop_mode(k: Any = None) -> Any:
-    """Pop the newest mode. RuntimeError if there is none."""
+    """Pop the newest mode. Raise RuntimeError if there is none."""
     return _pop_torch_dispatch_stack(k)
 
 

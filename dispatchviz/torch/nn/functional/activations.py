@@ -24,7 +24,7 @@ def relu(input: Any, inplace: bool = False) -> Any:
 
 @overridable
 def glu(input: Any, dim: int = -1) -> Any:
-    """One half of the input times the sigmoid of the other. RuntimeError for a scalar."""
+    """One half of the input times the sigmoid of the other. Raise RuntimeError for a scalar."""
     if input.dim() == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     return torch._C._nn.glu(input, dim)
@@ -32,7 +32,7 @@ def glu(input: Any, dim: int = -1) -> Any:
 
 @overridable
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
-    """x clamped between two numbers. ValueError if the first is larger."""
+    """x clamped between two numbers. Raise ValueError if the first is larger."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     function = torch._C._nn.hardtanh_ if inplace else torch._C._nn.hardtanh
@@ -47,7 +47,7 @@ def relu6(input: Any, inplace: bool = False) -> Any:
 
 @overridable
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
-    """x, or alpha (exp(x) - 1) where x is negative."""
+    """x, or alpha (exp(x) - 1) if x is negative."""
     return torch._C._nn.elu_(input, alpha) if inplace else torch._C._nn.elu(input, alpha)
 
 

@@ -58,7 +58,7 @@ def l1_loss(
     reduction: str = "mean",
     weight: Any = None,
 ) -> Any:
-    """|input - target|. ValueError for a weight of another shape."""
+    """|input - target|. Raise ValueError for a weight of another shape."""
     expanded_input, expanded_target = _same_shape(input, target)
     reduction = _name(reduction, size_average, reduce)
     if weight is None:
@@ -76,7 +76,7 @@ def mse_loss(
     reduction: str = "mean",
     weight: Any = None,
 ) -> Any:
-    """(input - target)². ValueError for a weight of another shape."""
+    """(input - target)². Raise ValueError for a weight of another shape."""
     expanded_input, expanded_target = _same_shape(input, target)
     reduction = _name(reduction, size_average, reduce)
     if weight is None:
@@ -104,7 +104,7 @@ def smooth_l1_loss(
 
 @overridable
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
-    """delta times the smooth loss with beta = delta. ValueError for a weight of another shape."""
+    """delta times the smooth loss with beta = delta. Raise ValueError for a weight of another shape."""
     expanded_input, expanded_target = _same_shape(input, target)
     if weight is None:
         return torch._C._nn.huber_loss(expanded_input, expanded_target, get_enum(reduction), delta)
@@ -156,7 +156,7 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """Binary cross entropy of the probability of class 1. ValueError for different shapes."""
+    """Binary cross entropy of the probability of class 1. Raise ValueError for different shapes."""
     number = enum_of(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(
@@ -178,7 +178,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Any = None,
 ) -> Any:
-    """Binary cross entropy of the sigmoid. ValueError for different shapes."""
+    """Binary cross entropy of the sigmoid. Raise ValueError for different shapes."""
     number = enum_of(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
@@ -206,7 +206,7 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """The binary cross entropy, averaged over the classes. ValueError for an unknown reduction."""
+    """The binary cross entropy, averaged over the classes. Raise ValueError for an unknown reduction."""
     reduction = _name(reduction, size_average, reduce)
     log_sigmoid = torch._C._nn.log_sigmoid
     loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))

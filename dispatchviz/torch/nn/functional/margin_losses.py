@@ -27,7 +27,7 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """Negative log likelihood of a Poisson distribution, for counts. ValueError for an unknown reduction."""
+    """Negative log likelihood of a Poisson distribution, for counts. Raise ValueError for an unknown reduction."""
     number = enum_of(reduction, size_average, reduce)
     return torch.poisson_nll_loss(input, target, log_input, full, eps, number)
 
@@ -36,7 +36,7 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
-    """Gaussian negative log likelihood. ValueError for negative variances and shapes that do not fit."""
+    """Gaussian negative log likelihood. Raise ValueError for negative variances and shapes that do not fit."""
     if isinstance(var, float):
         if var < 0:
             raise ValueError("var has negative entry/entries")
@@ -120,7 +120,7 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """The amount by which the input that should rank higher is below the other. RuntimeError for different
+    """The amount by which the input that should rank higher is below the other. Raise RuntimeError for different
     dimensions.
     """
     number = enum_of(reduction, size_average, reduce)
@@ -208,8 +208,8 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Any:
-    """``triplet_margin_loss`` with any distance. ValueError for a bad reduction or margin, RuntimeError for different
-    dimensions.
+    """``triplet_margin_loss`` with any distance. Raise ValueError for a bad reduction or margin, RuntimeError for
+    different dimensions.
     """
     if reduction not in _NAMES:
         raise ValueError(f"{reduction} is not a valid value for reduction")

@@ -82,7 +82,7 @@ _MODULES = {
     "rnn_cells": "rnn",
     "linear_losses": "loss",
 }
-"""Class -> the PyTorch module that it claims to be from, for classes that share a file there."""
+"""Our module -> the PyTorch module that its classes claim to be from, if it differs."""
 
 _INTERNAL = ("ConvNd", "NonDynamicallyQuantizableLinear")
 

@@ -28,7 +28,7 @@ class CrossMapLRN2d(Function):
 
     @staticmethod
     def forward(ctx: Any, input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> Any:
-        """Input (N, C, H, W). ValueError for other inputs."""
+        """Input (N, C, H, W). Raise ValueError for other inputs."""
         ctx.size, ctx.alpha, ctx.beta, ctx.k = size, alpha, beta, k
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")

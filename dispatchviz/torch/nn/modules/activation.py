@@ -130,7 +130,7 @@ class Threshold(Module):
         return F.threshold(input, self.threshold, self.value, self.inplace)
 
     def extra_repr(self) -> str:
-        """The numbers."""
+        """Return the numbers for the repr."""
         return _with_inplace(f"threshold={self.threshold}, value={self.value}", self)
 
 
@@ -148,7 +148,7 @@ class RReLU(Module):
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:
-        """The slopes."""
+        """Return the slopes for the repr."""
         return _with_inplace(f"lower={self.lower}, upper={self.upper}", self)
 
 
@@ -180,7 +180,7 @@ class Hardtanh(Module):
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
     def extra_repr(self) -> str:
-        """The numbers."""
+        """Return the numbers for the repr."""
         return _with_inplace(f"min_val={self.min_val}, max_val={self.max_val}", self)
 
 
@@ -208,7 +208,7 @@ class _Alpha(Module):
         return getattr(F, self._function)(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
-        """The number."""
+        """Return the number for the repr."""
         return _with_inplace(f"alpha={self.alpha}", self)
 
 
@@ -236,7 +236,7 @@ class GLU(Module):
         return F.glu(input, self.dim)
 
     def extra_repr(self) -> str:
-        """The dimension."""
+        """Return the dimension for the repr."""
         return f"dim={self.dim}"
 
 
@@ -268,7 +268,7 @@ class _Shrink(Module):
         return getattr(F, self._function)(input, self.lambd)
 
     def extra_repr(self) -> str:
-        """The number."""
+        """Return the number for the repr."""
         return str(self.lambd)
 
 
@@ -297,7 +297,7 @@ class LeakyReLU(Module):
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
     def extra_repr(self) -> str:
-        """The slope."""
+        """Return the slope for the repr."""
         return _with_inplace(f"negative_slope={self.negative_slope}", self)
 
 
@@ -314,7 +314,7 @@ class Softplus(Module):
         return F.softplus(input, self.beta, self.threshold)
 
     def extra_repr(self) -> str:
-        """The numbers."""
+        """Return the numbers for the repr."""
         return f"beta={self.beta}, threshold={self.threshold}"
 
 
@@ -353,7 +353,7 @@ class _Dim(Module):
         return getattr(F, self._function)(input, self.dim, _stacklevel=5)
 
     def extra_repr(self) -> str:
-        """The dimension."""
+        """Return the dimension for the repr."""
         return f"dim={self.dim}"
 
 

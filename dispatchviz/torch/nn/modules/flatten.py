@@ -20,7 +20,7 @@ class Flatten(Module):
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
-        """The dimensions."""
+        """Return the dimensions for the repr."""
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
@@ -63,5 +63,5 @@ class Unflatten(Module):
         return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
-        """The dimension and its sizes."""
+        """Return the dimension and its sizes for the repr."""
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

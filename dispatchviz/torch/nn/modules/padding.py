@@ -30,7 +30,7 @@ class _CircularPadNd(Module):
         return F.pad(input, self.padding, "circular")
 
     def extra_repr(self) -> str:
-        """The lengths."""
+        """Return the lengths for the repr."""
         return f"{self.padding}"
 
 
@@ -69,7 +69,7 @@ class _ConstantPadNd(Module):
         return F.pad(input, self.padding, "constant", self.value)
 
     def extra_repr(self) -> str:
-        """The lengths and the number."""
+        """Return the lengths and the number for the repr."""
         return f"padding={self.padding}, value={self.value}"
 
 
@@ -98,7 +98,7 @@ class ZeroPad1d(ConstantPad1d):
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
-        """The lengths."""
+        """Return the lengths for the repr."""
         return f"{self.padding}"
 
 
@@ -109,7 +109,7 @@ class ZeroPad2d(ConstantPad2d):
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
-        """The lengths."""
+        """Return the lengths for the repr."""
         return f"{self.padding}"
 
 
@@ -120,7 +120,7 @@ class ZeroPad3d(ConstantPad3d):
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
-        """The lengths."""
+        """Return the lengths for the repr."""
         return f"{self.padding}"
 
 
@@ -141,7 +141,7 @@ class _EdgePadNd(Module):
         return F.pad(input, self.padding, self._mode)
 
     def extra_repr(self) -> str:
-        """The lengths."""
+        """Return the lengths for the repr."""
         return f"{self.padding}"
 
 

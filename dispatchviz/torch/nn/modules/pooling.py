@@ -32,7 +32,7 @@ class _MaxPoolNd(Module):
         return function(input, self.kernel_size, self.stride, self.padding, self.dilation, **options)
 
     def extra_repr(self) -> str:
-        """The window."""
+        """Return the window for the repr."""
         return (
             f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
             f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
@@ -65,7 +65,7 @@ class MaxPool3d(_MaxPoolNd):
 
 class _AvgPoolNd(Module):
     def extra_repr(self) -> str:
-        """The window."""
+        """Return the window for the repr."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
@@ -143,7 +143,7 @@ class _LPPoolNd(Module):
         return function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
     def extra_repr(self) -> str:
-        """The norm and the window."""
+        """Return the norm and the window for the repr."""
         return (
             f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
             f"ceil_mode={self.ceil_mode}"
@@ -180,7 +180,7 @@ class _AdaptivePoolNd(Module):
         self.output_size = output_size
 
     def extra_repr(self) -> str:
-        """The size."""
+        """Return the size for the repr."""
         return f"output_size={self.output_size}"
 
 

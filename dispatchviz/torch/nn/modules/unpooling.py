@@ -19,7 +19,7 @@ class _MaxUnpoolNd(Module):
         self.padding = ntuple(padding, self._dims)
 
     def extra_repr(self) -> str:
-        """The window."""
+        """Return the window for the repr."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 

@@ -38,7 +38,7 @@ class Upsample(Module):
         )
 
     def extra_repr(self) -> str:
-        """The factor or the size, and the mode."""
+        """Return the factor or the size, and the mode, for the repr."""
         given = f"scale_factor={self.scale_factor!r}" if self.scale_factor is not None else f"size={self.size!r}"
         return f"{given}, mode={self.mode!r}"
 
