@@ -104,7 +104,7 @@ def end(process: subprocess.Popen[Any], reason: BaseException) -> None:
 @contextmanager
 def signals_raised() -> Iterator[None]:
     """Raise EndedBySignal in the block for a signal that would end this process, so that the block can clean up."""
-    if threading.current_thread() is not threading.main_thread():  # it hears no signals
+    if threading.current_thread() is not threading.main_thread():  # other threads receive no signals
         yield
         return
     numbers = [number for number in _ending() if signal.getsignal(number) is signal.SIG_DFL]
@@ -122,5 +122,5 @@ def _ending() -> list[signal.Signals]:
 
 
 def _raise(number: int, frame: FrameType | None) -> NoReturn:
-    signal.signal(number, signal.SIG_IGN)  # one is enough
+    signal.signal(number, signal.SIG_IGN)  # only the first one counts
     raise EndedBySignal(number)

@@ -66,7 +66,7 @@ def _page(first: list[str], left: Iterator[str]) -> None:
 
     lines = itertools.chain(first, left)
     pages = iter(lambda: list(itertools.islice(lines, PAGE)), [])
-    with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):  # Ctrl+C in a pager is no end of ours
+    with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):  # Ctrl+C in a pager does not end this process
         click.echo_via_pager("".join(f"{line}\n" for line in page) for page in pages)
 
 
@@ -89,12 +89,12 @@ def _standard_output() -> TextIO:
 
 
 def complain(text: str) -> None:
-    """Print one line on standard error, or nothing if that is closed."""
-    if sys.stderr is None or sys.stderr.closed:  # the program that ran may have done that
+    """Print one line on standard error. Errors of the stream are ignored."""
+    if sys.stderr is None or sys.stderr.closed:  # the user's program may have closed it
         complain_at_once(text)
         return
     with contextlib.suppress(OSError):
-        sys.stderr.flush()  # what the program could not write stays its own
+        sys.stderr.flush()  # the program's own output that could not be written
         try:
             print_lines([_complaint(text)], sys.stderr)
         except OSError:
@@ -118,7 +118,7 @@ def complain_at_once(text: str) -> None:
     """Print one line without ``sys.stderr``, which may be closed or in the middle of a write."""
     with contextlib.suppress(OSError):
         line = f"{shown(_complaint(text))}\n".encode(errors="backslashreplace")
-        os.write(2, b"\r\x1b[K" + line if os.isatty(2) else line)  # a line of progress may be there
+        os.write(2, b"\r\x1b[K" + line if os.isatty(2) else line)  # it may overwrite a progress line
 
 
 def _complaint(text: str) -> str:

@@ -12,8 +12,8 @@ import math
 import sys as _sys
 from typing import TYPE_CHECKING, Any
 
-from dispatchviz.torch import _garbage_collection as _garbage_collection  # before all that is made
-from dispatchviz.torch import _lazy_modules as _lazy_modules  # before whatever imports one of them
+from dispatchviz.torch import _garbage_collection as _garbage_collection  # before everything that is created
+from dispatchviz.torch import _lazy_modules as _lazy_modules  # before any import of one of them
 
 # isort: split
 from dispatchviz.core.bindings import python_bindings_manual as _manual
@@ -120,7 +120,7 @@ from dispatchviz.torch.tensor_new import tensor as tensor
 from dispatchviz.torch.type_info import finfo as finfo
 from dispatchviz.torch.type_info import iinfo as iinfo
 
-if TYPE_CHECKING:  # looked up when first used: ``_lazy_modules.ATTRIBUTES``
+if TYPE_CHECKING:  # looked up on first use: ``_lazy_modules.ATTRIBUTES``
     from dispatchviz.torch._functorch.apis import vmap as vmap
 
 __version__ = version.__version__

@@ -117,8 +117,8 @@ def compile(model: Any = None, **options: Any) -> Any:
     if model is None:
         return lambda function: compile(function, **options)
     warnings.warn(
-        "dispatchviz's model of PyTorch has no compiler: what torch.compile was given runs operator by operator, as it "
-        "does in PyTorch with TORCH_COMPILE_DISABLE=1",
+        "dispatchviz's model of PyTorch has no compiler, so the argument of torch.compile runs operator by operator, "
+        "as in PyTorch with TORCH_COMPILE_DISABLE=1",
         stacklevel=2,
     )
     return model

@@ -26,7 +26,7 @@ class _GradMode(DecoratorContextManager):
     def __exit__(self, *_: object) -> None:
         try:
             set_grad_mode(self._saved, f"leaving torch.{type(self).__name__}()")
-        except BaseException:  # an exception from outside must not keep the mode in force
+        except BaseException:  # an exception from outside must not leave the mode set
             thread.state.grad_mode = self._saved
             raise
 

@@ -31,12 +31,12 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 
 def load(repo_or_dir: Any, model: str, *args: Any, **kwargs: Any) -> NoReturn:
     """Raise NotImplementedError."""
-    raise NotImplementedError("dispatchviz's model of PyTorch downloads nothing: torch.hub.load has no models")
+    raise NotImplementedError("dispatchviz's model of PyTorch downloads nothing, so torch.hub.load has no models")
 
 
 def load_state_dict_from_url(url: str, *args: Any, **kwargs: Any) -> NoReturn:
     """Raise NotImplementedError."""
-    raise NotImplementedError(f"dispatchviz's model of PyTorch downloads nothing: it cannot load {url}")
+    raise NotImplementedError(f"dispatchviz's model of PyTorch downloads nothing, so it cannot load {url}")
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> NoReturn:

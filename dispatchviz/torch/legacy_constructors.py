@@ -36,7 +36,7 @@ def new(args: tuple[Any, ...], dtype: DType | None, device: Device) -> Tensor:
         return _alias(args[0], dtype, device)
     if (
         len(args) == 1 and isinstance(args[0], numpy.ndarray) and not is_index(args[0])
-    ):  # which shares its memory, if it is of the dtype
+    ):  # an array of the dtype shares its memory
         wanted = dtype or dtypes.default_dtype()
         return ops.to_device.call(from_numpy(args[0]), device, wanted, False, False, None)
     if len(args) == 1 and not isinstance(args[0], Size) and not is_index(args[0]):

@@ -24,11 +24,11 @@ def missing(module: str, name: str, close: Sequence[str] = ()) -> Exception:
     """
     module = module.removeprefix(_MODEL)
     asker = sys._getframe(2)
-    if name == "__path__" and asker.f_code.co_name == "_find_and_load_unlocked":  # importlib's, of `import module.name`
+    if name == "__path__" and asker.f_code.co_name == "_find_and_load_unlocked":  # importlib, for `import module.name`
         return missing_module(asker.f_locals["name"])
     hint = f"; close names that it has: {', '.join(close)}" if close else ""
     text = f"{module}.{name} {LACKS}{hint}; {INSTALLED}"
-    if _imports_from(asker) and f"{_MODEL}{module}.{name}" not in sys.modules:  # there if a circle of imports wants it
+    if _imports_from(asker) and f"{_MODEL}{module}.{name}" not in sys.modules:  # present in a circular import
         return ImportError(f"cannot import name '{name}' from '{module}': {text}", name=module)
     return AttributeError(f"module '{module}' has no attribute '{name}'" if name.startswith("__") else text)
 

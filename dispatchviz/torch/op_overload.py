@@ -95,7 +95,7 @@ class OpOverload(OperatorBase):
         return self._run(stack_for(self._entry.schema, args, kwargs, numbers_as_tensors=True))
 
     def _run(self, stack: list[Any]) -> Any:
-        entry, schema = self._entry, self._entry.schema  # which the call may destroy
+        entry, schema = self._entry, self._entry.schema  # the call may destroy the entry
         call_boxed(entry, stack)
         return results_of(schema, stack)
 

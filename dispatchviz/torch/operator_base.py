@@ -145,7 +145,7 @@ def call_for_dispatch_key(op: OperatorEntry, key: DispatchKey, stack: list[Any])
     base = (boxed_keys(op, stack) | state.included) & (_BACKENDS | ~state.excluded)
     ks = base & op.mask_for(base)
     cell = op.redispatch_lookup[ks & ~_PYTHON_DISPATCHER]
-    if cell.kernel is kernel:  # as ever, if the Python dispatcher calls
+    if cell.kernel is kernel:  # always, if the Python dispatcher calls
         _run_boxed("callBoxedForDispatchKey", op, cell, ks, stack)
     else:
         boxed_form(op, kernel)(ks, stack)

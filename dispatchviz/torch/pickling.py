@@ -122,7 +122,7 @@ def named_global(module: str, name: str) -> Any:
     """
     if module == "torch" and name in LEGACY_CLASSES:
         return LEGACY_CLASSES[name]
-    if module.startswith("torch.nn.modules."):  # of which some are cut in several here
+    if module.startswith("torch.nn.modules."):  # the model splits some of these modules
         return getattr(torch.nn, name)
     found: Any = importlib.import_module(_MODEL + module)
     for part in name.split("."):

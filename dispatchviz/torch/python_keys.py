@@ -171,7 +171,7 @@ def _make_wrapper_subclass(
             f"_make_wrapper_subclass(): argument 'size' (position 2) must be tuple of ints, not {type(size).__name__}"
         )
     if dispatch_sizes_strides_policy is not None or dispatch_device or dispatch_layout:
-        raise NotImplementedError("sizes, device and layout by __torch_dispatch__ are not in dispatchviz's model yet")
+        raise NotImplementedError("sizes, device and layout from __torch_dispatch__ are not in dispatchviz's model yet")
     return tensor_subclass.make_wrapper_subclass(
         cls,
         tuple(size),
@@ -186,7 +186,7 @@ def _make_wrapper_subclass(
 
 def _legacy_new(cls: Any, *args: Any) -> Any:
     """Create a tensor: ``T(tensor)`` is an alias, ``T(2, 3)`` is uninitialized, ``T([1., 2.])`` has these values."""
-    from dispatchviz.torch import legacy_constructors  # which is above: bindings are made of Tensor's methods
+    from dispatchviz.torch import legacy_constructors  # circular: bindings are made from Tensor's methods
 
     return tensor_subclass.new_with_class(legacy_constructors.new(args, None, CPU), cls)
 

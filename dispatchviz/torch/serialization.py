@@ -91,7 +91,7 @@ def _read(source: Any, map_location: Any, weights_only: bool) -> Any:
     if not content:
         raise EOFError
     if not zipfile.is_zipfile(io.BytesIO(content)):
-        raise NotImplementedError("dispatchviz's model of PyTorch reads zip files only, the format since PyTorch 1.6")
+        raise NotImplementedError("dispatchviz's model of PyTorch reads only zip files, the format since PyTorch 1.6")
     with zipfile.ZipFile(io.BytesIO(content)) as file:
         pickled = next(name for name in file.namelist() if name.endswith("/data.pkl") or name == "data.pkl")
         unpickler = _Unpickler(file, pickled.removesuffix("data.pkl"), map_location, weights_only)

@@ -145,7 +145,7 @@ def _device(tensor: Tensor) -> Iterator[str]:
 def _history(tensor: Tensor) -> Iterator[str]:
     try:
         function = variable.grad_fn(tensor)
-    except RuntimeError as error:  # a view of the time without grad mode, written to since
+    except RuntimeError as error:  # a view from no-grad mode that was written to since
         if is_from_outside(error):
             raise
         yield "grad_fn=<Invalid>"

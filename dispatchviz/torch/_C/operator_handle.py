@@ -81,7 +81,7 @@ def _dispatch_call_boxed(handle: _DispatchOperatorHandle, *args: Any, **kwargs: 
 
 @bound("_dispatch_set_report_error_callback(arg0: torch._C._DispatchOperatorHandle, arg1: object) -> None")
 def _dispatch_set_report_error_callback(handle: _DispatchOperatorHandle, callback: Any) -> None:
-    handle._entry.report_error_callback = lambda key: callback(key)  # None is called, too
+    handle._entry.report_error_callback = lambda key: callback(key)  # even None is called
 
 
 @bound(

@@ -235,7 +235,9 @@ class Function(_SingleLevelFunction):
             return super().apply(*args, **kwargs)
         if not own_setup:
             raise RuntimeError(_NEEDS_SETUP)
-        from dispatchviz.torch._functorch.autograd_function import custom_function_call  # which needs this module
+        from dispatchviz.torch._functorch.autograd_function import (
+            custom_function_call,
+        )  # circular: it needs this module
 
         return custom_function_call(cls, *args, **kwargs)
 

@@ -98,7 +98,7 @@ class Collector:
     def start(self) -> None:
         """Begin to collect."""
         if recorder.listening is None:
-            from dispatchviz.core.record.machine_recorder import Recorder  # not loaded before somebody records
+            from dispatchviz.core.record.machine_recorder import Recorder  # loaded only for a recording
 
             self._own = Recorder()
             recorder.start(self._own)

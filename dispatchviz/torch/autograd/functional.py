@@ -270,7 +270,9 @@ def hessian(
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
     if outer_jacobian_strategy == "forward-mode":
-        raise NotImplementedError("dispatchviz's hessian has no forward-mode strategy; reverse-mode gives the same")
+        raise NotImplementedError(
+            "dispatchviz's hessian has no forward-mode strategy; reverse-mode gives the same result"
+        )
 
     def single_number(*inputs: Tensor) -> Any:
         was_tuple, outputs = as_tuple(func(*inputs), OUTPUTS, "hessian")

@@ -44,7 +44,7 @@ def backward_jacobians(check: Check, output: Any, v: Any = None) -> list[Any]:
     found, sizes_ok, types_ok = _stacked(first, inputs, count)
     again, _, _ = _stacked(second, inputs, count)
     same = _equal(found, again, check.nondet_tol)
-    if not sizes_ok and check.check_grad_dtypes:  # PyTorch has the two the wrong way round
+    if not sizes_ok and check.check_grad_dtypes:  # PyTorch swaps the two by mistake
         raise GradcheckError("Gradient has dtype mismatch")
     if not types_ok:
         raise GradcheckError("Analytical gradient has incorrect size")

@@ -98,7 +98,7 @@ class _CloneArgBeforeMutateMode(TorchDispatchMode):
     def _clone_what_was_saved(self, tensor: Tensor) -> None:
         ctx = self.ctx
         for known in ctx.sid_to_tid.get(_memory(tensor), ()):
-            handle = ctx.tid_to_weakhandle.get(known)  # gone if a backward has let go of it
+            handle = ctx.tid_to_weakhandle.get(known)  # dead if a backward has released it
             if handle is not None and handle not in ctx.cloned:
                 ctx.cloned[handle] = ops.clone.call(ctx.original[handle], None)
                 del ctx.original[handle]

@@ -28,7 +28,7 @@ class saved_tensors_hooks:
         pairs = thread.state.saved_tensors_hooks
         try:
             _autograd._pop_saved_tensors_default_hooks()
-        except BaseException:  # one from outside, unless there was nothing to pop
+        except BaseException:  # from outside, unless there was nothing to pop
             if pairs and thread.state.saved_tensors_hooks is pairs:
                 pop_default_hooks()
             raise

@@ -34,7 +34,10 @@ def _switch(name: str, what: str) -> tuple[Callable[[], bool], Callable[[bool], 
         setattr(context, name, bool(enabled))
 
     enabled.__name__, enable.__name__ = f"{name}_enabled", f"enable_{name}"
-    enabled.__doc__, enable.__doc__ = f"Whether {what} may compute attention.", f"Lets {what} compute attention or not."
+    enabled.__doc__, enable.__doc__ = (
+        f"Return whether {what} may compute attention.",
+        f"Set whether {what} may compute attention.",
+    )
     return enabled, enable
 
 
@@ -53,7 +56,7 @@ def sdp_kernel(
     """Choose for a block the kernels that may compute attention. FutureWarning: use
     ``torch.nn.attention.sdpa_kernel``.
     """
-    from dispatchviz.torch.nn.attention import sdpa_kernel  # which reads this module's switches
+    from dispatchviz.torch.nn.attention import sdpa_kernel  # circular: it reads this module's switches
 
     choices = {
         SDPBackend.FLASH_ATTENTION: enable_flash,

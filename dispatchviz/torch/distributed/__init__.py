@@ -56,7 +56,7 @@ def is_torchelastic_launched() -> bool:
 
 def init_process_group(backend: str | None = None, init_method: str | None = None, **options: Any) -> NoReturn:
     """Raise NotImplementedError."""
-    raise NotImplementedError("dispatchviz's model of PyTorch runs in one process: it has no process groups")
+    raise NotImplementedError("dispatchviz's model of PyTorch runs in one process and has no process groups")
 
 
 def destroy_process_group(group: Any = None) -> NoReturn:

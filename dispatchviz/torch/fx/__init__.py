@@ -37,4 +37,6 @@ def wrap(fn_or_name: _T) -> _T:
 
 def symbolic_trace(root: Any, concrete_args: Any = None) -> NoReturn:
     """Raise NotImplementedError."""
-    raise NotImplementedError("dispatchviz's model of PyTorch has no torch.fx: it makes no graphs of Python calls")
+    raise NotImplementedError(
+        "dispatchviz's model of PyTorch has no torch.fx, because it records no graphs of Python calls"
+    )

@@ -52,14 +52,14 @@ def _warn_deprecated(name: str) -> None:
     warnings.warn(
         f"`torch.jit.{name}` is deprecated. Please switch to `torch.compile` or `torch.export`.",
         DeprecationWarning,
-        stacklevel=2,  # PyTorch's own file, too, so that it is shown to those who ask for all
+        stacklevel=2,  # attributed to PyTorch's own file, which the default filters hide
     )
 
 
 def _warn_uncompiled(name: str) -> None:
     warnings.warn(
-        f"dispatchviz's model of PyTorch has no TorchScript: what torch.jit.{name} was given runs as Python, as "
-        "it does in PyTorch with PYTORCH_JIT=0",
+        f"dispatchviz's model of PyTorch has no TorchScript, so the argument of torch.jit.{name} runs as Python, "
+        "as in PyTorch with PYTORCH_JIT=0",
         stacklevel=3,
     )
 

@@ -129,7 +129,7 @@ def multi_tensor_adam(lists: Lists, group: dict[str, Any]) -> None:
         torch._foreach_lerp_(means, grads, 1 - on_device.get(device, beta1))
         torch._foreach_mul_(squares, beta2)
         scaled, value = grads, 1 - beta2
-        if isinstance(beta2, torch.Tensor):  # addcmul takes numbers only
+        if isinstance(beta2, torch.Tensor):  # addcmul takes only numbers
             scaled, value = torch._foreach_mul(grads, 1 - beta2), 1.0
         torch._foreach_addcmul_(squares, scaled, grads, value)
         update = _lists_in_tensors if group["capturable"] else _lists_in_numbers
@@ -154,7 +154,7 @@ def _all_decayed(params: list[Any], grads: Any, lr: Any, group: dict[str, Any]) 
     if group["decoupled_weight_decay"]:
         torch._foreach_mul_(params, 1 - lr * decay)
         return grads
-    if group["maximize"]:  # they are new already
+    if group["maximize"]:  # the gradients are copies already
         torch._foreach_add_(grads, params, alpha=decay)
         return grads
     return torch._foreach_add(grads, params, alpha=decay)

@@ -61,7 +61,7 @@ def check_lists(name: str, foreach: bool, group: dict[str, Any]) -> None:
     if foreach and group["differentiable"]:
         raise AssertionError("_foreach ops don't support autograd")
     if foreach and group["capturable"]:
-        raise NotImplementedError(f"capturable {name} by lists is not in dispatchviz's model: foreach=False")
+        raise NotImplementedError(f"capturable {name} is in dispatchviz's model of PyTorch only with foreach=False")
 
 
 def counter(parameter: Any, group: dict[str, Any], value: float = 0.0) -> Any:

@@ -43,7 +43,7 @@ class TreeSpec:
         if self.type is None:
             return "*"
         indent += 2
-        named = hasattr(self.type, "_fields")  # PyTorch files all named tuples under one type
+        named = hasattr(self.type, "_fields")  # PyTorch registers all named tuples under one type
         children = (",\n" + " " * indent).join(child._text(indent) for child in self.children_specs)
         return f"TreeSpec({'namedtuple' if named else self.type.__name__}, {self.context}, [{children}])"
 

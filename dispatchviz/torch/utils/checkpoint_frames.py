@@ -186,7 +186,7 @@ class _ForwardHook(saved_tensors_hooks):
     def _unpack(self, holder: _Holder) -> Any:
         frame = self._frame
         run: Any = torch._C._current_graph_task_id()
-        if run == -1:  # not within backward: a run of its own
+        if run == -1:  # outside of backward, a run of its own
             run = uuid.uuid4()
         if not frame.done[run]:
             self._recompute(run)
@@ -225,7 +225,7 @@ class _RecomputationHook(saved_tensors_hooks):
         index = frame.count[run]
         frame.count[run] += 1
         if index >= len(frame.holders):
-            if not frame.forward_completed:  # forward itself goes backward inside
+            if not frame.forward_completed:  # forward runs a backward inside
                 frame.ignore_mismatch = True
                 return tensor
             raise CheckpointError(

@@ -86,7 +86,7 @@ class RNNBase(Module):
         features = self.proj_size if self.proj_size > 0 else self.hidden_size
         inputs = self.input_size if layer == 0 else features * self._directions
         weights = [new((gates, inputs)), new((gates, features))]
-        biases = [new(gates), new(gates)]  # made in any case
+        biases = [new(gates), new(gates)]  # created even without biases, as in PyTorch
         projection = [new((self.proj_size, self.hidden_size))] if self.proj_size else []
         return weights + (biases if self.bias else []) + projection
 

@@ -109,7 +109,7 @@ class ParametrizationList(ModuleList):
             new = original
             for module in reversed(self):
                 if hasattr(module, "right_inverse"):
-                    with suppress(NotImplementedError):  # it is assumed to be the identity
+                    with suppress(NotImplementedError):  # then it is assumed to be the identity
                         new = module.right_inverse(new)
         return new
 

@@ -46,7 +46,7 @@ class Timer:
             raise ValueError("Currently only a `str` stmt is supported.")
         if language not in (Language.PYTHON, "py", "python"):
             if language in (Language.CPP, "cpp", "c++"):
-                raise NotImplementedError("dispatchviz's model of PyTorch runs no C++")
+                raise NotImplementedError("dispatchviz's model of PyTorch does not run C++")
             raise ValueError(f"Invalid language `{language}`.")
         if global_setup:
             raise ValueError(

@@ -213,7 +213,7 @@ def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None
         raise ValueError("persistent_workers option needs num_workers > 0")
     if num_workers:
         warnings.warn(
-            "dispatchviz's model of PyTorch has no worker processes: samples are loaded here, as with num_workers=0",
+            "dispatchviz's model of PyTorch has no worker processes, so this process loads the samples",
             stacklevel=3,
         )
 
