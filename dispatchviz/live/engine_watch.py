@@ -361,7 +361,9 @@ def _registering(original: Callable[..., Any], work: Pass) -> Callable[[Any, Any
 
 
 def _hooked(node: Any, number: int, work: Pass, starts: Callable[..., None]) -> Any:
-    """Register a hook that is called before a Node is evaluated; give all such hooks of the Node. Ours holds no Node."""
+    """Register a hook that is called before a Node is evaluated; give all such hooks of the Node. Ours holds no
+    Node.
+    """
     name = node.name()
     leaf = node.variable if name == ACCUMULATE else None
     return node.register_prehook(partial(starts, number, name, node._sequence_nr(), leaf, work))

@@ -57,7 +57,9 @@ def user_locations(frame: FrameType | None, base: Base) -> CodeLocations:
 
 
 def suspends(frame: FrameType) -> bool:
-    """Return whether a frame waits for what it delegates to (``await``, ``yield from``): both are suspended together."""
+    """Return whether a frame waits for what it delegates to (``await``, ``yield from``): both are suspended
+    together.
+    """
     code = frame.f_code
     return may_wait(code) and code.co_code[frame.f_lasti] == _SEND
 

@@ -76,7 +76,7 @@ TARGETS = {
     "a": "accumulation",
     "e": "error or warning",
     "l": "line",
-    "t": "turn",
+    "t": "iteration",
     "u": "call of a function of yours",
 }
 """The second key to what it leads to (``cursor/targets.py``)."""
@@ -154,7 +154,7 @@ KEYMAP = (
     Key("detail(-1)", ("minus",), "Rows", "less detail: calls and Nodes; then lines of the program alone"),
     Key("jump('first')", ("g", "home"), "Go to", "first step"),
     Key("jump('last')", ("G", "end"), "Go to", "last step"),
-    Key("ask_step", ("colon",), "Go to", "a step by its number, +10, 50%, line 6, turn 500"),
+    Key("ask_step", ("colon",), "Go to", "a step by its number, +10, 50%, line 6, iteration 500"),
     Key("jump('caller')", ("u",), "Go to", "caller: the call around this step"),
     Key("jump('callee')", ("d",), "Go to", "callee: back to where caller came from"),
     Key("jump('undo')", ("backspace",), "Go to", "undo: back to where the last jump began"),

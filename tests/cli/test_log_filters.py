@@ -29,7 +29,7 @@ class Net(torch.nn.Module):
 
 net = Net()
 x = torch.ones(2, requires_grad=True)
-for turn in range(2):
+for iteration in range(2):
     loss = net(x).sum()
     print(loss)
     loss.backward()

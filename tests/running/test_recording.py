@@ -42,7 +42,7 @@ def test_the_trace_knows_the_lines_that_called() -> None:
     assert trace.header.sources == {HERE: Path(__file__).read_text()}
 
 
-def test_each_turn_of_a_loop_is_a_line() -> None:
+def test_each_iteration_of_a_loop_is_a_line() -> None:
     x = torch.ones(2)
     with dispatchviz.record() as trace:
         for _ in range(3):

@@ -34,9 +34,9 @@ w = torch.randn(3, requires_grad=True)
 def loss_of(x):
     y = x * w
     return y.sum()
-for turn in range(4):
+for iteration in range(4):
     z = torch.ones(3)
-    z.add_(turn)
+    z.add_(iteration)
     loss = loss_of(z)
     loss.backward()
     with torch.no_grad():

@@ -207,7 +207,9 @@ _OPAQUE = (Tensor, int, float, complex, bool, type(None), DType, Device)
 
 @cache
 def _is_opaque(kind: Any) -> bool:
-    """Return whether values of a class are taken as they are; also tensors without ``__torch_function__``: Parameter."""
+    """Return whether values of a class are taken as they are; also tensors without ``__torch_function__``:
+    Parameter.
+    """
     return kind in _OPAQUE or (issubclass(kind, Tensor) and not overrides(kind))
 
 

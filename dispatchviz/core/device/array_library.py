@@ -153,7 +153,9 @@ def on_host(array: Any) -> Any:
 
 
 def is_on_gpu(array: Any) -> bool:
-    """Return whether it is an array of CuPy's: its numbers are on the host only after a copy, which waits for the GPU."""
+    """Return whether it is an array of CuPy's: its numbers are on the host only after a copy, which waits for the
+    GPU.
+    """
     return not isinstance(array, numpy.ndarray)
 
 

@@ -59,7 +59,9 @@ def _is_of_handler(trace: TracebackType | None) -> bool:
 
 
 def _handles_signal(frame: FrameType, interrupted: FrameType) -> bool:
-    """Return whether Python called a function as a handler: with the signal's number and the frame that it interrupted."""
+    """Return whether Python called a function as a handler: with the signal's number and the frame that it
+    interrupted.
+    """
     code = frame.f_code
     if code.co_filename.startswith(_PACKAGE):
         return False

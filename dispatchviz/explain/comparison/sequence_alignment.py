@@ -64,7 +64,7 @@ def _common_ends(first: Sequence[int], second: Sequence[int]) -> tuple[int, int]
 
 
 def _earliest(pairs: Pairs, a: Sequence[int], b: Sequence[int]) -> Pairs:
-    """The same elements paired as early as they occur, so that what a loop does once more is its last turn."""
+    """The same elements paired as early as they occur, so that what a loop does once more is its last iteration."""
     i = j = -1
     found: Pairs = []
     for at, _ in pairs:

@@ -188,7 +188,7 @@ class Alignment:
         assert seq is not None
         event, other = tree.trace[seq], self.second if tree is self.first else self.first
         if isinstance(event, ev.SourceLine) and tree.says_something(seq):
-            if tree.pairs[seq] in other.lines:  # a turn more of a loop, not another program
+            if tree.pairs[seq] in other.lines:  # an iteration more of a loop, not another program
                 yield Difference("way", a, b)
                 return
             for child in tree.children(seq):

@@ -18,7 +18,7 @@ class FoldedCalls:
         self._is_free, self._calls, self._paths, self._depth = is_free, calls, paths, depth
 
     def items(self, items: Iterable[Item], around: tuple[Repeat, ...] = ()) -> tuple[Item, ...]:
-        """Some items with what each call made in a row as one. A call that made all of a turn is not folded."""
+        """Some items with what each call made in a row as one. A call that made all of an iteration is not folded."""
         there = tuple(items)
         found = tuple(self._folded(there, around))
         return there if around and len(found) == 1 and isinstance(found[0], Section) else found
@@ -45,7 +45,7 @@ class FoldedCalls:
         return path[: self._depth]
 
     def _is_alike(self, at: int, path: Path, around: tuple[Repeat, ...]) -> bool:
-        """Return whether the Nodes of all turns were made in calls of the same functions."""
+        """Return whether the Nodes of all iterations were made in calls of the same functions."""
         names = [group.title for group in path[: self._depth]]
         others = (self._calls(other)[: self._depth] for other in everywhere(at, around))
         return all([group.title for group in other] == names for other in others)

@@ -1,8 +1,8 @@
 """The Nodes of one module as one item of a folded graph: the outermost modules, and what opened ones contain.
 
 Which module a Node comes from is decided in ``node_groups.py``, for these boxes as for the frames around Nodes. Nodes
-of a module that do not stand in a row become several items. Of a repeat all turns have to agree. A module that is all
-there is, in the graph or in a turn, is taken as opened: one box would say nothing.
+of a module that do not stand in a row become several items. Of a repeat all iterations have to agree. A module that is
+all there is, in the graph or in an iteration, is taken as opened: one box would say nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class FoldedModules:
     def _folded(self, items: tuple[Item, ...], around: tuple[Repeat, ...], depth: int) -> Iterator[Item]:
         for groups, run in groupby(items, lambda item: self._module(item, around, depth)):
             together = list(run)
-            title = in_all_turns([group.title for group in groups]) if groups else ""
+            title = in_all_iterations([group.title for group in groups]) if groups else ""
             if groups and title in self._opened:
                 yield from self._folded(tuple(together), around, depth + 1)
             elif groups and stop(together[-1]) - start(together[0]) > 1:
@@ -55,10 +55,10 @@ class FoldedModules:
         return with_body(item, self.items(item.body, (*around, item), depth))
 
     def _module(self, item: Item, around: tuple[Repeat, ...], depth: int) -> tuple[Group, ...]:
-        """The module of an item in each turn of what is around it; none if its Nodes are of several or of none."""
-        turns = zip(*(everywhere(at, around) for at in range(start(item), stop(item))), strict=True)
+        """The module of an item in each iteration of what is around it; none if its Nodes are of several or of none."""
+        iterations = zip(*(everywhere(at, around) for at in range(start(item), stop(item))), strict=True)
         found = list[Group]()
-        for positions in turns:
+        for positions in iterations:
             groups = {path[depth] if len(path) > depth else None for path in map(self._path, positions)}
             group = groups.pop()
             if groups or group is None:
@@ -71,14 +71,14 @@ class FoldedModules:
 
 
 ANOTHER = "*"
-"""In the name of a leaf: in each turn another part of the path."""
+"""In the name of a leaf: in each iteration another part of the path."""
 
 OTHERS = " …"
-"""After the name of a leaf that is another one in each turn."""
+"""After the name of a leaf that is another one in each iteration."""
 
 
-def in_all_turns(names: Sequence[str]) -> str:
-    """One name for the leaves of all turns: ``layers.*.up.bias``; ``x …`` of names that have no part in common."""
+def in_all_iterations(names: Sequence[str]) -> str:
+    """One name for the leaves of all iterations: ``layers.*.up.bias``; ``x …`` of names that have no part in common."""
     parts = [name.split(".") for name in names]
     if len(set(names)) == 1:
         return names[0]

@@ -111,7 +111,7 @@ def fold_graph(
 def fold_order(graph: BackwardGraph) -> tuple[int, ...]:
     """The numbers of the Nodes in the order in which they are folded: leaves that are used all over come last.
 
-    Elsewhere they stand within the last of the turns that use them, which would then be like no other.
+    Elsewhere they stand within the last of the iterations that use them, which would then be like no other.
     """
     order, uses = graph.wiring.order, graph.wiring.uses
     shared = {number for number in order if uses[number] >= FEWEST and graph.outline(number).has_leaf}
@@ -160,9 +160,9 @@ class _Folding:
         return tuple(items)
 
     def _unasked(self, found: Stretch) -> Iterator[Stretch]:
-        """The turns before, between and after those of which something is drawn in full."""
-        asked = self._whole[found.start : found.stop].reshape(found.turns, found.period).any(axis=1)
-        ends = [-1, *np.flatnonzero(asked).tolist(), found.turns]
+        """The iterations before, between and after those of which something is drawn in full."""
+        asked = self._whole[found.start : found.stop].reshape(found.iterations, found.period).any(axis=1)
+        ends = [-1, *np.flatnonzero(asked).tolist(), found.iterations]
         for before, after in pairwise(ends):
             piece = Stretch(found.start + (before + 1) * found.period, found.period, after - before - 1)
             if piece.saved >= WORTH:
@@ -171,15 +171,15 @@ class _Folding:
     def _repeat(self, stretch: Stretch, depth: int) -> Repeat:
         repeat = self._finder.repeat(stretch)
         end = stretch.start + stretch.period
-        turns = self._uses[stretch.start : stretch.stop].reshape(stretch.turns, stretch.period)
-        self._uses[stretch.start : end] = turns.max(axis=0)
+        iterations = self._uses[stretch.start : stretch.stop].reshape(stretch.iterations, stretch.period)
+        self._uses[stretch.start : end] = iterations.max(axis=0)
         body = self.items(stretch.start, end, depth - 1)
-        return Repeat(repeat.start, repeat.period, repeat.turns, body, repeat.strides, repeat.exits)
+        return Repeat(repeat.start, repeat.period, repeat.iterations, body, repeat.strides, repeat.exits)
 
     # -- trees --------------------------------------------------------------------------------------------------------
 
     def with_trees(self, items: Iterable[Item]) -> tuple[Item, ...]:
-        """Trees in a row become one item; in the turns of repeats, too."""
+        """Trees in a row become one item; in the iterations of repeats, too."""
         done: list[Item] = []
         row: list[int] = []
         for item in (*items, None):

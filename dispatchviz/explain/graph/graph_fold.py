@@ -14,7 +14,7 @@ Link = tuple[int, int] | None
 """An edge: the position of the Node that it leads to and its input_nr; None for an empty one."""
 
 Stride = tuple[int, int]
-"""By how much the position and the input_nr of an edge grow from one turn to the next."""
+"""By how much the position and the input_nr of an edge grow from one iteration to the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,23 +27,26 @@ class Links:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Repeat:
-    """The same Nodes several times over, one turn after the other: the first turn, and how the others differ."""
+    """The same Nodes several times over, one iteration after the other: the first iteration, and how the others
+    differ.
+    """
 
     start: int
     period: int
-    """Nodes in a turn."""
-    turns: int
+    """Nodes in an iteration."""
+    iterations: int
     body: tuple[Item, ...]
-    """The first turn, which may be folded itself."""
+    """The first iteration, which may be folded itself."""
     strides: tuple[tuple[Stride, ...], ...]
-    """For each Node of the turn, for each of its edges."""
+    """For each Node of the iteration, for each of its edges."""
     exits: Mapping[tuple[int, int], Link]
-    """Position and number of the edges of the last turns that lead elsewhere, because no more turns follow."""
+    """Position and number of the edges of the last iterations that lead elsewhere, because no more iterations follow.
+    """
 
     @property
     def stop(self) -> int:
-        """The position after the last turn."""
-        return self.start + self.period * self.turns
+        """The position after the last iteration."""
+        return self.start + self.period * self.iterations
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ def stop(item: Item) -> int:
 
 
 def kept(items: Iterable[Item]) -> Iterator[int]:
-    """The positions whose edges are kept: all but those of the later turns."""
+    """The positions whose edges are kept: all but those of the later iterations."""
     for item in items:
         if isinstance(item, Repeat):
             yield from kept(item.body)
@@ -115,19 +118,19 @@ def sections(items: Iterable[Item]) -> Iterator[Section]:
 
 
 def everywhere(at: int, path: Sequence[Repeat]) -> Iterator[int]:
-    """The positions that a position in the first turns of repeats within each other stands for, in order."""
+    """The positions that a position in the first iterations of repeats within each other stands for, in order."""
     if not path:
         yield at
         return
     outer, *inner = path
-    for turn in range(outer.turns):
+    for iteration in range(outer.iterations):
         for place in everywhere(at, inner):
-            yield place + turn * outer.period
+            yield place + iteration * outer.period
 
 
 def with_body(repeat: Repeat, body: tuple[Item, ...]) -> Repeat:
-    """The same repeat with its first turn folded otherwise."""
-    return Repeat(repeat.start, repeat.period, repeat.turns, body, repeat.strides, repeat.exits)
+    """The same repeat with its first iteration folded otherwise."""
+    return Repeat(repeat.start, repeat.period, repeat.iterations, body, repeat.strides, repeat.exits)
 
 
 def folded(links: Links, items: tuple[Item, ...]) -> Fold:
@@ -148,20 +151,20 @@ def _unfold(items: Iterable[Item], names: dict[int, str], edges: dict[int, Seque
         if isinstance(item, Repeat):
             _unfold(item.body, names, edges)
             for at in range(item.start + item.period, item.stop):
-                turn, place = divmod(at - item.start, item.period)
+                iteration, place = divmod(at - item.start, item.period)
                 names[at] = names[item.start + place]
-                edges[at] = later_edges(item, turn, place, edges[item.start + place])
+                edges[at] = later_edges(item, iteration, place, edges[item.start + place])
 
 
-def later_edges(repeat: Repeat, turn: int, place: int, first: Sequence[Link]) -> tuple[Link, ...]:
-    """The edges of a Node of some turn, given those of the same Node of the first turn."""
-    return tuple(later_link(repeat, turn, place, number, link) for number, link in enumerate(first))
+def later_edges(repeat: Repeat, iteration: int, place: int, first: Sequence[Link]) -> tuple[Link, ...]:
+    """The edges of a Node of some iteration, given those of the same Node of the first iteration."""
+    return tuple(later_link(repeat, iteration, place, number, link) for number, link in enumerate(first))
 
 
-def later_link(repeat: Repeat, turn: int, place: int, number: int, first: Link) -> Link:
+def later_link(repeat: Repeat, iteration: int, place: int, number: int, first: Link) -> Link:
     """One of them."""
-    at = repeat.start + turn * repeat.period + place
+    at = repeat.start + iteration * repeat.period + place
     if (at, number) in repeat.exits:
         return repeat.exits[at, number]
     further, inputs = repeat.strides[place][number]
-    return None if first is None else (first[0] + turn * further, first[1] + turn * inputs)
+    return None if first is None else (first[0] + iteration * further, first[1] + iteration * inputs)

@@ -1,9 +1,9 @@
-"""Finds what repeats in a backward graph: the turns of a loop, the layers of a network, with what leads from one to the
-next.
+"""Finds what repeats in a backward graph: the iterations of a loop, the layers of a network, with what leads from one
+to the next.
 
 A repeat is a stretch of the order in which Nodes with the same names and numbers of edges come again after a period,
-and each edge leads, from turn to turn, further by the same distance: to the same place of the next turn, always to
-the same Node (a shared leaf), or along another repeat. Only the last turns may lead elsewhere.
+and each edge leads, from iteration to iteration, further by the same distance: to the same place of the next iteration,
+always to the same Node (a shared leaf), or along another repeat. Only the last iterations may lead elsewhere.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from dispatchviz.explain.graph.graph_fold import Link, Links, Repeat
 
 FEWEST = 3
-"""Turns: that each edge moves on by the same distance cannot be seen in fewer."""
+"""Iterations: that each edge moves on by the same distance cannot be seen in fewer."""
 
 CANDIDATES = 24
 """Periods that are tried."""
@@ -35,17 +35,17 @@ class Stretch:
 
     start: int
     period: int
-    turns: int
+    iterations: int
 
     @property
     def stop(self) -> int:
-        """The position after the last turn."""
-        return self.start + self.period * self.turns
+        """The position after the last iteration."""
+        return self.start + self.period * self.iterations
 
     @property
     def saved(self) -> int:
         """How many boxes fewer."""
-        return (self.turns - 1) * self.period
+        return (self.iterations - 1) * self.period
 
 
 class RepeatFinder:
@@ -109,7 +109,9 @@ class RepeatFinder:
         yield from dict.fromkeys([1, *weighty[:CANDIDATES], *frequent[:CANDIDATES]])
 
     def _stretches(self, low: int, high: int, period: int) -> Iterator[Stretch]:
-        """Where a period goes on for three turns or more, cut into turns where edges lead to the fewest Nodes."""
+        """Where a period goes on for three iterations or more, cut into iterations where edges lead to the fewest
+        Nodes.
+        """
         count = high - low - 2 * period
         if count < 1:
             return
@@ -118,10 +120,10 @@ class RepeatFinder:
         here[self._owner[edges][~self._steady(edges, period, here, low)] - low] = False
         bounds = np.flatnonzero(np.diff(np.concatenate([[0], here.view(np.int8), [0]])))
         for begin, end in bounds.reshape(-1, 2).tolist():
-            turns, rest = divmod(end - begin + 2 * period, period)
-            if turns >= FEWEST and (turns - 1) * period >= WORTH:
+            iterations, rest = divmod(end - begin + 2 * period, period)
+            if iterations >= FEWEST and (iterations - 1) * period >= WORTH:
                 cuts = self.crossing[low + begin + period :][: rest + 1]
-                yield Stretch(low + begin + int(np.argmin(cuts)), period, turns)
+                yield Stretch(low + begin + int(np.argmin(cuts)), period, iterations)
 
     def _slots(self, low: int, high: int) -> npt.NDArray[np.intp]:
         return np.arange(self._first[low], self._first[high])
@@ -133,7 +135,7 @@ class RepeatFinder:
     def _steady(
         self, edges: npt.NDArray[np.intp], period: int, alike: npt.NDArray[np.bool_], low: int
     ) -> npt.NDArray[np.bool_]:
-        """Of each edge whether it moves on by the same distance to the next turn and to the one after it."""
+        """Of each edge whether it moves on by the same distance to the next iteration and to the one after it."""
         owner = self._owner[edges]
         number = edges - self._first[owner]
         known = alike[owner - low]
@@ -148,46 +150,48 @@ class RepeatFinder:
         return steady
 
     def _sound(self, stretch: Stretch, high: int) -> Stretch | None:
-        """With as many turns as the rule holds for, and those after them that only lead elsewhere at the end."""
-        turns = self._steady_turns(stretch)
-        if turns < FEWEST:
+        """With as many iterations as the rule holds for, and those after them that only lead elsewhere at the end."""
+        iterations = self._steady_iterations(stretch)
+        if iterations < FEWEST:
             return None
         for more in (2, 1):
-            longer = Stretch(stretch.start, stretch.period, turns + more)
-            if longer.stop <= high and self._ends(longer, turns):
+            longer = Stretch(stretch.start, stretch.period, iterations + more)
+            if longer.stop <= high and self._ends(longer, iterations):
                 return longer
-        return Stretch(stretch.start, stretch.period, turns)
+        return Stretch(stretch.start, stretch.period, iterations)
 
-    def _steady_turns(self, stretch: Stretch) -> int:
-        """An edge that does not lead to the next turn must not lead into the repeat at all."""
-        target, turns = self._table(self._target, stretch), stretch.turns
+    def _steady_iterations(self, stretch: Stretch) -> int:
+        """An edge that does not lead to the next iteration must not lead into the repeat at all."""
+        target, iterations = self._table(self._target, stretch), stretch.iterations
         stride = target[1] - target[0]
         leaving = (stride != stretch.period) & (target[0] >= 0)
-        for turns in range(stretch.turns, FEWEST - 1, -1):
-            stop = stretch.start + turns * stretch.period
-            if (target[:turns, leaving] >= stop).all():
-                return turns
+        for iterations in range(stretch.iterations, FEWEST - 1, -1):
+            stop = stretch.start + iterations * stretch.period
+            if (target[:iterations, leaving] >= stop).all():
+                return iterations
         return 0
 
     def _table(self, values: Ints, stretch: Stretch) -> Ints:
-        """A row of edges for each turn."""
+        """A row of edges for each iteration."""
         edges = values[self._first[stretch.start] : self._first[stretch.stop]]
-        return edges.reshape(stretch.turns, -1)
+        return edges.reshape(stretch.iterations, -1)
 
-    def _ends(self, longer: Stretch, turns: int) -> bool:
-        """Return whether the turns after so many are as the others but for edges that would lead beyond the last one."""
+    def _ends(self, longer: Stretch, iterations: int) -> bool:
+        """Return whether the iterations after so many are as the others but for edges that would lead beyond the last
+        one.
+        """
         start, period = longer.start, longer.period
-        more = range(start + turns * period, longer.stop)
+        more = range(start + iterations * period, longer.stop)
         if any(self._kind[at] != self._kind[at - period] for at in more):
             return False
         target, given = self._table(self._target, longer), self._table(self._input, longer)
         around = self._table(self._around, longer)
-        for turn in range(turns, longer.turns):
-            expected = np.where(target[0] < 0, -1, target[0] + turn * (target[1] - target[0]))
-            same = (target[turn] == expected) & (given[turn] == given[0] + turn * (given[1] - given[0]))
+        for iteration in range(iterations, longer.iterations):
+            expected = np.where(target[0] < 0, -1, target[0] + iteration * (target[1] - target[0]))
+            same = (target[iteration] == expected) & (given[iteration] == given[0] + iteration * (given[1] - given[0]))
             moves = (target[1] - target[0] == period) & (target[0] >= 0)
-            beyond = moves & (expected >= longer.stop) & ((target[turn] >= longer.stop) | (target[turn] < 0))
-            if not (same | beyond).all() or (around[turn] != around[0]).any():
+            beyond = moves & (expected >= longer.stop) & ((target[iteration] >= longer.stop) | (target[iteration] < 0))
+            if not (same | beyond).all() or (around[iteration] != around[0]).any():
                 return False
         leaving = (target[1] - target[0] != period) & (target[0] >= 0)
         return bool((target[:, leaving] >= longer.stop).all())
@@ -206,19 +210,19 @@ class RepeatFinder:
         return Repeat(
             stretch.start,
             stretch.period,
-            stretch.turns,
+            stretch.iterations,
             body,
             tuple(map(tuple, strides)),
             {at: link for (at, _), link in exits.items()},
         )
 
     def _exits(self, stretch: Stretch, target: Ints, given: Ints) -> Iterator[tuple[tuple[tuple[int, int], int], Link]]:
-        turns = np.arange(stretch.turns)[:, None]
-        wrong = target != np.where(target[0] < 0, -1, target[0] + turns * (target[1] - target[0]))
-        wrong |= (given != given[0] + turns * (given[1] - given[0])) & (target >= 0)
+        iterations = np.arange(stretch.iterations)[:, None]
+        wrong = target != np.where(target[0] < 0, -1, target[0] + iterations * (target[1] - target[0]))
+        wrong |= (given != given[0] + iterations * (given[1] - given[0])) & (target >= 0)
         first = int(self._first[stretch.start])
-        for turn, number in np.argwhere(wrong).tolist():
-            slot = first + turn * target.shape[1] + number
+        for iteration, number in np.argwhere(wrong).tolist():
+            slot = first + iteration * target.shape[1] + number
             at = int(self._owner[slot])
             yield ((at, slot - int(self._first[at])), number), self._links.edges[at][slot - int(self._first[at])]
 

@@ -1,7 +1,7 @@
 """Of which steps a page has every pane: all of a short program; of a long one what is not a repeat, and its ends.
 
-Of a loop the first turns and the last one are no repeats. Where that is still too much, the beginning and the end are
-kept.
+Of a loop the first iterations and the last one are no repeats. Where that is still too much, the beginning and the end
+are kept.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dispatchviz.explain.outline.outline import Outline
 MOST = 4_000
 """So many steps are kept in full; each takes some milliseconds to make."""
 
-TURNS = 2
-"""So many turns of a loop are kept, besides the last."""
+ITERATIONS = 2
+"""So many iterations of a loop are kept, besides the last."""
 
 
 def kept_steps(trace: Trace) -> Set[int]:
@@ -31,7 +31,9 @@ def kept_steps(trace: Trace) -> Set[int]:
 
 
 def _repeats(rows: LineRows) -> Iterator[tuple[int, int]]:
-    """The stretches of steps of turns that repeat others."""
+    """The stretches of steps of iterations that repeat others."""
     for row in range(len(rows)):
-        if rows.kind(row) is RowKind.TURN and TURNS < rows.numbers[row] < rows.counts.get(rows.parents[row], 0):
+        if rows.kind(row) is RowKind.ITERATION and ITERATIONS < rows.numbers[row] < rows.counts.get(
+            rows.parents[row], 0
+        ):
             yield rows.begins[row], rows.ends[row]

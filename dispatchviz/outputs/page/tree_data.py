@@ -76,7 +76,9 @@ def _facts(facts: list[Fact], lines: Lines) -> int:
 
 
 def _line_row(outline: Outline, row: int, lines: Lines) -> list[int]:
-    """A line of the program, a turn, a call: kind, where it begins, its length, its text, facts, the line's number."""
+    """A line of the program, an iteration, a call: kind, where it begins, its length, its text, facts, the line's
+    number.
+    """
     begin, texts = outline.lines.begins[row], row_texts(outline, ~row)
     is_statement = outline.kind(~row) is RowKind.STATEMENT
     number = _line_number(outline.trace, begin) if is_statement else 0

@@ -43,7 +43,7 @@ def title(graph: BackwardGraph, picture: FoldedPicture) -> Iterator[str]:
     yield f"Backward graph of {graph.header.program}: {len(graph):,} Nodes in {drawn:,} boxes"
     yield from legend(graph, any(": " in box.state for box in picture.boxes))
     if picture.frames:
-        yield "A frame: the same Nodes many times over, one turn after the other; the first turn is drawn"
+        yield "A frame: the same Nodes many times over, one iteration after the other; the first iteration is drawn"
     lines = [line for box in picture.boxes for line in box.lines]
     if any(DOWN in line for line in lines):
         yield f"Nodes in one box: each leads to the next line ({DOWN}) and to what is in brackets"
@@ -51,7 +51,7 @@ def title(graph: BackwardGraph, picture: FoldedPicture) -> Iterator[str]:
     if any(f"{OTHERS}{end}" in line for line in lines for end in ",)") or any(line.endswith(OTHERS) for line in lines):
         yield f"leaf x{OTHERS}: in each turn the AccumulateGrad of another tensor"
     if any(f".{ANOTHER}." in line for line in lines):
-        yield f"leaf a.{ANOTHER}.b: in each turn that of another tensor, with another word for {ANOTHER}"
+        yield f"leaf a.{ANOTHER}.b: in each iteration that of another tensor, with another word for {ANOTHER}"
 
 
 class _Writer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
-from dispatchviz.explain.graph.folded_modules import in_all_turns
+from dispatchviz.explain.graph.folded_modules import in_all_iterations
 from dispatchviz.explain.graph.folding import fold_order
 from dispatchviz.explain.graph.graph_fold import Fold, everywhere, repeats, sections
 from dispatchviz.explain.graph.node_groups import Group, Path, common_path, groups
@@ -26,23 +26,28 @@ class _Frames:
         self._paths = {at: found.get(number, ()) for at, number in enumerate(order)}
         self._titles = {repeat: "\n".join(lines) for repeat, lines in picture.frames.items()}
         self._whole = {each: common_path(self._in(range(each.start, each.stop))) for each in repeats(fold.items)}
-        self._turn = {each: common_path(self._in(range(each.start, each.start + each.period))) for each in self._whole}
+        self._iteration = {
+            each: common_path(self._in(range(each.start, each.start + each.period))) for each in self._whole
+        }
         self._sections = {section.start: section for section in sections(fold.items)}
 
     def around(self, box: Box) -> Iterator[Frame]:
-        """A repeat is within the groups that all its turns are in, and around those within a turn; the group that is a
-        turn has no frame besides that of the repeat."""
+        """A repeat is within the groups that all its turns are in, and around those within an iteration; the group that
+        is a iteration has no frame besides that of the repeat.
+        """
         first, last = self._groups(box)
         outside = 0
         for repeat in box.within:
             depth = max(len(self._whole[repeat]), outside)
             yield from self._framed(first[outside:depth], last[outside:depth])
             yield f"repeat {repeat.start} {repeat.period}", self._titles[repeat]
-            outside = max(depth, len(self._turn[repeat]))
+            outside = max(depth, len(self._iteration[repeat]))
         yield from self._framed(first[outside:], last[outside:])
 
     def _groups(self, box: Box) -> tuple[Path, Path]:
-        """Of a box's Nodes in the first turns and in the last ones; without any those of the frame that it is in."""
+        """Of a box's Nodes in the first iterations and in the last ones; without any those of the frame that it is
+        in.
+        """
         if box.node is None:
             around = self._whole[box.within[-1]] if box.within else ()
             return around, around
@@ -62,7 +67,7 @@ class _Frames:
 
 
 def _title(group: Group, other: Group) -> str:
-    return in_all_turns([group.title, other.title])
+    return in_all_iterations([group.title, other.title])
 
 
 def _around_module(module: str, first: Path, last: Path) -> tuple[Path, Path]:

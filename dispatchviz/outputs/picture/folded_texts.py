@@ -12,7 +12,7 @@ from textwrap import wrap
 
 from dispatchviz.core.record.trace_file.columns import Place
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
-from dispatchviz.explain.graph.folded_modules import in_all_turns
+from dispatchviz.explain.graph.folded_modules import in_all_iterations
 from dispatchviz.explain.graph.folding import fold_order
 from dispatchviz.explain.graph.graph_fold import Fold, Link, Repeat, Section, everywhere
 from dispatchviz.explain.graph.graph_node import NO_NUMBER, GraphNode, State
@@ -30,8 +30,8 @@ WIDE = 84
 
 NBSP = "\N{NO-BREAK SPACE}"
 
-MOST_TURNS = 4096
-"""So many turns are looked at for the names of their leaves."""
+MOST_ITERATIONS = 4096
+"""So many iterations are looked at for the names of their leaves."""
 
 MADE = "└ "
 """Before what was made by the line above."""
@@ -91,7 +91,7 @@ class Texts:
     def facts(self, positions: Sequence[int]) -> Iterator[str]:
         """The lines of a box: of the first Node, and of the last one where that differs."""
         node, last = self.node(positions[0]), self.node(positions[-1])
-        other = f" (last turn {last.number_text})" if last.number_text != node.number_text else ""
+        other = f" (last iteration {last.number_text})" if last.number_text != node.number_text else ""
         yield f"sequence_nr {node.number_text}{other}" + (
             f", from line {varying(node.line, last.line)}" if node.line else ""
         )
@@ -121,27 +121,30 @@ class Texts:
         nodes = list(self.outlines(range(repeat.start, repeat.stop)))
         size = nodes[0].name if repeat.period == 1 else f"{repeat.period:,} Nodes"
         inner = "" if path else f": {self._numbered(nodes)}"
-        named = self._named_turns(repeat, path)
-        title = [f"{named}, × {repeat.turns:,}"] if named else []
-        return (*title, f"{repeat.turns:,} times {size}{inner}", *self._progress(repeat, path))
+        named = self._named_iterations(repeat, path)
+        title = [f"{named}, × {repeat.iterations:,}"] if named else []
+        return (*title, f"{repeat.iterations:,} times {size}{inner}", *self._progress(repeat, path))
 
-    def _named_turns(self, repeat: Repeat, path: Sequence[Repeat]) -> str:
-        """``layers.11 … layers.0 (Block.forward)``: what the paths of each turn's leaves begin with, and the function
-        that made it; empty if the turns have no leaves with paths of their own. Within the turns of other repeats the
-        same of all of these: ``layers.*.value … layers.*.query``."""
-        starts = [repeat.start + turn * repeat.period for turn in range(repeat.turns)]
+    def _named_iterations(self, repeat: Repeat, path: Sequence[Repeat]) -> str:
+        """``layers.11 … layers.0 (Block.forward)``: what the paths of each iteration's leaves begin with, and the
+        function that made it; empty if the iterations have no leaves with paths of their own. Within the iterations of
+        other repeats the same of all of these: ``layers.*.value … layers.*.query``.
+        """
+        starts = [repeat.start + iteration * repeat.period for iteration in range(repeat.iterations)]
         paths = [shared_path(self._modules(range(at, at + repeat.period))) for at in starts]
         if not all(paths) or len(set(paths)) < len(paths):
             return ""
         functions = {self._function(range(at, at + repeat.period)) for at in starts}
         by = functions.pop() if len(functions) == 1 else ""
-        first, last = (self._path_in_all_turns(at, repeat, path) for at in (starts[0], starts[-1]))
+        first, last = (self._path_in_all_iterations(at, repeat, path) for at in (starts[0], starts[-1]))
         return f"{first} … {last}" + (f" ({by})" if by else "")
 
-    def _path_in_all_turns(self, at: int, repeat: Repeat, path: Sequence[Repeat]) -> str:
-        """What the paths of the leaves of one turn begin with, in all turns of the repeats around it."""
-        turns = islice(everywhere(at, path), MOST_TURNS)
-        return in_all_turns([*dict.fromkeys(shared_path(self._modules(range(p, p + repeat.period))) for p in turns)])
+    def _path_in_all_iterations(self, at: int, repeat: Repeat, path: Sequence[Repeat]) -> str:
+        """What the paths of the leaves of one iteration begin with, in all iterations of the repeats around it."""
+        iterations = islice(everywhere(at, path), MOST_ITERATIONS)
+        return in_all_iterations(
+            [*dict.fromkeys(shared_path(self._modules(range(p, p + repeat.period))) for p in iterations)]
+        )
 
     def _modules(self, positions: Iterable[int]) -> list[str]:
         """The modules whose parameters the Nodes at some positions accumulate."""
@@ -179,7 +182,7 @@ class Texts:
         return self._places.line(self._order[at])
 
     def _progress(self, repeat: Repeat, path: Sequence[Repeat]) -> Iterator[str]:
-        """How many turns are done while a backward is under way."""
+        """How many iterations are done while a backward is under way."""
         if path or self._graph.graph_task is None:
             return
         firsts = self.outlines(range(repeat.start, repeat.stop, repeat.period))
@@ -202,9 +205,9 @@ class Texts:
             yield f"and {len(found) - MOST_LINES} more kinds"
 
     def _crossing(self, section: Section, path: Sequence[Repeat]) -> str:
-        """``edges: 1 in, 2 out``; where the last turns have others than the first ones, theirs, too."""
+        """``edges: 1 in, 2 out``; where the last iterations have others than the first ones, theirs, too."""
         places = [[*everywhere(at, path)] for at in range(section.start, section.stop)]
-        first, last = (self._edges({turns[which] for turns in places}) for which in (0, -1))
+        first, last = (self._edges({iterations[which] for iterations in places}) for which in (0, -1))
         coming, leaving = (varying(one, other) for one, other in zip(first, last, strict=True))
         return f"edges: {coming} in, {leaving} out"
 
@@ -283,9 +286,9 @@ class Texts:
         node = self.node(at)
         if node.leaf is None:
             return node.name
-        turns = islice(everywhere(at, path), MOST_TURNS)
-        names = dict.fromkeys(leaf_name(self._graph, self._order[place]) for place in turns)
-        return f"leaf {in_all_turns(list(names))}"
+        iterations = islice(everywhere(at, path), MOST_ITERATIONS)
+        names = dict.fromkeys(leaf_name(self._graph, self._order[place]) for place in iterations)
+        return f"leaf {in_all_iterations(list(names))}"
 
 
 DOWN = "↓"
@@ -315,7 +318,7 @@ def _attributes(node: GraphNode) -> Iterable[str]:
 
 
 def _saved(node: GraphNode) -> Iterator[str]:
-    """Without the names of the tensors, which are others in each turn."""
+    """Without the names of the tensors, which are others in each iteration."""
     kept = "freed" if node.released else "saved"
     for saved in node.variables:
         shape = shaped(saved.tensor.shape) if saved.tensor and saved.tensor.shape is not None else "undefined"

@@ -201,7 +201,7 @@ def _plain(graph: explain.BackwardGraph, fold: Fold | None) -> str:
 
 def fold_note(graph: explain.BackwardGraph, fold: Fold) -> str:
     """``748 Nodes are folded into 15 boxes: 12 times 61 Nodes and 3 times 2 Nodes``"""
-    found = [f"{repeat.turns:,} times {_what(repeat, fold)}" for repeat in repeats(fold.items)]
+    found = [f"{repeat.iterations:,} times {_what(repeat, fold)}" for repeat in repeats(fold.items)]
     shown = found if len(found) <= MOST_NAMED else [*found[:MOST_NAMED], f"{len(found) - MOST_NAMED} more repeats"]
     which = f": {listed(shown)}" if found else ""
     return f"{len(graph):,} Nodes are folded into {boxes(fold.items):,} boxes{which}"

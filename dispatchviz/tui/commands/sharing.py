@@ -69,7 +69,7 @@ def no_graph(trace: Trace, at: int) -> Line | None:
 def picture_file(trace: Trace, at: int) -> tuple[Path, str]:
     """The backward graph as of a step, as an SVG file, and what is to be said of it.
 
-    Of a folded graph the turn with the step's Node is drawn in full. RenderError if there is no graph.
+    Of a folded graph the iteration with the step's Node is drawn in full. RenderError if there is no graph.
     """
     from dispatchviz.explain.graph.selected_nodes import selector  # with the key, not for the first paint
     from dispatchviz.outputs.picture.graph_picture import backward_graph

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from dispatchviz.explain.outline.places import line_named, turn_named
+from dispatchviz.explain.outline.places import iteration_named, line_named
 from dispatchviz.explain.sentences.statement import numbers_of_steps, part_of
 from dispatchviz.tui.commands.move_notes import nothing_has
 from dispatchviz.tui.commands.moves import goto
@@ -28,7 +28,7 @@ class StepQuestion(Question):
 
     @property
     def hint(self) -> str:
-        return f"a step from {numbers_of_steps(len(self.session.trace))}, +10, 50%, line 6, turn 500"
+        return f"a step from {numbers_of_steps(len(self.session.trace))}, +10, 50%, line 6, iteration 500"
 
     def answered(self, text: str | None) -> Update:
         if not text:
@@ -40,12 +40,12 @@ class StepQuestion(Question):
 
 
 def place_named(text: str, cursor: Cursor) -> int | str:
-    """The step that ``37``, ``line 6`` or ``turn 500`` names; else why it names none."""
+    """The step that ``37``, ``line 6`` or ``iteration 500`` names; else why it names none."""
     if (named := PLACES.fullmatch(text.strip())) is not None and cursor.outline is not None:
-        find = turn_named if named["what"] == "turn" else line_named
+        find = line_named if named["what"] == "line" else iteration_named
         return find(cursor.outline, cursor.at, whole_number(named["number"].replace(",", "")))
     step = step_named(text, cursor)
-    return f"{repeated(text)} is no step: write 37, +10, -10, 50%, line 6 or turn 500" if step is None else step
+    return f"{repeated(text)} is no step: write 37, +10, -10, 50%, line 6 or iteration 500" if step is None else step
 
 
 def step_named(text: str, cursor: Cursor) -> int | None:
@@ -59,7 +59,7 @@ def step_named(text: str, cursor: Cursor) -> int | None:
     return {"": number, "+": cursor.at + number, "-": cursor.at - number}[named["sign"]]
 
 
-PLACES = re.compile(r"(?P<what>line|turn)\s*(?P<number>[0-9][0-9,]*)")
+PLACES = re.compile(r"(?P<what>line|iteration|turn)\s*(?P<number>[0-9][0-9,]*)")
 
 NAMED = re.compile(r"(?P<sign>[+-]?)(?P<digits>[0-9]+)(?P<percent>%?)")
 """Of the digits that there are, Python's ``int`` takes those of all scripts; a step has ASCII ones."""

@@ -1,4 +1,4 @@
-"""Where a reader wants to go: the nearest Node, redispatch, guard, error, turn ... on one side of the cursor."""
+"""Where a reader wants to go: the nearest Node, redispatch, guard, error, iteration ... on one side of the cursor."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ TARGETS: Mapping[str, Find] = {
     "accumulation": _of(ev.GradientAccumulated),
     "error or warning": _of(ev.ErrorRaised, ev.ProgramRaised, ev.Warned),
     "line": _of_rows(RowKind.STATEMENT),
-    "turn": _of_rows(RowKind.TURN),
+    "iteration": _of_rows(RowKind.ITERATION),
     "call of a function of yours": _of_rows(RowKind.CALL),
 }
 """By the name that the keymap gives them."""

@@ -1,4 +1,4 @@
-"""The rows of the step list: lines of the program, turns, calls and what is in them, as a tree; hits as a list.
+"""The rows of the step list: lines of the program, iterations, calls and what is in them, as a tree; hits as a list.
 
 Not here: the texts of a row (``explain/outline/row_texts.py``), the list that scrolls (``widgets/step_list.py``).
 """
@@ -107,7 +107,7 @@ def _told(cursor: Cursor, tree: Outline, row: Row, extent: _Extent) -> list[Span
 
 
 def _before_text(cursor: Cursor, tree: Outline, row: Row, at: int, role: str) -> list[Span]:
-    """The sign of a fold, the turns that begin here, the number of a line, the sign of an event."""
+    """The sign of a fold, the iterations that begin here, the number of a line, the sign of an event."""
     fold = "▾ " if row.unfolded else "▸ " if tree.has_children(row.item) else "  "
     heads = [(f"{heading(tree, item)} · ", "dim") for item in _merged(tree, row)]
     number = f"{_line_number(cursor, at):>2}  " if tree.kind(row.item) is RowKind.STATEMENT else ""
@@ -131,7 +131,7 @@ def _happened(happened: list[Span], used: int, width: int) -> list[Span]:
 
 
 def _merged(tree: Outline, row: Row) -> list[int]:
-    """Turn and call that are unfolded and whose first row this is."""
+    """Iteration and call that are unfolded and whose first row this is."""
     same = tree.at(tree.begin(row.item))
     return list(same[: same.index(row.item)]) if row.item in same else []
 

@@ -16,7 +16,9 @@ NEAR = 24
 """So many steps that may have a question are looked at for the next one, whoever makes the call."""
 
 FAR = 600
-"""The same for questions of the outer level: where all topics are done, a loop of thousands of turns has no other."""
+"""The same for questions of the outer level: where all topics are done, a loop of thousands of iterations has no
+other.
+"""
 
 GOOD_FOR = 16
 """That there is none within reach is looked up again after so many steps."""

@@ -146,7 +146,7 @@ DTYPES = (
         "too many dimensions '{type}'",
         detail="The list holds values of type {type}.",
         cause="A tensor holds numbers; strings and other objects are none.",
-        fix="Turn strings into numbers first, for example by an index of the vocabulary.",
+        fix="Iteration strings into numbers first, for example by an index of the vocabulary.",
     ),
     KnownMessage(
         "array of objects",

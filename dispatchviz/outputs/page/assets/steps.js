@@ -55,7 +55,7 @@ function drawnRow({ number, step, depth, unfolded, isHere, top, isFolded, spans 
 
 const isFolded = (each) => each.item >= 0 && !each.unfolded && tree().within(each.item).length > 0;
 
-/** A row of the tree as spans: the sign of a fold, turns that begin here, its text, what happened in it. */
+/** A row of the tree as spans: the sign of a fold, iterations that begin here, its text, what happened in it. */
 function rowParts(each, asked) {
   const isEvent = each.item < 0 || tree().kinds[each.item] === EVENT;
   if (hides(asked, each.step) && isEvent) return [["?", "hint"]];
@@ -64,7 +64,7 @@ function rowParts(each, asked) {
   return [["", "indent"], [fold, "dim"], ...headings(each), ...rowText(each, isEvent), ...told];
 }
 
-/** The turns and calls that are unfolded and whose first row this is. */
+/** The iterations and calls that are unfolded and whose first row this is. */
 function headings(each) {
   if (each.item < 0) return [];
   const same = tree().at(each.step);

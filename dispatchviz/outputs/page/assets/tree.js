@@ -1,6 +1,6 @@
-// -- The overview as a tree: lines of the program, turns, calls, events of a level ------------------------------------
+// -- The overview as a tree: lines of the program, iterations, calls, events of a level ------------------------------------
 
-const STATEMENT = 0, TURN = 1, CALL = 2, EVENT = 3, RUN = 4;
+const STATEMENT = 0, ITERATION = 1, CALL = 2, EVENT = 3, RUN = 4;
 
 /** The tree of one level. An item is its number; items are in the order in which they begin, outermost first. */
 class Tree {
