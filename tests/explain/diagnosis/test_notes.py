@@ -112,8 +112,8 @@ CASES = [
         (
             "y.grad_fn on line 5 is AddmmBackward0",
             (
-                "[0] is AccumulateGrad (net.bias); [1] is None, as its input the result of randn on line 4 requires no "
-                "grad; [2] is TBackward0, for its input net.weight.T."
+                "[0] is AccumulateGrad (net.bias); [1] is None, because its input the result of randn on line 4 "
+                "does not require grad; [2] is TBackward0, for its input net.weight.T."
             ),
         ),
         ("[0] is AccumulateGrad (net.bias); [1] is None", "[2] is TBackward0, for its input net.weight.T"),
@@ -270,7 +270,7 @@ assert order == ["", "2", "1", "0"]
         ("matmul on line 4 casts a and b to bfloat16; cat on line 5 casts c to float32.",),
     ),
     Noted(
-        "no cache of what is no leaf",
+        "no cache of what is not a leaf",
         CASTS,
         """
         import torch
@@ -299,8 +299,8 @@ assert net[0].weight.grad is None and net[2].weight.grad is not None
 """,
         (
             (
-                "net.0.weight and net.0.bias are frozen (line 4). No input of net.0 (Linear) on line 5 requires grad, "
-                "so it records no Node, and the backward pass does not come to it."
+                "net.0.weight and net.0.bias are frozen (line 4). No input of net.0 (Linear) on line 5 requires "
+                "grad, so it records no Node, and the backward pass does not reach it."
             ),
         ),
     ),
@@ -315,7 +315,7 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
 """,
         (
             "net.2.weight and net.2.bias are frozen (line 4). AddmmBackward0",
-            "of net.2 (Linear) computes no gradient of them, only of its inputs that require grad.",
+            "of net.2 (Linear) computes no gradient for them, only for its inputs that require grad.",
         ),
     ),
     Noted(
@@ -351,8 +351,8 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
         """,
         (
             (
-                "checkpoint on line 8 lets block run a second time, from line 5 (runs.append(1)) on, in the backward "
-                "pass: SinBackward0"
+                "checkpoint on line 8 runs block a second time in the backward pass, from line 5 (runs.append(1)) "
+                "on: SinBackward0"
             ),
             "needs a tensor that it saved in the forward pass, and checkpoint has kept only the inputs of block.",
         ),
@@ -409,7 +409,7 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
                 "net.eval() on line 5 changes what modules compute (Dropout passes its input on and BatchNorm takes "
                 "its running mean and variance), not what autograd records: line 6 (a = net(x)) records three Nodes."
             ),
-            "torch.no_grad() on line 7 changes only that: it lets no Node be recorded.",
+            "torch.no_grad() on line 7 changes only the recording: no Node is recorded.",
         ),
     ),
     Noted(
@@ -458,8 +458,8 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
         (
             "Line 4 (y[0] = 5.0) writes to a view of y in place",
             (
-                "so y.grad_fn becomes CopySlices, whose next Node is MulBackward0. In the backward "
-                "pass CopySlices gives a gradient of 0 to what y held there."
+                "so y.grad_fn becomes CopySlices, whose next Node is MulBackward0. In the backward pass CopySlices "
+                "gives a gradient of 0 to the earlier values of y there."
             ),
         ),
     ),

@@ -261,7 +261,7 @@ g = torch.autograd.grad(y.sum(), x)
 """,
         "unused input: no gradient passed",
         (
-            "A path leads from y.sum() to x, but no gradient came along it: a Node on it returned None",
+            "A path leads from y.sum() to x, but no gradient arrived along it: a Node on it returned None",
             "The Node of the custom Function Half ran in this pass",
         ),
         "Let Half.backward return a gradient",

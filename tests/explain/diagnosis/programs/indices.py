@@ -20,7 +20,7 @@ CASES = [
         BEGIN + "x = torch.ones(2, 3)\nfor i in range(3):\n    y = x[i].sum()",
         "indices: x[i] out of bounds",
         ("x[i] on line 6", "with the index 2: x [2, 3] has size 2 in dimension 0"),
-        "Let the index run from 0 to 1",
+        "Run the index from 0 to 1",
         BEGIN + "x = torch.ones(2, 3)\nfor i in range(2):\n    y = x[i].sum()",
     ),
     Case(

@@ -66,7 +66,7 @@ CASES = [
             "Line 11 (a = self.aux(h); return self.head(h)) computes with them",
             "no loss depends on its result",
         ),
-        "Let the loss depend on the result of line 11",
+        "Make the loss depend on the result of line 11",
         training(),
     ),
     Case(

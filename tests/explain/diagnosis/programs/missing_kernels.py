@@ -69,7 +69,7 @@ CASES = [
         BEGIN + "x = torch.randn(3, dtype=torch.long)",
         "no kernel: dtype",
         ("randn on line 3 (x = torch.randn(3, dtype=torch.long)) has no kernel for int64",),
-        "Ask for another dtype than int64 on line 3",
+        "Request another dtype than int64 on line 3",
         BEGIN + "x = torch.randn(3)",
     ),
     Case(

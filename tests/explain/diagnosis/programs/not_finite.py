@@ -118,7 +118,7 @@ ON_THE_MODEL = [
             "receives [1.0, 1.0] and returns zeros",
             "[-2.0, -4.0]",
         ),
-        "Let some inputs of relu be in the range",
+        "Move some inputs of relu into the range",
         GATE.format(w="1.0, 2.0", gate="relu(w * 2)"),
     ),
     Case(

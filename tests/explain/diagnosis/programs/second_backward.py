@@ -172,7 +172,7 @@ CASES = [
         REPORT,
         "second backward: the same result",
         ("line 5 (y.backward())", "Line 7 (report()) runs the same graph again"),
-        "Leave out line 7 (report())",
+        "Remove line 7 (report())",
         REPORT.removesuffix("report()\n"),
     ),
     Case(
@@ -220,7 +220,7 @@ CASES = [
         BEGIN + "loss = (w * w).sum()\nloss.backward()\nloss.backward()",
         "second backward: the same result",
         ("MulBackward0, made on line 3", "line 4 (loss.backward())", "starts at the same result, loss"),
-        "Leave out line 5 (loss.backward())",
+        "Remove line 5 (loss.backward())",
         BEGIN + "loss = (w * w).sum()\nloss.backward()",
     ),
     Case(
@@ -236,7 +236,7 @@ CASES = [
         BEGIN + "y = w.exp().sum()\ng = torch.autograd.grad(y, w)\ng2 = torch.autograd.grad(y, w)",
         "second backward: the same result",
         ("ExpBackward0, made on line 3", "starts at the same result, y"),
-        "Leave out line 5",
+        "Remove line 5",
         BEGIN + "y = w.exp().sum()\ng = torch.autograd.grad(y, w)",
     ),
     Case(
