@@ -130,7 +130,7 @@ def _fields(first: Run, second: Run, one: ev.AnyEvent, other: ev.AnyEvent) -> Sa
     pairs = [(name, getattr(one, name), getattr(other, name, None)) for name in names]
     apart = "; ".join(f"{name}: {_beside(first, second, str(a), str(b))}" for name, a, b in pairs if a != b)
     row = label(first.trace, one.seq)
-    return Said(f"{row}, {apart}", f"{capital(row)}: the same step but for its {apart}.")
+    return Said(f"{row}, {apart}", f"{capital(row)}: the same step except for its {apart}.")
 
 
 def _other_operator(first: Run, second: Run, one: ev.Dispatched, other: ev.Dispatched) -> Said:
@@ -191,7 +191,7 @@ def _other_cell(first: Run, second: Run, one: ev.KernelSelected, other: ev.Kerne
     if selected(one).text == selected(other).text:
         return _fields(first, second, one, other)
     texts = [f"{capital(run.where)}: {selected(cell).text}" for run, cell in ((first, one), (second, other))]
-    return Said(f"the {one.key} cell of {one.operator} holds {short}", " ".join(texts))
+    return Said(f"the kernel of {one.operator} for {one.key} is {short}", " ".join(texts))
 
 
 # -- key sets ---------------------------------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ def _below(first: Run, second: Run, one: ev.Dispatched, other: ev.Dispatched, be
     chosen = within(run.trace, outer.seq, ev.KernelSelected)
     kernel = chosen.kernel if chosen is not None and chosen.kernel else "the kernel"
     where = f"step {run.number(below[1] if in_second else below[0])} {run.where}"
-    return f"From {kernel} the call goes on ({where}), to {key} as {plain.where}."
+    return f"From {kernel} the call goes on ({where}) to {key}, as {plain.where}."
 
 
 def _is_higher(one: str, other: str) -> bool:
@@ -245,7 +245,7 @@ def _why_key(run: Run, call: ev.Dispatched, found: dict[str, str], higher: str, 
         return f"{higher} {run.where}: {found[higher]}"
     if is_autograd(higher) and is_autograd(lower) and lower in found:
         return f"{lower} {run.where}: {found[lower]}"
-    return f"{capital(run.where)} neither an argument nor the thread brings {higher} into the set."
+    return f"{capital(run.where)} neither an argument nor the thread adds {higher} to the key set."
 
 
 def _reasons(run: Run, call: ev.Dispatched) -> dict[str, str]:
@@ -272,7 +272,7 @@ def _other_sets(first: Run, second: Run, one: ev.KeySetComputed, other: ev.KeySe
     if not changed:
         given = _beside(first, second, _given(first, one), _given(second, other))
         return Said(f"the arguments are {given}", f"The arguments are {given}.")
-    return Said("other key sets, the same winner", f"{capital('; '.join(changed))}.")
+    return Said("different key sets with the same highest key", f"{capital('; '.join(changed))}.")
 
 
 def _given(run: Run, computed: ev.KeySetComputed) -> str:

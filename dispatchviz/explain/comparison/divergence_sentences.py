@@ -18,10 +18,10 @@ WIDTH = 64
 
 def sameness(found: Comparison) -> str:
     """What is said of two runs that do not part."""
-    ways = "Both runs go the same way: the same calls, on the same keys, to the same kernels, with the same Nodes."
+    ways = "Both runs took the same path: the same calls, keys, kernels and Nodes."
     if found.hashed:
         return f"{ways} Every result has the same numbers."
-    return f"{ways} Their numbers were not compared: a trace has hashes of results if it is recorded with --hashes."
+    return f"{ways} Their numbers were not compared. To compare them, record both runs with --hashes."
 
 
 def texts(first: Run, second: Run, divergence: Divergence) -> Iterator[str]:

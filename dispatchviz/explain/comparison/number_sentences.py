@@ -26,7 +26,7 @@ def why_numbers(first: Trace, second: Trace, a: int, b: int, in_first: str, in_s
     who = kernel.kernel if kernel is not None else "the kernel"
     hashed = second[b]
     what = tensor_name(second, hashed.tensor, b) if isinstance(hashed, ev.ResultHashed) else "the result"
-    begin = f"Of {who} the result {what} has other numbers {in_second} than {in_first}."
+    begin = f"The result {what} of {who} has different numbers {in_first} and {in_second}."
     reason = _other_call(first, second, a, b, in_first, in_second) or _random(first, second, b)
     return f"{begin} {reason or _other_line(first, second, a, b, in_first, in_second)}".rstrip()
 
@@ -55,14 +55,14 @@ def _random(first: Trace, second: Trace, b: int) -> str:
     if operator is None:
         return ""
     text = (
-        f"{capital(operator, (operator,))} draws random numbers, and its generator was not in the same state: it was "
-        "seeded otherwise, or had drawn more or fewer numbers before."
+        f"{capital(operator, (operator,))} draws random numbers, and its generator was in another state: its seed "
+        "was different, or it had drawn more or fewer numbers before."
     )
     if any(SEED in source for trace in (first, second) for source in trace.header.sources.values()):
         return text
     return (
-        f"{text} Neither program calls {SEED}: PyTorch then draws other numbers in every process, while dispatchviz "
-        "begins each run with one and the same seed."
+        f"{text} Neither program calls {SEED}. PyTorch then draws different numbers in every process, but "
+        "dispatchviz starts each run with the same seed."
     )
 
 

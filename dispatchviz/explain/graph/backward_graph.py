@@ -196,7 +196,7 @@ def _numbered(backwards: Backwards, of: int | str) -> Backward:
         if backward.event.graph_task == of:
             return backward
     there = ", ".join(str(backward.event.graph_task) for backward in backwards) or "there is none"
-    raise ValueError(f"no backward {of!r} in this trace; its backwards: {there}")
+    raise ValueError(f"the trace has no backward pass {of!r}; its backward passes are: {there}")
 
 
 def _about(known: GraphHistory, at: int) -> Choice:

@@ -28,10 +28,10 @@ from dispatchviz.explain.trace_index.trace_index import Index, index
 class Mark(Enum):
     """What happens to a Node without an event of its own."""
 
-    DONE = "it has run, and that it returned is not seen"
-    FAILED = "an exception has left it while it ran"
-    LEFT = "an exception has left the backward before it ran"
-    PRUNED = "the backward that goes through its graph does not need it"
+    DONE = "it has run, but the recording does not show its return"
+    FAILED = "it raised an exception"
+    LEFT = "the backward pass raised an exception before it ran"
+    PRUNED = "the backward pass through its graph does not need it"
 
 
 @dataclass(frozen=True, slots=True)

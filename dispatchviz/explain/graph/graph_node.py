@@ -36,7 +36,7 @@ class State(Enum):
     DONE = "done"
     RELEASED = "done, freed"
     """It has released its saved variables."""
-    CAPTURED = "gradient taken, not run"
+    CAPTURED = "gradient captured, not run"
     FAILED = "raised an error"
 
 

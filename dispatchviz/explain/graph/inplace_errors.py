@@ -47,7 +47,7 @@ def _formulas(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> 
     keepers = listed([_keeper(trace, event, some) for some in nodes.values()])
     will = f"{'its' if len(nodes) == 1 else 'their'} backward will raise an error"
     if isinstance(event, ev.RequiresGradSet):
-        text = f"{keepers} and would need its history: {will}." if nodes else ""
+        text = f"{keepers}, with its history: {will}." if nodes else ""
         return Statement("saved tensor detached", text, _raises(kept, DETACHED))
     return Statement("saved version passed", f"{keepers}: {will}." if nodes else "", _raises(kept, MODIFIED))
 
@@ -63,7 +63,7 @@ def _functions(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) ->
 def _packed(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> Statement:
     keepers = listed([_keeper(trace, event, some) for some in _by_node(kept).values()])
     whose = "its" if len(_by_node(kept)) == 1 else "their"
-    will = f"no version is compared, and this change will not make {whose} backward raise an error"
+    will = f"no version is compared, so this change will not make {whose} backward raise an error"
     text = f"{keepers}, packed by a hook: {will}." if keepers else ""
     claims = tuple(BackwardRaises(saved.node, saved.name, raises=False) for saved in kept)
     return Statement("packed version passed", text, claims)
@@ -72,7 +72,7 @@ def _packed(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> St
 def _checkpointed(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> Statement:
     """The inputs of a checkpoint are saved with their versions, until it recomputes."""
     keepers = listed([_keeper(trace, event, some) for some in _by_node(kept).values()])
-    will = "what it saved will be recomputed, which raises an error if an input of the checkpoint has changed"
+    will = "the saved tensor will be recomputed, which raises an error if an input of the checkpoint has changed"
     text = f"{keepers}, within a checkpoint: {will}." if keepers else ""
     return Statement("checkpointed version passed", text)
 

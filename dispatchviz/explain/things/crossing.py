@@ -82,7 +82,7 @@ def to_forward(trace: Trace, node: int, at: int) -> Crossing:
     """To the innermost call that made a Node."""
     title, made = node_title(trace, node, at), index(trace).nodes.get(node)
     if made is None:
-        return Crossing(None, f"The recording does not have where {title} was made")
+        return Crossing(None, f"The recording does not show which call made {title}")
     if made.known:
         return Crossing(None, f"{title} was made before the recording began")
     call = maker_of(trace, made)
@@ -117,9 +117,9 @@ def to_backward(trace: Trace, at: int) -> Crossing:
     runs = [(step, node) for node in nodes if (step := run_of(trace, node, at)) is not None]
     if not runs:
         made = node_title(trace, nodes[-1], at)
-        return Crossing(None, f"{made} does not run in this recording: no backward pass comes to it")
+        return Crossing(None, f"{made} does not run in this recording: no backward pass reaches it")
     step, node = min(runs)
-    others = f", the first of {counted(len(nodes), 'Node')} that were made here" if 1 < len(nodes) < MOST_NODES else ""
+    others = f", the first of {counted(len(nodes), 'Node')} made here" if 1 < len(nodes) < MOST_NODES else ""
     times = len(_runs(trace, node))
     again = f", one of {times} times" if times > 1 else ""
     return Crossing(step, f"{node_title(trace, node, at)} runs{again}{others}")
@@ -171,7 +171,7 @@ def why_none(trace: Trace, at: int) -> str:
     """Why the call around a step made no Node."""
     calls = calls_of(trace, at)
     if not calls:
-        return "No Node belongs to this step: it is in no call"
+        return "No Node belongs to this step: it is not inside a call"
     reasons = dict.fromkeys(event.why for event in _inside(trace, calls[-1].seq, ev.NoNodeMade))
     return f"{_called(calls[-1])} made no Node: {listed([*reasons]) or _without_reason(trace, calls[-1].seq)}"
 

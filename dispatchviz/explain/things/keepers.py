@@ -180,7 +180,7 @@ def _edge(trace: Trace, node: int, event: ev.EdgesCollected, at: int) -> str:
     places = [place for place, edge in enumerate(event.edges) if edge and edge[0] == node]
     which = "edge" if len(places) == 1 else "edges"
     numbers = " and ".join(map(str, places)) if len(places) < 4 else f"{places[0]} and {len(places) - 1} more"
-    return f"{node_title(trace, event.node, at)}, by its {which} {numbers}"
+    return f"{node_title(trace, event.node, at)}, through its {which} {numbers}"
 
 
 def _engine(trace: Trace, node: int, at: int) -> Iterator[Answer]:

@@ -32,13 +32,13 @@ LONGEST_PATH = 5
 def node_questions(trace: Trace, node: int, at: int) -> list[Question]:
     """All questions, in the order in which they are told."""
     return [
-        Question("Who made it?", tuple(_origins(trace, node, at)), none="it is older than the recording"),
+        Question("Who made it?", tuple(_origins(trace, node, at)), none="it was made before the recording began"),
         _of_steps(trace, node, at, "What did it save?", (ev.VariableSaved, ev.VariableNotSaved, ev.VariablesReleased),
                   "no tensor"),
         Question("Where do its gradients go? (next_functions: the Node, and which of its inputs)",
                  *_cut(list(_edges(trace, node, at))), none="no edges are recorded"),
         Question("Which leaves does it lead back to?", *_cut(list(_leaves(trace, node, at))),
-                 none=f"none among the {NODES_LOOKED_AT:,} Nodes nearest to it"),
+                 none=f"none among the nearest {NODES_LOOKED_AT:,} Nodes"),
         _of_steps(trace, node, at, "When does the engine run it?", (ev.NodeStarted, ev.NodeSkipped, ev.NodeFinished),
                   "it does not run in this recording", gradients=True),
         _kept(trace, node, at),
@@ -72,7 +72,7 @@ def _of_steps(
 def _origins(trace: Trace, node: int, at: int) -> Iterator[Answer]:
     made = index(trace).nodes.get(node)
     if made is not None and made.known:
-        yield Answer("older than the recording, first met", made.seq)
+        yield Answer("made before the recording began; first used", made.seq)
     elif made is not None:
         who = by(trace, made.seq)
         yield Answer(f"made by {who}" if who else "made", made.seq)
@@ -145,21 +145,21 @@ def _kept(trace: Trace, node: int, at: int) -> Question:
     made = index(trace).nodes.get(node)
     at = at if made is None else max(at, made.seq)
     if is_freed(trace, node, at):
-        return Question(KEPT, (), none="nobody: it is freed")
+        return Question(KEPT, (), none="nothing: it has been freed")
     kept = list(keepers(trace, node, at))
     answers, more = _cut(kept)
     return Question(KEPT, (*answers, *_cut(list(losses(trace, node, at)))[0]), more, _unknown(trace, node, at))
 
 
 def _no_end(trace: Trace) -> str:
-    return "that is not seen" if is_unseen(trace.header, ev.NodeDeleted) else "not in this recording"
+    return "the recording does not show it" if is_unseen(trace.header, ev.NodeDeleted) else "not in this recording"
 
 
 def _unknown(trace: Trace, node: int, at: int) -> str:
     """What is said where nothing is known: a Node that is not freed is kept by something."""
     tensors = [tensor_name(trace, tensor, at) for tensor in unknown_tensors(trace, node, at)[:MOST]]
     or_tensor = f"{listed(tensors, 'or')}, whose grad_fn it is, or " if tensors else ""
-    return f"{or_tensor}a reference in Python: the recording does not tell of those"
+    return f"{or_tensor}a Python reference, which the recording does not show"
 
 
 def _end(trace: Trace, node: int, at: int) -> Iterator[Answer]:
@@ -186,7 +186,7 @@ def _said(trace: Trace, event: ev.AnyEvent, at: int) -> Answer | None:
         case ev.NodeStarted():
             return Answer(f"runs, receives {_gradients(trace, event.gradients, at)}", event.seq)
         case ev.NodeSkipped():
-            return Answer("is popped and not run: its gradients are not needed", event.seq)
+            return Answer("is popped but not run, because its gradients are not needed", event.seq)
         case ev.NodeFinished():
             return Answer(f"returns {_gradients(trace, event.gradients, at)}", event.seq)
         case ev.GradientAccumulated():

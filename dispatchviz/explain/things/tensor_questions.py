@@ -55,19 +55,19 @@ def _origins(trace: Trace, tensor: int, at: int) -> Iterator[Answer]:
         who = without_call(trace, made.seq) if call is None else plain(call)
         yield Answer(f"made by {who}" if who else "made", made.seq)
     else:
-        yield Answer("older than the recording, first met", made.seq)
+        yield Answer("made before the recording began; first used", made.seq)
     if (view := known.views.get(tensor)) is not None:
         yield Answer(f"a view of {tensor_name(trace, view.base, at)}", view.seq, TensorThing(view.base))
     for step in known.steps_about(tensor, ev.RequiresGradSet)[-1:]:
         event = trace[step]
         grad = isinstance(event, ev.RequiresGradSet) and event.requires_grad
-        yield Answer("requires grad from here on" if grad else "requires no grad from here on", step)
+        yield Answer("requires grad after this step" if grad else "does not require grad after this step", step)
     for step in nearest(known.steps_about(tensor, ev.HistorySet, ev.HistoryRebased), at):
         node = trace.columns.nodes[step]
         yield Answer(f"its grad_fn is {node_title(trace, node, at)}", step, NodeThing(node))
     for step in known.steps_about(tensor, ev.AccumulatorMade)[-1:]:
         node = trace.columns.nodes[step]
-        yield Answer(f"a leaf, {node_title(trace, node, at)} writes its .grad", step, NodeThing(node))
+        yield Answer(f"a leaf; {node_title(trace, node, at)} writes its .grad", step, NodeThing(node))
 
 
 # -- changes -------------------------------------------------------------------------------------------------------
@@ -77,10 +77,10 @@ def _changed(trace: Trace, tensor: int, at: int) -> Question:
     made = index(trace).tensors.get(tensor)
     steps = changes(trace, tensor)
     if made is not None and not made.key_set & raw(DispatchKey.ADInplaceOrView) and not steps:
-        none = "it has no version counter: writes in place are not counted"
+        none = "it has no version counter, so in-place writes are not counted"
     else:
         unknown = is_unseen(trace.header, ev.VersionBumped)
-        none = "writes in place are seen as calls alone" if unknown else "no write in place is recorded"
+        none = "in-place writes appear only as calls" if unknown else "no in-place write was recorded"
     told = nearest(steps, at)
     answers = (answer for step in told if (answer := _change(trace, tensor, step, at)) is not None)
     return Question("Who changed it?", tuple(answers), len(steps) - len(told), none)
@@ -106,7 +106,7 @@ def _change(trace: Trace, tensor: int, step: int, at: int) -> Answer | None:
     if event.tensor == tensor:
         return Answer(f"changed in place {said}", step)
     other = tensor_name(trace, event.tensor, at)
-    return Answer(f"{other}, made on the same memory, changed in place {said}", step, TensorThing(event.tensor))
+    return Answer(f"{other}, which shares its memory, changed in place {said}", step, TensorThing(event.tensor))
 
 
 def mates(trace: Trace, tensor: int) -> list[int]:
@@ -133,7 +133,7 @@ def _saved(trace: Trace, tensor: int, at: int) -> Question:
     steps = index(trace).steps_about(tensor, ev.VariableSaved)
     told = nearest(steps, at)
     answers = (_save(trace, event, at) for step in told if isinstance(event := trace[step], ev.VariableSaved))
-    return Question("Who saved it for backward?", tuple(answers), len(steps) - len(told), "no Node did")
+    return Question("Who saved it for backward?", tuple(answers), len(steps) - len(told), "no Node saved it")
 
 
 def _save(trace: Trace, event: ev.VariableSaved, at: int) -> Answer:
@@ -149,7 +149,7 @@ def _used(trace: Trace, tensor: int, at: int, uses: Uses) -> Question:
     gradients = index(trace).steps_about(tensor, ev.GradientBuffered, ev.GradientCaptured)
     answers += [_gradient(trace, step, at) for step in nearest(gradients, at)]
     more = len(calls) - len(told) + max(len(gradients) - MOST, 0)
-    none = "no call got it" if uses.complete else f"looking through the calls: {uses.percent} %"
+    none = "no call used it" if uses.complete else f"looking through the calls: {uses.percent} %"
     return Question("Who uses it?", tuple(sorted(answers, key=_step)), more, none)
 
 
@@ -168,7 +168,7 @@ def _use(uses: Uses, call: int, tensor: int) -> str:
 def _gradient(trace: Trace, step: int, at: int) -> Answer:
     event = trace[step]
     if isinstance(event, ev.GradientCaptured):
-        return Answer(f"gradient number {event.position} of what grad returns", step, NodeThing(event.node))
+        return Answer(f"gradient number {event.position} that grad() returns", step, NodeThing(event.node))
     node = trace.columns.nodes[step]
     return Answer(f"gradient that goes to {node_title(trace, node, at)}", step, NodeThing(node))
 
@@ -178,7 +178,7 @@ def _shares(trace: Trace, tensor: int, at: int) -> Question:
     storage = -1 if made is None else storage_of(trace, made, at)
     came = _came(trace, tensor, storage, ev.TensorCreated, ev.GeometryChanged)
     told = nearest(came, at)
-    none = "it has no memory of its own" if storage < 0 else "no other tensor was met on it"
+    none = "it has no memory of its own" if storage < 0 else "no other tensor uses it"
     return Question(
         "Who shares its memory?", tuple(_share(trace, step, at) for step in told), len(came) - len(told), none
     )
@@ -188,7 +188,7 @@ def _share(trace: Trace, step: int, at: int) -> Answer:
     other = trace.columns.tensors[step]
     name = tensor_name(trace, other, at)
     if isinstance(trace[step], ev.TensorCreated):
-        how = "appeared on its memory"
+        how = "began to share its memory"
     else:
         how = f"took it by {by(trace, step) or attribute(name, 'data = ...')}"
     return Answer(f"{name} {how}", step, TensorThing(other))
@@ -209,7 +209,7 @@ def _ends(trace: Trace, tensor: int, at: int, uses: Uses) -> Question:
 def _names_lost(trace: Trace, tensor: int) -> Iterator[Answer]:
     for name, until in lost_names(trace, tensor):
         other = isinstance(trace[until], ev.NameBound)
-        said = "names another tensor from here on" if other else "no longer names it"
+        said = "names another tensor after this step" if other else "no longer names it"
         yield Answer(f"{index(trace).shown(name)} {said}", until)
 
 

@@ -75,8 +75,8 @@ def _head(statement: ast.stmt) -> range:
 def _no_statement(tree: ast.Module, line: int) -> str:
     begins = sorted({_head(each).start for suite in _suites(tree) for each in suite}, key=lambda n: (abs(n - line), n))
     near = sorted(begins[:NEAR])
-    some = f": those near it that have one are {listed([str(number) for number in near])}" if near else ""
-    return f"that line has no statement{some}"
+    some = f"; nearby lines with statements are {listed([str(number) for number in near])}" if near else ""
+    return f"the line has no statement{some}"
 
 
 # -- the changes ------------------------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def _changed(statements: Sequence[ast.stmt], change: Change) -> list[ast.stmt]:
         kind = "class" if isinstance(first, ast.ClassDef) else "function"
         raise DispatchvizError(f"{change.text}: the line defines the {kind} {first.name}; name a line within it")
     if isinstance(first, ast.ImportFrom) and first.module == "__future__":
-        raise DispatchvizError(f"{change.text}: an import from __future__ stays as it is")
+        raise DispatchvizError(f"{change.text}: an import from __future__ cannot be changed")
     match change.what, change.words:
         case (("device" | "dtype"), (target, *names)):
             return _moved(statements, change, names, f"'{target}'" if change.what == "device" else _torch(target))
@@ -169,7 +169,7 @@ def _skipped(statements: Sequence[ast.stmt], change: Change) -> list[ast.stmt]:
     if hasattr(first, "body") or hasattr(first, "cases"):
         kind = type(first).__name__.removesuffix("Def").lower()
         raise DispatchvizError(
-            f"{change.text}: skip leaves out a statement, a with or a decorator, no {kind} with its body"
+            f"{change.text}: skip removes a statement, a with or a decorator, but not a {kind} with its body"
         )
     return [ast.copy_location(ast.Pass(), first)]
 

@@ -55,10 +55,12 @@ def changed_request(trace: Trace, change: Change, save: str, run_arguments: Sequ
     """
     header = trace.header
     if is_live(header):
-        raise DispatchvizError(f"a changed program runs on the model, and this trace is of {engine_text(header)}")
+        raise DispatchvizError(f"a changed program runs on the model, but this trace is from {engine_text(header)}")
     kind, program, text = _program(trace, run_arguments)
     if header.remarks:
-        raise DispatchvizError(f"the trace has only a part of the run ({header.remarks[0]}): nothing to compare with")
+        raise DispatchvizError(
+            f"the trace has only a part of the run ({header.remarks[0]}), so there is nothing to compare with"
+        )
     return ChangedRequest(
         kind,
         program,
@@ -87,15 +89,15 @@ def _program(trace: Trace, run_arguments: Sequence[str]) -> tuple[Literal["file"
     """How the program is run, what is run, and the text of it that is, if the file has more."""
     name, text = trace.header.program, trace.header.sources.get(trace.header.program, "")
     if name == STDIN:
-        raise DispatchvizError("the program came from standard input: there is no file that could be run again")
+        raise DispatchvizError("the program came from standard input: there is no file to run again")
     if name == STRING:
         return "code", text, ""
     file = located(name)
     if not os.path.isfile(file):
-        raise DispatchvizError(f"there is no file {name} here that could be run again")
+        raise DispatchvizError(f"there is no file {name} here to run again")
     own, lines = _text(file).splitlines(), text.splitlines()
     if not _is_left(lines, own):
-        raise DispatchvizError(f"{name} is not what it was when it was recorded: run it again first")
+        raise DispatchvizError(f"{name} has changed since it was recorded: run it again first")
     module = _module(run_arguments, len(trace.header.arguments))
     return ("module", module, "") if module else ("file", name, "" if lines == own else text)
 

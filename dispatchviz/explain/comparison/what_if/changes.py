@@ -58,15 +58,15 @@ def read_change(text: str) -> Change:
     what, *words = found["change"].split()
     if guard := next((word for word in (what, *words) if word in GUARD_FILES), None):
         raise DispatchvizError(
-            f"{text!r}: PyTorch holds {guard} within a call: what is changed is lines of the program, and skip leaves "
-            "out a guard of theirs"
+            f"{text!r}: PyTorch holds {guard} inside a call. Only lines of the program can be changed; skip removes "
+            "a guard that the program creates"
         )
     kind = KINDS.get(what)
     if kind is None:
-        raise DispatchvizError(f"{text!r}: there is no change {what!r}; there are {listed(list(KINDS))}")
+        raise DispatchvizError(f"{text!r}: there is no change {what!r}; the changes are {listed(list(KINDS))}")
     read = kind.read(words)
     if read is None:
-        raise DispatchvizError(f"{text!r}: after the line comes {kind.usage}")
+        raise DispatchvizError(f"{text!r}: after the line write {kind.usage}")
     return Change(int(found["line"]), what, read)
 
 
@@ -153,7 +153,7 @@ def _tensor(word: str) -> str:
     except (SyntaxError, ValueError):
         read = ast.Constant(None)
     if not isinstance(read, ast.Name | ast.Attribute | ast.Subscript):
-        raise DispatchvizError(f"{word!r} names no tensor: write it as the line does, x or net.weight")
+        raise DispatchvizError(f"{word!r} is not the name of a tensor: write it as in the line, x or net.weight")
     return ast.unparse(read)
 
 
@@ -180,7 +180,7 @@ def _told(change: Change) -> str:
         case "fallthrough", (key, operator):
             return f"runs while {key} falls through for {operator}"
         case "register", (key, operator):
-            return f"runs while a Python function is in the {key} cell of {operator}, and calls its kernel"
+            return f"runs with a Python kernel registered to {key} of {operator}, which calls the original kernel"
         case "skip", _:
             return "is left out"
     return f"runs under torch.{change.what}()"

@@ -81,7 +81,10 @@ def not_offered(trace: Trace, at: int) -> str:
     event = trace[at]
     if not isinstance(event, ev.GuardEntered | ev.GuardLeft) or around(trace, at, ev.Dispatched) is None:
         return ""
-    return f"{event.guard} stays: PyTorch holds this guard within a call, and what is changed is lines of the program"
+    return (
+        f"{event.guard} cannot be removed: PyTorch holds this guard inside a call, and only lines of the program can "
+        "be changed"
+    )
 
 
 def _own_line(trace: Trace, at: int) -> ev.SourceLine | None:

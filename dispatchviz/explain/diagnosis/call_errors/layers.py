@@ -77,8 +77,8 @@ def unbatched(failure: Failure) -> Diagnosis | None:
     if many is None or given is None:
         return None
     text = (
-        f"{called(failure)} takes inputs with {many[1]} dimensions (channels first), or with {many[2]} (a batch "
-        f"before them). Its input{apposed(given)} has {len(given.shape)}: sizes {shaped(given.shape)}."
+        f"{called(failure)} takes inputs with {many[1]} dimensions (channels first), or with {many[2]} (batch first, "
+        f"then channels). Its input{apposed(given)} has {len(given.shape)}: sizes {shaped(given.shape)}."
     )
     fix = f"Reshape {reference(given, 'the input')} to {many[1]} or {many[2]} dimensions."
     if len(given.shape) == int(many[1]) - 1:

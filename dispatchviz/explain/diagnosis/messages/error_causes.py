@@ -193,8 +193,10 @@ def _ambiguous(message: Message) -> Causes:
                 "If you need no gradients, use torch.inference_mode(). The autograd keys, including this one, are "
                 "then not in the key set, and the backend's kernel runs."
             ),
-            "If you wrote the operator or the backend: remove one of the two kernels, or register the operators "
-            "that the composite kernel calls instead.",
+            (
+                "If you wrote the operator or the backend: remove one of the two kernels, or register the operators "
+                "that the composite kernel calls instead."
+            ),
             f"dispatchviz why {message.operator} AutogradOther",
         ],
     )

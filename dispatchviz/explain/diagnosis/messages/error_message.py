@@ -169,11 +169,11 @@ def _now(message: Message, registry: Registry) -> str:
         cell = None
     if cell is None or key is None:
         return ""
-    holds = f"{cell.kernel.name} [{cell.reason}]" if cell.kernel else "no kernel either"
-    return (
-        f"In PyTorch 2.13 the kernel of {message.operator} for {key} is {holds}: dispatchviz why {message.operator} "
-        f"{key}"
-    )
+    command = f"dispatchviz why {message.operator} {key}"
+    if not cell.kernel:
+        return f"PyTorch 2.13 has no kernel of {message.operator} for {key} either: {command}"
+    kernel = f"{cell.kernel.name} [{cell.reason}]"
+    return f"In PyTorch 2.13 the kernel of {message.operator} for {key} is {kernel}: {command}"
 
 
 def _key_of(kind: str) -> str:

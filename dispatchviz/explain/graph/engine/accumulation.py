@@ -24,9 +24,9 @@ from dispatchviz.foundation.english import shaped
 ACCUMULATE_GRAD = "torch/csrc/autograd/functions/accumulate_grad.h"
 
 CASES: dict[ev.AccumulationMethod, tuple[str, str]] = {
-    "stolen": ("1.1", "the gradient becomes .grad, detached: no copy"),
-    "copied": ("1.5", "a copy in the strides of the layout contract becomes .grad"),
-    "added in place": ("2.3", ".grad += gradient: .grad stays the same tensor"),
+    "stolen": ("1.1", ".grad becomes the gradient itself, detached: no copy"),
+    "copied": ("1.5", ".grad becomes a copy with the strides of the layout contract"),
+    "added in place": ("2.3", ".grad += gradient: .grad remains the same tensor"),
     "added out of place": ("3.2", ".grad = .grad + gradient: a new tensor, with a history if it needs one"),
 }
 """The number of the case in PyTorch's file, and its effect."""
@@ -58,8 +58,8 @@ def _first(trace: Trace, event: ev.GradientAccumulated) -> Iterator[Condition]:
     yield from asked_until(
         [
             Condition("!GradMode::is_enabled()", "grad mode is off", why != accumulate_grad.GRAD_MODE),
-            Condition("!new_grad.is_sparse()", "always so: there are no such tensors here", True),
-            Condition("is_tensor_stealable(new_grad)", f"nobody else holds {new}: use_count {allowed}", not shared),
+            Condition("!new_grad.is_sparse()", "always true: the model has no such tensors", True),
+            Condition("is_tensor_stealable(new_grad)", f"nothing else holds {new}: use_count {allowed}", not shared),
             Condition("obeys_layout_contract(new_grad)", _strides(trace, event), layout),
         ]
     )
@@ -68,11 +68,13 @@ def _first(trace: Trace, event: ev.GradientAccumulated) -> Iterator[Condition]:
 def _later(event: ev.GradientAccumulated) -> Iterator[Condition]:
     """There is one: cases 2 and 3."""
     off = event.how == "added in place"
-    yield Condition("variable_grad.defined()", ".grad is there", True)
+    yield Condition("variable_grad.defined()", ".grad exists", True)
     terms = [
         Condition("!GradMode::is_enabled()", "grad mode is off", off),
-        Condition("!variable_grad.is_sparse()", "always so: there are no such tensors here", True),
-        Condition("inplaceIsVmapCompatible", "always so: no gradient of a vmap is added to one that is none", True),
+        Condition("!variable_grad.is_sparse()", "always true: the model has no such tensors", True),
+        Condition(
+            "inplaceIsVmapCompatible", "always true: a batched gradient is never added to one that is not batched", True
+        ),
     ]
     yield from asked_until(terms)
 
@@ -87,12 +89,12 @@ def _expected(trace: Trace, event: ev.GradientAccumulated) -> str:
 def _strides(trace: Trace, event: ev.GradientAccumulated) -> str:
     """What the contract asks for, and what came."""
     if event.why == accumulate_grad.NOT_ENFORCED:
-        return "not asked for: enforce_grad_layout_policy(False) is in force"
+        return "not required: enforce_grad_layout_policy(False) was called"
     at = event.seq
     wanted, shape = strides_of(trace, event.tensor, at), index(trace).shape(event.tensor, at)
     came = strides_of(trace, event.gradient, at)
     if wanted is None or shape is None or came is None:
-        return "the gradient has the strides that .grad shall have"
+        return "the gradient has the strides that .grad must have"
     if is_non_overlapping_and_dense(shape, wanted):
-        return f"strides {shaped(came)}, those of the leaf are {shaped(wanted)}"
-    return f"strides {shaped(came)}: contiguous, since the leaf is not dense"
+        return f"strides {shaped(came)}; the leaf has {shaped(wanted)}"
+    return f"strides {shaped(came)}: contiguous, because the leaf is not dense"

@@ -39,15 +39,17 @@ def _terms(trace: Trace, event: ev.GradientBuffered, old: int | None) -> Iterato
     name = "what was there" if old is None else tensor_name(trace, old, here)
     new = tensor_name(trace, event.tensor, here)
     yield Condition("!GradMode::is_enabled()", "grad mode is off: the sum needs no history", why != _GRAD_MODE)
-    yield Condition("!old.is_sparse(), !old.is_nested()", "always so: there are no such tensors here", True)
+    yield Condition("!old.is_sparse(), !old.is_nested()", "always true: the model has no such tensors", True)
     late = why == _SUBCLASS and not _is_seen(trace, old, here)
-    yield Condition("!isTensorSubclassLike(old)", f"{name} is no subclass, and no mode is on", why != _SUBCLASS or late)
+    yield Condition(
+        "!isTensorSubclassLike(old)", f"{name} is not a subclass, and no mode is active", why != _SUBCLASS or late
+    )
     yield Condition("!old._is_zerotensor()", f"{name} has memory", why != _ZERO)
     yield Condition("old.is_non_overlapping_and_dense()", f"{name}{_strides(trace, old, here)}", why != _OVERLAPS)
     yield Condition(
-        "use_count() of old and of its storage is 1", f"the buffer alone holds {name} and its memory", why != _HELD
+        "use_count() of old and of its storage is 1", f"only the buffer holds {name} and its memory", why != _HELD
     )
-    yield Condition("!isTensorSubclassLike(new)", f"{new} is no subclass", not late)
+    yield Condition("!isTensorSubclassLike(new)", f"{new} is not a subclass", not late)
 
 
 def _is_seen(trace: Trace, tensor: int | None, at: int) -> bool:
@@ -60,7 +62,7 @@ def _strides(trace: Trace, tensor: int | None, at: int) -> str:
     strides = None if tensor is None else strides_of(trace, tensor, at)
     shape = None if tensor is None else index(trace).shape(tensor, at)
     if strides is None or shape is None:
-        return " is dense, its elements do not share memory"
+        return " is dense: no elements share memory"
     dense = "dense" if is_non_overlapping_and_dense(shape, strides) else "elements share memory"
     return f": shape {shaped(shape)}, strides {shaped(strides)}, {dense}"
 

@@ -15,11 +15,15 @@ from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.trace_index.trace_index import index
 
 HOOK_KINDS: tuple[tuple[ev.HookKind, str, str], ...] = (
-    ("tensor pre hook", "tensor_pre_hooks", "of Tensor.register_hook; run even if the Node is only captured"),
-    ("retains-grad hook", "retains_grad_hooks", "of Tensor.retain_grad; after those, and run then too"),
-    ("pre hook", "pre_hooks", "of Node.register_prehook; only if the Node runs"),
-    ("post-accumulate hook", "tensor_post_acc_grad_hooks", "of AccumulateGrad alone; once .grad is written"),
-    ("post hook", "post_hooks", "of Node.register_hook; after the Node, with what it returned"),
+    ("tensor pre hook", "tensor_pre_hooks", "from Tensor.register_hook; run even if the Node is only captured"),
+    (
+        "retains-grad hook",
+        "retains_grad_hooks",
+        "from Tensor.retain_grad; run after the tensor pre hooks, in the same cases",
+    ),
+    ("pre hook", "pre_hooks", "from Node.register_prehook; run only if the Node runs"),
+    ("post-accumulate hook", "tensor_post_acc_grad_hooks", "on AccumulateGrad only; run after .grad is written"),
+    ("post hook", "post_hooks", "from Node.register_hook; run after the Node, with the gradients that it returned"),
 )
 """Kind, PyTorch's member, when they run: in the order in which they do."""
 

@@ -36,7 +36,7 @@ CASES = [
         BEGIN + "out = net(x)\nloss = torch.tensor(out.sum().item(), requires_grad=True)\nloss.backward()",
         CUT,
         (
-            "takes the number of the result of sum on line 6 out of PyTorch",
+            "converts the result of sum on line 6 to a Python number",
             "The same line made loss a new leaf",
             "net.bias and net.weight get no gradient",
         ),
@@ -47,7 +47,11 @@ CASES = [
         "the number of a loss in a variable",
         BEGIN + "total = net(x).pow(2).mean().item()\nloss = torch.tensor(total, requires_grad=True)\nloss.backward()",
         CUT,
-        ("line 5 (total = net(x).pow(2).mean().item()) takes the number", "Line 6", "line 7 (loss.backward())"),
+        (
+            "line 5 (total = net(x).pow(2).mean().item()) converts the result of mean on line 5 to a Python number",
+            "Line 6",
+            "line 7 (loss.backward())",
+        ),
         "remove item() on line 5",
         BEGIN + "loss = net(x).pow(2).mean()\nloss.backward()",
     ),

@@ -68,7 +68,7 @@ CASES = [
         BEGIN + "net = nn.Sequential(nn.Embedding(4, 2), nn.Linear(2, 1))\nwords = torch.tensor([-1])\ny = net(words)",
         "indices: not in the table",
         ("net.0 (Embedding) on line 6", "looks up words in net.0.weight [4, 2]"),
-        "Let net.0 have a row for each value of words",
+        "Give net.0 a row for each value of words",
         fixed=("[-1]", "[3]"),
     ),
     Case(

@@ -252,7 +252,7 @@ CASES = [
         BEGIN + "y = w.exp()\nfor target in (1.0, 2.0):\n    loss = (y - target).sum()\n    loss.backward()",
         "second backward: computed once",
         ("y was computed only once, on line 3 (y = w.exp())", "line 5 (loss = (y - target).sum()) in iteration 2"),
-        "Compute y anew",
+        "Compute y again",
         BEGIN + "for target in (1.0, 2.0):\n    y = w.exp()\n    loss = (y - target).sum()\n    loss.backward()\n"
         "    w.grad = None",
     ),
@@ -332,7 +332,7 @@ CASES = [
         "    loss = head(features).sum()\n    loss.backward()\n    net.zero_grad()\n    head.zero_grad()",
         "second backward: computed once",
         ("features was computed only once, on line 5",),
-        "Compute features anew",
+        "Compute features again",
         "import torch\nfrom torch import nn\nnet = nn.Linear(2, 2)\nhead = nn.Linear(2, 1)\n"
         "for epoch in range(2):\n    features = torch.tanh(net(torch.ones(3, 2)))\n"
         "    loss = head(features).sum()\n    loss.backward()\n    net.zero_grad()\n    head.zero_grad()",
