@@ -1,7 +1,8 @@
-"""What becomes of a gradient at a leaf: stolen, copied or added, and what ``AccumulateGrad`` asks to decide that.
+"""The effect of a gradient at a leaf (stolen, copied or added), and the conditions that ``AccumulateGrad`` checks.
 
-``accumulateGrad`` of ``torch/csrc/autograd/functions/accumulate_grad.h``, term by term in its order, with the numbers
-of its cases. Those of sparse, nested and mkldnn tensors (1.2, 1.3, 1.4, 2.1, 3.1) and of vmap (2.2) do not come up.
+Mirrors ``accumulateGrad`` of ``torch/csrc/autograd/functions/accumulate_grad.h``, term by term in the same order, with
+its case numbers. The cases of sparse, nested and mkldnn tensors (1.2, 1.3, 1.4, 2.1, 3.1) and of vmap (2.2) do not
+occur.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ CASES: dict[ev.AccumulationMethod, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Accumulation:
-    """One write of ``.grad``."""
+    """A write of ``.grad``."""
 
     event: ev.GradientAccumulated
     case: str
@@ -43,13 +44,13 @@ class Accumulation:
 
 
 def accumulation(trace: Trace, event: ev.GradientAccumulated) -> Accumulation:
-    """The whole list, with the term that decided."""
+    """Return the conditions of an accumulation, including the one that decided."""
     terms = _first(trace, event) if event.how in ("stolen", "copied") else _later(event)
     return Accumulation(event, *CASES[event.how], tuple(terms))
 
 
 def _first(trace: Trace, event: ev.GradientAccumulated) -> Iterator[Condition]:
-    """There is no ``.grad``: case 1."""
+    """Yield the conditions of case 1, where ``.grad`` does not exist yet."""
     leaf, new = tensor_name(trace, event.tensor, event.seq - 1), f"t{event.gradient}"
     yield Condition("!variable_grad.defined()", f"{leaf} has no .grad yet", True)
     stolen, why = event.how == "stolen", event.why
@@ -66,7 +67,7 @@ def _first(trace: Trace, event: ev.GradientAccumulated) -> Iterator[Condition]:
 
 
 def _later(event: ev.GradientAccumulated) -> Iterator[Condition]:
-    """There is one: cases 2 and 3."""
+    """Yield the conditions of cases 2 and 3, where ``.grad`` exists."""
     off = event.how == "added in place"
     yield Condition("variable_grad.defined()", ".grad exists", True)
     terms = [
@@ -80,14 +81,14 @@ def _later(event: ev.GradientAccumulated) -> Iterator[Condition]:
 
 
 def _expected(trace: Trace, event: ev.GradientAccumulated) -> str:
-    """``num_expected_refs``: the engine keeps the inputs for post hooks."""
+    """Return ``num_expected_refs``. It is larger if the engine keeps the inputs for post hooks."""
     node = around(trace, event.seq, ev.NodeStarted)
     hooks = () if node is None else hooks_of(trace, node.node, None, event.seq)
     return "<= 2, one for the post hooks" if any(hook.kind == "post hook" for hook in hooks) else "<= 1"
 
 
 def _strides(trace: Trace, event: ev.GradientAccumulated) -> str:
-    """What the contract asks for, and what came."""
+    """Return the strides that the layout contract requires, and those of the gradient."""
     if event.why == accumulate_grad.NOT_ENFORCED:
         return "not required: enforce_grad_layout_policy(False) was called"
     at = event.seq

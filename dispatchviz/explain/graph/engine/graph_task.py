@@ -1,6 +1,7 @@
-"""A graph task as of a step: every member of PyTorch's struct with its value and purpose, and its final callbacks.
+"""A graph task at a step: each member of PyTorch's struct with its value and purpose, and its final callbacks.
 
-Which edges are left and what is outstanding is derived (``task_progress.py``); what no event tells is only explained.
+``task_progress.py`` derives the remaining edges and outstanding tasks. Members that no event records have only a
+purpose.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ class TaskMember(NamedTuple):
 
     name: str
     value: str
-    """As of the step; empty if the trace does not say."""
+    """The value at the step; empty if the trace does not have it."""
     purpose: str
     goto: int | None = None
-    """The step that made it so."""
+    """The step that set the value."""
 
 
 TOLD = (
@@ -56,7 +57,7 @@ TOLD = (
 
 
 def graph_task_card(trace: Trace, at: int) -> list[TaskMember]:
-    """All members; none outside of a backward pass."""
+    """Return all members; none outside a backward pass."""
     backward = backward_around(trace, at)
     if backward is None:
         return []
@@ -162,12 +163,12 @@ def _many(number: int, what: str) -> str:
 
 
 def _flag(value: bool) -> str:
-    """As C++ writes it."""
+    """Return a bool as C++ writes it."""
     return "true" if value else "false"
 
 
 FEW = 3
-"""So many roots are named."""
+"""The number of roots that are named."""
 
 
 def _few(names: list[str]) -> str:
@@ -180,17 +181,17 @@ E = TypeVar("E", ev.FinalCallbackQueued, ev.FinalCallbackCalled)
 
 @dataclass(frozen=True, slots=True)
 class FinalCallback:
-    """One of them, in the order in which they run."""
+    """A final callback, in the order in which they run."""
 
     function: str
     queued: int
     """The step that queued it."""
     called: int | None
-    """The step at which it ran; None if it has not."""
+    """The step at which it ran, or None if it has not run."""
 
 
 def final_callbacks(trace: Trace, backward: Backward, at: int) -> list[FinalCallback]:
-    """Those of a pass."""
+    """Return the final callbacks of a pass."""
     called = {event.position: event.seq for event in _events(trace, backward, ev.FinalCallbackCalled, at)}
     queued = _events(trace, backward, ev.FinalCallbackQueued, at)
     return [FinalCallback(event.function, event.seq, called.get(event.position)) for event in queued]

@@ -1,4 +1,4 @@
-"""What each member of a Node is for, in a line, and the header of PyTorch that declares it.
+"""The purpose of each member of a Node, in one line, and the header of PyTorch that declares it.
 
 A test looks every name up in that header of an installed PyTorch.
 """
@@ -159,7 +159,7 @@ RULES = (
     "together, these keep a thread from applying a Node whose variables another thread releases",
     "a Node that releases nothing and writes no shared memory needs no lock",
 )
-"""The four rules of the mutex; of hooks, those in C++ must be thread safe themselves."""
+"""The four rules of the mutex. C++ hooks must be thread safe themselves."""
 
 SHOWN = (
     Member(
@@ -174,6 +174,6 @@ SHOWN = (
         "called when the last owner is gone; also frees the Nodes that only its edges kept alive, without recursion",
     ),
 )
-"""Those that have a value at each step."""
+"""The members that have a value at each step."""
 
 ALL = (*SHOWN, *NUMBERS, *INPUTS, *OUTPUTS, *SAVED, *HOOKS, *ANOMALIES, *RUNNING, *COMPILED, *PYTHON, *THREADS)

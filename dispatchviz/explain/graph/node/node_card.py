@@ -1,7 +1,7 @@
-"""A Node whole, as of a step: its members in sections, each with its value here and what it is for.
+"""A complete Node at a step: its members in sections, each with its value and purpose.
 
-What the trace does not say of a Node is said in so many words. Derived: inputs from the tensors whose ``grad_fn`` it
-is, what this graph task needs from its exec_info, hooks from their registration.
+Values that the trace does not have are marked as such. Derived values: inputs from the tensors whose ``grad_fn`` it is,
+the edges that this graph task needs from its exec_info, and hooks from their registration.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _PYTHON = raw(DispatchKey.Python)
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A member, its value as of the step, and what it is for."""
+    """A member, its value at the step, and its purpose."""
 
     name: str
     value: str
     purpose: str = ""
     goto: int | None = None
-    """The step that made it so."""
+    """The step that set the value."""
     about: Thing | None = None
 
 
@@ -50,7 +50,7 @@ class Section:
 
 
 def node_card(trace: Trace, number: int, at: int) -> list[Section]:
-    """All sections, in the order of the header."""
+    """Return all sections, in the order of the header."""
     known = history(trace)
     node = graph_node(trace, number, known.entries(number, at), at, known.order)
     return [
@@ -75,7 +75,7 @@ def _told(table: tuple[members.Member, ...]) -> Iterator[Fact]:
 
 
 def _shown(name: str, value: str, goto: int | None = None, about: Thing | None = None) -> Fact:
-    """A member of the table, with its value at this step."""
+    """Return a member of the table with its value at this step."""
     (purpose,) = (member.purpose for member in members.SHOWN if member.name == name)
     return Fact(name, value, purpose, goto, about)
 
@@ -154,7 +154,9 @@ def _metadata(trace: Trace, tensor: GraphTensor, at: int) -> str:
 
 
 def _device(node: GraphNode) -> tuple[str, str]:
-    """Of the first input that is not on the CPU; a graph's picture has the device whose queue it waits in."""
+    """Return the device of the first input that is not on the CPU. A graph's picture has the device of its queue
+    instead.
+    """
     devices = (tensor.device for tensor in node.inputs if tensor is not None)
     if any(device == "meta" for device in devices) and node.device in ("", "cpu"):
         return "meta", "the device of its first input that is not on the CPU; a meta device uses the CPU's ready queue"
@@ -185,7 +187,7 @@ def _outputs(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
 
 
 def _computes(trace: Trace, edge: GraphEdge, at: int) -> tuple[str, str]:
-    """Whether the edge is valid, and while a graph task runs whether that needs it."""
+    """Return whether the edge is valid and, while a graph task runs, whether the task needs it."""
     valid = edge.target is not None
     purpose = "called while the graph is built: true if the edge is valid, so that its tensors must be saved"
     wanted = needs_edge(trace, edge.target, at)
@@ -195,7 +197,9 @@ def _computes(trace: Trace, edge: GraphEdge, at: int) -> tuple[str, str]:
 
 
 def needs_edge(trace: Trace, target: int | None, at: int) -> bool | None:
-    """``task_should_compute_output`` of an edge to a Node; None outside of a backward, or before it is known."""
+    """Return ``task_should_compute_output`` of an edge to a Node. None outside a backward pass, or before it is
+    known.
+    """
     backward = backward_around(trace, at)
     if is_unseen(trace.header, ev.ExecInfoPopulated):
         return None
@@ -240,7 +244,9 @@ def _saved(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
 
 
 def _unshown(trace: Trace, node: int, name: str, at: int) -> str:
-    """A plain value that no event before this step has: it follows from an argument, comes later, or is not known."""
+    """Return the text for a plain value without an event up to this step: it follows from an argument, is set later, or
+    is unknown.
+    """
     comes = any(event.name == name for event in history(trace).events.of_node(node, ev.AttributeSaved))
     if comes or (_scalar_type(trace, node, name, len(trace)) and history(trace).edges(node, at) is None):
         return "not set yet"
@@ -248,7 +254,7 @@ def _unshown(trace: Trace, node: int, name: str, at: int) -> str:
 
 
 def _scalar_type(trace: Trace, node: int, name: str, at: int) -> str:
-    """``self_scalar_type`` is the dtype of the argument ``self``; empty if the trace does not say."""
+    """Return the dtype of an argument, as in ``self_scalar_type``; empty if the trace does not have it."""
     argument = name.removesuffix("_scalar_type")
     edges = history(trace).edges(node, at)
     tensor = dict(edges.inputs).get(argument) if edges and argument != name else None
