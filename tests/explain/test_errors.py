@@ -233,7 +233,7 @@ def test_every_line_of_the_list_is_in_one_group() -> None:
         ("cuda factory", "no kernel", "aten::empty.memory_format", "built without CUDA"),
         ("sparse", "no kernel", "aten::i0", "sparse (COO)"),
         ("meta", "meta", "recorded::on_cpu", "without computing it"),
-        ("empty list", "no tensors", "recorded::of_list", "An empty list"),
+        ("empty list", "no tensors", "recorded::of_list", "an empty list"),
         ("ambiguous", "ambiguous", "recorded::both", "an operator that has a composite"),
     ],
 )

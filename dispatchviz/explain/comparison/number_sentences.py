@@ -1,4 +1,6 @@
-"""Why the numbers of two results differ, as far as two traces say: other values passed, or random numbers drawn."""
+"""The reason why the numbers of two results differ, as far as two traces show it: other values passed, or random
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,11 @@ _NO_GENERATOR = frozenset({"aten::native_dropout", "aten::rrelu_with_noise_funct
 """Operators that draw random numbers without a parameter for a generator."""
 
 SEED = "manual_seed"
-"""What a program that seeds a generator calls."""
+"""The function that a program calls to seed a generator."""
 
 
 def why_numbers(first: Trace, second: Trace, a: int, b: int, in_first: str, in_second: str) -> str:
-    """Why a result has other numbers."""
+    """Return the reason why a result has other numbers."""
     kernel = around(second, b, ev.KernelEntered)
     who = kernel.kernel if kernel is not None else "the kernel"
     hashed = second[b]
@@ -50,7 +52,7 @@ def _other_line(first: Trace, second: Trace, a: int, b: int, in_first: str, in_s
 
 
 def _random(first: Trace, second: Trace, b: int) -> str:
-    """What is said of an operator that draws random numbers."""
+    """Return the text about an operator that draws random numbers."""
     operator = next(filter(_draws, _operators(second, b)), None)
     if operator is None:
         return ""
@@ -67,7 +69,7 @@ def _random(first: Trace, second: Trace, b: int) -> str:
 
 
 def _operators(trace: Trace, seq: int) -> Iterator[str]:
-    """The operators that a step is within, innermost first."""
+    """Yield the operators around a step, innermost first."""
     return (event.operator for event in trace.ancestors(seq) if isinstance(event, ev.Dispatched))
 
 

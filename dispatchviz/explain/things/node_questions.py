@@ -1,6 +1,6 @@
-"""What is asked of a Node: who made it, what it saved, where its gradients go, when it runs.
+"""Questions about a Node: its maker, its saved tensors, the targets of its gradients, its runs.
 
-Answers are about the whole recording, names in them as of the step at which is asked.
+Answers are about the whole recording. Names in them are those of the step at which the question is asked.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from dispatchviz.foundation.english import listed
 KEPT = "Who keeps it alive?"
 
 NODES_LOOKED_AT = 2_000
-"""So many Nodes are looked at for the leaves that a Node leads back to."""
+"""The number of Nodes that are searched for the leaves that a Node leads to."""
 
 LONGEST_PATH = 5
-"""Of a longer path to a leaf the Nodes in its middle are counted."""
+"""The longest path to a leaf that is written in full. In longer paths the middle Nodes are counted."""
 
 
 def node_questions(trace: Trace, node: int, at: int) -> list[Question]:
-    """All questions, in the order in which they are told."""
+    """Return all questions, in the order in which they are shown."""
     return [
         Question("Who made it?", tuple(_origins(trace, node, at)), none="it was made before the recording began"),
         _of_steps(trace, node, at, "What did it save?", (ev.VariableSaved, ev.VariableNotSaved, ev.VariablesReleased),
@@ -59,7 +59,7 @@ def _of_steps(
     none: str,
     gradients: bool = False,
 ) -> Question:
-    """What the events of some kinds that are about a Node say of it."""
+    """Return a question whose answers are a Node's events of some kinds."""
     codes = {trace.columns.code(kind) for kind in kinds}
     steps = [step for step in history(trace).events.steps(node) if trace.columns.kinds[step] in codes]
     if gradients:
@@ -111,7 +111,7 @@ def _leaves(trace: Trace, node: int, at: int) -> Iterator[Answer]:
 
 
 def paths_to_leaves(trace: Trace, node: int) -> Iterator[tuple[int, list[int]]]:
-    """Each AccumulateGrad that the edges of a Node lead to, with the shortest way to it, both ends included."""
+    """Yield each AccumulateGrad that the edges of a Node lead to, with the shortest path to it, both ends included."""
     known, came_from, waiting = index(trace), {node: node}, deque([node])
     while waiting and len(came_from) < NODES_LOOKED_AT:
         here = waiting.popleft()
@@ -141,7 +141,7 @@ def _path(trace: Trace, path: Sequence[int]) -> str:
 
 
 def _kept(trace: Trace, node: int, at: int) -> Question:
-    """As of the step, or of its making if that is later."""
+    """Return the question of a Node's owners at the step, or at its creation if that is later."""
     made = index(trace).nodes.get(node)
     at = at if made is None else max(at, made.seq)
     if is_freed(trace, node, at):
@@ -156,7 +156,7 @@ def _no_end(trace: Trace) -> str:
 
 
 def _unknown(trace: Trace, node: int, at: int) -> str:
-    """What is said where nothing is known: a Node that is not freed is kept by something."""
+    """Return the text if no owner is known. Some owner exists, because the Node has not been freed."""
     tensors = [tensor_name(trace, tensor, at) for tensor in unknown_tensors(trace, node, at)[:MOST]]
     or_tensor = f"{listed(tensors, 'or')}, whose grad_fn it is, or " if tensors else ""
     return f"{or_tensor}a Python reference, which the recording does not show"
@@ -202,7 +202,7 @@ def _gradients(trace: Trace, tensors: Sequence[int | None], at: int) -> str:
 
 
 def _written(trace: Trace, node: int, steps: Sequence[int]) -> Iterator[int]:
-    """Where a Node that accumulates writes the gradient, within its runs."""
+    """Yield the steps at which an accumulating Node writes the gradient, within its runs."""
     made = index(trace).accumulators.get(node)
     if made is None:
         return

@@ -1,7 +1,8 @@
-"""The questions of a tensor: who made it, saved it, changed it, uses it, shares its memory; and those of any thing.
+"""Questions about a tensor: its maker, savers, changes, uses and shared memory. Also the questions about any thing.
 
-Answers are about the whole recording, names in them as of the step at which is asked. All but its uses (``uses.py``)
-is found by the trace's columns. What no event tells is not told: when memory was freed, who holds a tensor.
+Answers are about the whole recording. Names in them are those of the step at which the question is asked. All answers
+but the uses (``uses.py``) are found through the trace's columns. Facts without an event are not answered: when memory
+was freed, and which owners hold a tensor.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed
 
 MOST_MATES = 64
-"""Of memory that more tensors are on, those that appeared first are looked at for writes."""
+"""The number of tensors on the same memory, those that appeared first, that are searched for writes."""
 
 
 def tensor_questions(trace: Trace, tensor: int, at: int, uses: Uses) -> list[Question]:
-    """All questions, in the order in which they are told; what is not looked through of ``uses`` has no answer yet."""
+    """Return all questions, in the order in which they are shown. Calls that ``uses`` has not read yet are not in the
+    answers.
+    """
     return [
         _made(trace, tensor, at),
         _changed(trace, tensor, at),
@@ -87,7 +90,7 @@ def _changed(trace: Trace, tensor: int, at: int) -> Question:
 
 
 def changes(trace: Trace, tensor: int) -> list[int]:
-    """The steps at which the version of a tensor or of another one on its memory was bumped, in order."""
+    """Return the steps at which the version of a tensor, or of another one on its memory, was bumped, in order."""
     known = index(trace)
     found = (known.steps_about(each, ev.VersionBumped) for each in (tensor, *mates(trace, tensor)[:MOST_MATES]))
     gradients = known.steps_about(tensor, ev.GradientAccumulated)
@@ -110,14 +113,14 @@ def _change(trace: Trace, tensor: int, step: int, at: int) -> Answer | None:
 
 
 def mates(trace: Trace, tensor: int) -> list[int]:
-    """Other tensors that were made on the storage that a tensor was made on, in order."""
+    """Return the other tensors that were made on the same storage as a tensor, in order."""
     made = index(trace).tensors.get(tensor)
     storage = -1 if made is None else made.storage
     return [trace.columns.tensors[step] for step in _came(trace, tensor, storage, ev.TensorCreated)]
 
 
 def _came(trace: Trace, tensor: int, storage: int, *kinds: type[ev.Event]) -> list[int]:
-    """The steps at which others came onto a storage; no event is looked at."""
+    """Return the steps at which other tensors came onto a storage. No event is decoded."""
     if storage < 0:
         return []
     tensors, first = trace.columns.tensors, dict[int, int]()
@@ -154,7 +157,7 @@ def _used(trace: Trace, tensor: int, at: int, uses: Uses) -> Question:
 
 
 def used_by(trace: Trace, tensor: int, uses: Uses) -> list[int]:
-    """The calls that got a tensor after it was made: what its own making did with it is no use."""
+    """Return the calls that got a tensor after it was made. The calls that made it do not count as uses."""
     made = index(trace).tensors.get(tensor)
     call = None if made is None or made.how != "new" else maker(trace, made.seq, tensor)
     return uses.calls(tensor, -1 if call is None else trace.ends[call.seq])
@@ -198,7 +201,7 @@ def _share(trace: Trace, step: int, at: int) -> Answer:
 
 
 def _ends(trace: Trace, tensor: int, at: int, uses: Uses) -> Question:
-    """What tells of an end: names that are lost, what was saved and is freed, the last call that gets it."""
+    """Return the question of a tensor's end: lost names, freed saved tensors, the last call that gets it."""
     answers = [*_names_lost(trace, tensor), *_freed(trace, tensor, at)]
     if calls := used_by(trace, tensor, uses)[-1:] if uses.complete else []:
         answers.append(Answer(f"last used as {_use(uses, calls[0], tensor)}", calls[0]))
@@ -214,7 +217,7 @@ def _names_lost(trace: Trace, tensor: int) -> Iterator[Answer]:
 
 
 def lost_names(trace: Trace, tensor: int) -> Iterator[tuple[str, int]]:
-    """Each time that a variable ceased to name a tensor: its name, and the step that says so."""
+    """Yield each time that a variable ceased to name a tensor: its name, and the step."""
     columns, numbers = trace.columns, trace.columns.names
     for bound in index(trace).steps_about(tensor, ev.NameBound):
         steps = columns.of_name.get(numbers[bound], ())
@@ -228,7 +231,7 @@ def lost_names(trace: Trace, tensor: int) -> Iterator[tuple[str, int]]:
 
 
 def _freed(trace: Trace, tensor: int, at: int) -> Iterator[Answer]:
-    """Where Nodes that saved it drop what they saved."""
+    """Yield the releases by Nodes that saved the tensor."""
     columns = trace.columns
     code = columns.code(ev.VariablesReleased)
     for saved in nearest(index(trace).steps_about(tensor, ev.VariableSaved), at):
@@ -245,20 +248,22 @@ def _step(answer: Answer) -> int:
 
 
 def questions(trace: Trace, thing: TensorThing | NodeThing, at: int) -> list[Question]:
-    """All of them, with names as of a step."""
+    """Return all questions about a thing, with names as of a step."""
     if isinstance(thing, NodeThing):
         return node_questions(trace, thing.number, at)
     return tensor_questions(trace, thing.number, at, uses(trace))
 
 
 def title(trace: Trace, thing: TensorThing | NodeThing, at: int) -> str:
-    """``z (t4)``, ``MulBackward0``."""
+    """Return the title of a thing: ``z (t4)``, ``MulBackward0``."""
     named = node_title if isinstance(thing, NodeThing) else tensor_name
     return named(trace, thing.number, at)
 
 
 def description(trace: Trace, thing: TensorThing | NodeThing, at: int) -> str:
-    """``[2, 2] float32 on cuda:0``; empty of a Node. Of a tensor that is still to come as it will be made."""
+    """Return shape, dtype and device of a tensor, such as ``[2, 2] float32 on cuda:0``; empty for a Node. A tensor that
+    does not exist yet is described as it will be made.
+    """
     if isinstance(thing, NodeThing):
         return ""
     made = index(trace).tensors.get(thing.number)
