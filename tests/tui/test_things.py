@@ -48,7 +48,7 @@ async def test_a_line_is_asked_about_what_it_names(trace: Trace) -> None:
         assert isinstance(reader.app.screen, ThingsScreen)
         assert reader.sees("y (t3)  [2, 2] float32 on cpu", "Who made it?", "made by mul.Tensor", "line 6  y = x * w")
         assert reader.sees(
-            "its grad_fn is MulBackward0", "What else is here?", "Who saved it for backward?  no Node did"
+            "its grad_fn is MulBackward0", "What else is here?", "Who saved it for backward?  no Node saved it"
         )
         await reader.press("enter")
         assert isinstance(trace[reader.at], ev.TensorCreated)
