@@ -1,4 +1,7 @@
-"""What cannot be seen of an installed PyTorch, a sentence each; ``explain/kinds`` says it of each kind of event."""
+"""The sentences that say what a recording of an installed PyTorch does not see.
+
+``explain/kinds`` says it again for each kind of event.
+"""
 
 from __future__ import annotations
 
@@ -32,16 +35,16 @@ BLIND_SPOTS = (
     "Fallbacks that the program registers, and what a library that it loads registers for operators that were there.",
     "aten::div_.Tensor_mode, with which numbers are wrapped.",
 )
-"""Of every release."""
+"""The blind spots of every release."""
 
 LIFTED = (
     "What a kernel calls again at its own operator and key: releases before 2.9 do not hand out their kernels.",
     "Kernels while another thread of Python's runs, for the same reason.",
     "What slow_conv_transpose2d and flash attention's backward call on the CPU where PyTorch uses several threads.",
 )
-"""Of releases before 2.9, where ours leave their cells while the kernel runs."""
+"""The blind spots of releases before 2.9, in which our kernels leave their cells while the original kernel runs."""
 
 
 def blind_spots(torch: Any) -> tuple[str, ...]:
-    """Of the installed release."""
+    """Return the blind spots of the installed release."""
     return BLIND_SPOTS if hands_out_kernels(torch._C) else (*BLIND_SPOTS, *LIFTED)

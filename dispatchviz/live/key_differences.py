@@ -1,4 +1,4 @@
-"""What keys of the installed release are otherwise than those of PyTorch 2.13, a sentence each."""
+"""The differences between the keys of the installed release and those of PyTorch 2.13, a sentence for each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from dispatchviz.live.key_numbers import OURS, key_layout
 
 
 def key_differences(build: InstalledPyTorch) -> tuple[str, ...]:
-    """Of its keys, their order and what aliases stand for; none if all is as in PyTorch 2.13."""
+    """Return the differences in the keys, their order and the members of aliases. The result is empty if all is as in
+    PyTorch 2.13.
+    """
     layout = key_layout(build.torch._C)
     return (*(_of_layout(layout) if layout != OURS else ()), *_of_aliases(build, layout))
 
@@ -32,7 +34,7 @@ def _of_layout(layout: KeyLayout) -> Iterator[str]:
 
 
 def _of_aliases(build: InstalledPyTorch, layout: KeyLayout) -> Iterator[str]:
-    """But for what follows from keys that it has not."""
+    """Yield the differences of aliases that do not follow from missing keys."""
     missing = [backend for backend in OURS.backends if backend not in layout.backends]
     for alias, members in build.alias_members.items():
         if more := members - ALIAS_MEMBERS[alias]:
