@@ -1,4 +1,4 @@
-"""A trace as one HTML page that steps."""
+"""A trace as one HTML page with steps."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dispatchviz.outputs.without_folders import without_folders
 from dispatchviz.outputs.written_files import check_place, write_bytes
 
 BEGINS = re.compile(rb'<meta name="generator" content="dispatchviz player">')
-"""A page of ours has this in its first bytes."""
+"""The text in the first bytes of each of our pages."""
 
 
 def check_page(path: str, suffix: str = "") -> None:
-    """Raise DispatchvizError if a page cannot be written there, or would replace a file that is none of ours."""
+    """Raise DispatchvizError if a page cannot be written there, or if it would replace a file that is not ours."""
     check_place(path, "page of ours", BEGINS.search)
 
 

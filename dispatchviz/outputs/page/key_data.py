@@ -1,4 +1,4 @@
-"""The keys of the page: those actions of the stepper's keymap that it has, with their words, and a few of its own."""
+"""The keys of the page: the actions of the stepper's keymap that it has, with their texts, and some of its own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ACTIONS = (
     *("frames", "engine", "traceback", "then_and_now", "registration", "app.enter", "app.autoplay"),
     *("zoom", "zoom(False)", "app.page(1)", "app.page(-1)", "predict", "present", "copy_link", "help"),
 )
-"""Those of the stepper's actions that the page has."""
+"""The actions of the stepper that the page has."""
 
 TOLD = {
     "toggle_mark": "set a mark here and name it, or remove it; continue stops at marks, and the link has them",
@@ -37,7 +37,7 @@ TOLD = {
     "zoom": "the chosen pane alone, and back",
     "zoom(False)": "close what is open; all panes again",
 }
-"""What an action does here, where that is less than in the stepper."""
+"""The texts of actions that do less here than in the stepper."""
 
 OWN = (
     Key("theme", ("D",), "Page", "dark or light"),
@@ -54,7 +54,7 @@ OWN = (
         "modules as frames, as boxes, as neither",
     ),
 )
-"""What the stepper does not have."""
+"""The actions that the stepper does not have."""
 
 BROWSER = {
     "right": "ArrowRight",
@@ -81,11 +81,13 @@ BROWSER = {
     "right_square_bracket": "]",
     "left_square_bracket": "[",
 }
-"""The names of keys in a browser, where they are others."""
+"""The browser's names of keys, where they differ."""
 
 
 def key_data() -> list[dict[str, object]]:
-    """The table, in the order of the help: action, keys as the browser tells them, as they are shown, group, words."""
+    """Return the table in the order of the help: action, keys as the browser reports them, keys as they are shown,
+    group, text.
+    """
     table = {key.action: key for key in KEYMAP}
     groups = (*GROUPS, *dict.fromkeys(key.group for key in OWN))
     keys = [*(table[action] for action in ACTIONS), *OWN]

@@ -1,4 +1,4 @@
-"""Short remarks of the page in the stepper's words, with names in capitals where the page puts what it knows."""
+"""Short remarks of the page in the stepper's words. Words in capitals are placeholders that the page fills in."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from dispatchviz.views.replies import (
 
 
 def said_data(guide: Guide | None) -> dict[str, object]:
-    """By a name that the page's scripts use."""
+    """Return the remarks by the names that the page's scripts use."""
     return {
         "place": PLACE.format(step="STEP", count="COUNT"),
         "last": LAST,
@@ -58,7 +58,7 @@ def said_data(guide: Guide | None) -> dict[str, object]:
 
 
 def _lesson_end(guide: Guide, score: str) -> str:
-    """The end of a lesson, for a reader who may have neither the next one nor a terminal."""
+    """Return the end of a lesson, for a reader who may have neither the next lesson nor a terminal."""
     back, step = key_of("move('resume_back')").first, key_of("move('into')").first
     end = f" That was the lesson.{score} {back} goes back through it; every step is open: {step} takes the next one."
     if not guide.after:

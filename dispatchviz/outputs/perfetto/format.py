@@ -11,7 +11,7 @@ from dispatchviz.outputs.without_folders import without_folders
 from dispatchviz.outputs.written_files import check_place, write_pieces
 
 BEGINS = re.compile(rb'\{"dispatchviz_trace_events":')
-"""How a file of ours begins (``trace_json.py``); one that a profiler wrote does not."""
+"""The beginning of our files (``trace_json.py``). A profiler's file begins differently."""
 
 
 def _is_ours(raw: bytes) -> bool:

@@ -1,6 +1,6 @@
-"""The forward calls of a trace as a picture: a box for each line and each call, on the left what calls.
+"""The forward calls of a trace as a picture: a box for each line and each call, with the caller on the left.
 
-A box has a row for each key that the call is dispatched to; arrows start at the row whose kernel makes the call.
+A box has a row for each key that the call is dispatched to. Arrows start at the row whose kernel makes the call.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from dispatchviz.outputs.picture.drawn_picture import DrawnPicture
 from dispatchviz.outputs.picture.svg import RenderError
 
 MOST = 120
-"""Boxes of calls."""
+"""The largest number of boxes for calls."""
 
 LONGEST = 80
-"""Of a text."""
+"""The largest length of a text."""
 
 LINE = {"style": "rounded,filled", "fillcolor": "#FAFAF5", "color": "#8A8A6A"}
 CALL = {"style": "filled", "fillcolor": "#FFFFFF", "color": "#005B8F"}
 
 
 def call_picture(trace: Trace, first: int = 0, last: int | None = None) -> DrawnPicture:
-    """The calls that begin at some steps. RenderError if there is none."""
+    """Return the picture of the calls that begin in a range of steps. Raise RenderError if there is none."""
     graph = call_graph(trace, first, last)
     if not graph.lines:
         raise RenderError("nothing to draw: no operator is called at these steps outside of a backward pass")

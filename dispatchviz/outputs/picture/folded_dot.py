@@ -1,4 +1,4 @@
-"""A folded backward graph as DOT text: a cluster for each frame."""
+"""A folded backward graph as DOT text, with a cluster for each frame."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def folded_drawing(graph: BackwardGraph, fold: Fold, options: Options = USUAL) -
 
 
 def title(graph: BackwardGraph, picture: FoldedPicture) -> Iterator[str]:
-    """The lines above the picture."""
+    """Yield the lines above the picture."""
     drawn = sum(box.node is not None for box in picture.boxes)
     yield f"Backward graph of {graph.header.program}: {len(graph):,} Nodes in {drawn:,} boxes"
     yield from legend(graph, any(": " in box.state for box in picture.boxes))
@@ -62,7 +62,7 @@ class _Writer:
         self._drawn: set[str] = set()
 
     def write(self, frames: Mapping[str, Sequence[Frame]]) -> None:
-        """All boxes and arrows, and frames around the boxes, by name."""
+        """Write all boxes and arrows, and frames around the boxes, by name."""
         for box in self._picture.boxes:
             self._box(box)
         for arrow in self._picture.arrows:
