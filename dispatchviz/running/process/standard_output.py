@@ -1,7 +1,7 @@
-"""What a program writes to its standard output is told where it is written; the stream stays Python's own object, of
-its type and encoding, with its buffers.
+"""Notices of the text that a program writes to its standard output, at the moment of writing. The stream stays Python's
+own object, with its type, encoding and buffers.
 
-The stream and its buffer get a ``write`` of their own in their instance's namespace, which ``print`` looks up too.
+The stream and its buffer get a ``write`` of their own in the namespace of the instance, where ``print`` looks too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from dispatchviz.core.seam.outside_errors import own_errors_suppressed
 
 @contextmanager
 def told_of_writes(stream: TextIO | None, tell: Callable[[str], Any]) -> Iterator[Callable[[], None]]:
-    """Inside the block ``tell`` is called with what is written to a stream; gives what ends that at once."""
+    """Call ``tell`` with each text that is written to a stream, inside the block. Yield a function that ends this at
+    once.
+    """
     if stream is None:  # there is no descriptor 1
         yield lambda: None
         return
@@ -31,7 +33,9 @@ def told_of_writes(stream: TextIO | None, tell: Callable[[str], Any]) -> Iterato
 
 @contextmanager
 def told_before(stream: TextIO | None, tell: Callable[[str], Any]) -> Iterator[None]:
-    """Inside the block ``tell`` is called with what is about to be written to a stream, or with nothing at a flush."""
+    """Call ``tell`` before each write to a stream with its text, and with an empty text before a flush, inside the
+    block.
+    """
     if stream is None or not hasattr(stream, "__dict__"):
         yield
         return
@@ -63,7 +67,7 @@ class _Writes:
         self._tell = tell
         self._lock = threading.RLock()
         self._pending = bytearray()
-        """What the stream holds back, encoded: it comes by once more when the buffer gets it."""
+        """The encoded text that the stream holds back. It arrives a second time when the buffer receives it."""
         self._write = stream.write
         vars(stream)["write"] = self.text
         if self._buffer is not None:
@@ -71,13 +75,13 @@ class _Writes:
             vars(self._buffer)["write"] = self.bytes
 
     def stop(self) -> None:
-        """The stream and its buffer are as they were."""
+        """Restore the stream and its buffer."""
         for part in (self._stream, self._buffer):
             if part is not None:
                 vars(part).pop("write", None)
 
     def text(self, text: str, /) -> int:
-        """Instead of the stream's ``write``."""
+        """Replace the stream's ``write``."""
         with self._lock:
             if self._buffer is not None:
                 with own_errors_suppressed(
@@ -89,7 +93,7 @@ class _Writes:
             return written
 
     def bytes(self, data: Any, /) -> int:
-        """Instead of the buffer's ``write``: bytes of the program's own, or text that was told of before."""
+        """Replace the buffer's ``write``, which receives the program's own bytes, or text that was reported before."""
         with self._lock:
             if self._pending and self._pending.startswith(bytes(data)):
                 del self._pending[: len(data)]
@@ -102,7 +106,7 @@ class _Writes:
 
 @contextmanager
 def on_stderr() -> Iterator[None]:
-    """Inside the block standard output is stderr, for the program, the processes that it begins, and ``os.write``."""
+    """Send standard output to stderr inside the block, for the program, its child processes and ``os.write``."""
     stdout: Any = sys.stdout
     if stdout is None:
         yield
