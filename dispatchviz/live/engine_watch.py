@@ -103,7 +103,7 @@ class EngineWatch:
         def run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
             if recorder.listening is not self._watch or not self._watch.thread.watched:
                 return original(roots, *args, **kwargs)
-            if backwards_are_compiled():  # the hooks that Nodes would get would be compiled too
+            if backwards_are_compiled():  # otherwise our hooks would be compiled too
                 with unwatched():
                     return original(roots, *args, **kwargs)
             return self._run(original, roots, args, kwargs)

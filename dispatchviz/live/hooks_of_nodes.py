@@ -88,7 +88,7 @@ def node_with(hooks: Any, near: Iterable[Any]) -> tuple[Any, ev.HookKind] | None
     object.
     """
     known: dict[int, Registering] = {}
-    # to look through all objects takes a tenth of a second; if it is in no variable, it was mostly made on this line
+    # looking through all objects takes a tenth of a second; a Node in no variable was usually made on this line
     for thing in chain(near, chain.from_iterable(map(gc.get_objects, range(3)))):
         key = id(type(thing))
         if key not in known:

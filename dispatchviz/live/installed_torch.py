@@ -41,12 +41,12 @@ def installed_torch() -> Any:
 
 def _imported() -> ModuleType:
     try:
-        with warnings.catch_warnings(action="ignore"):  # of a missing NumPy, of a driver: what is asked needs neither
+        with warnings.catch_warnings(action="ignore"):  # about a missing NumPy or driver, which are not needed
             return importlib.import_module("torch")
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise InstalledTorchError(_broken(error)) from error
-    except Exception as error:  # a library that is not there is an OSError, others raise what they like
+    except Exception as error:  # a missing library is an OSError; others may raise anything
         raise InstalledTorchError(_broken(error)) from error
     raise InstalledTorchError(
         f"this asks an installed PyTorch, and {sys.executable} finds none: install {WANTED} there, "

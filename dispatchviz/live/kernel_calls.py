@@ -55,7 +55,7 @@ class LiftedKernels:
                 return (by_python if keys.has(self._python) else redispatch)(keys, *args, **kwargs)
             finally:
                 self.in_parallel -= parallel
-                if self._put.get(operator) is put:  # the kernel has not had ours lifted, which may be back by now
+                if self._put.get(operator) is put:  # otherwise the kernel had ours lifted, and they may be back by now
                     with overriding(self._c):
                         for one, step in lifted.items():
                             self.put(operator, one, step, None)
@@ -154,7 +154,7 @@ class KernelObjects:
 
     def _is_large(self, args: tuple[Any, ...]) -> bool:
         tensors = [value for value in args if type(value) in self._tensors]
-        c = self._c  # a function mode and ``torch.jit.trace`` would see what is asked here
+        c = self._c  # a function mode and ``torch.jit.trace`` would see these calls
         if not tensors or c._len_torch_function_stack() or c._get_tracing_state() is not None:
             return False
         return bool(sum(one.numel() for one in tensors) >= LARGE)

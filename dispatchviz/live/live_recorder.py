@@ -215,14 +215,14 @@ class LiveRecorder(ProgramRecorder):
             self._requiring_grad.add(number)
             self._emit(ev.RequiresGradSet, number - self.first_tensor, True, False)
 
-    def name_bound(self, name: str, tensor: Any, turn: int = 0, /) -> None:
+    def name_bound(self, name: str, tensor: Any, iteration: int = 0, /) -> None:
         """Record that a variable names a tensor. The Node of a custom Function is met then. Tensors of the model are
         ignored.
         """
         if not isinstance(tensor, self._tensor_class):
             return
         self.nodes.look_at_bound(tensor)
-        super().name_bound(name, tensor, turn)
+        super().name_bound(name, tensor, iteration)
 
     # -- kernels ------------------------------------------------------------------------------------------------------
 
@@ -314,7 +314,7 @@ class LiveRecorder(ProgramRecorder):
     def _kernel_returned(self, result: Any, thread: ThreadState) -> None:
         """Note that a kernel returned."""
         if thread.inside is None:
-            return  # to enter it failed
+            return  # entering it failed
         cell, sets, around, _ = thread.inside
         if isinstance(result, self._tensor_class):
             known = self._known.get(id(result))
@@ -438,7 +438,7 @@ def steps(watch: LiveRecorder) -> MakeStep:
     raw, known, grad_mode, past = watch._raw, watch._known, watch._grad_mode, InferenceNumbers(watch.torch).onward
 
     def make(cell: WatchedCell, call: Step) -> Step:
-        def step(*args: Any, **kwargs: Any) -> Any:  # the key set is the first: so all are handed on as they came
+        def step(*args: Any, **kwargs: Any) -> Any:  # the key set comes first, so all are passed on unchanged
             given = args
             for value in args:
                 if type(value) in KINDS:

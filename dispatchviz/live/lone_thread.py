@@ -65,7 +65,7 @@ class _Threads:
                 self.about_to_start(thread)
             try:
                 return original(bootstrap, *args, **kwargs)
-            except RuntimeError:  # there are too many
+            except RuntimeError:  # there are too many threads
                 self.ended(thread)
                 raise
 

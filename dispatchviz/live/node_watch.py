@@ -105,7 +105,7 @@ class NodeWatch:
         watch = self._watch
         if type(tensor) is not watch.torch.Tensor or watch.live_tensors.has_node(tensor):
             return
-        with self._c.DisableTorchFunction():  # no function mode of the program's is to see what is asked here
+        with self._c.DisableTorchFunction():  # the program's function modes must not see these calls
             own = tensor.requires_grad and not tensor._is_view()
             node, output_nr = tensor.grad_fn if own else None, tensor.output_nr
         if own and node is None:
@@ -219,7 +219,7 @@ class NodeWatch:
             for place, (name, one) in enumerate(zip(names, results, strict=True))
         }
 
-    # -- what it saved ------------------------------------------------------------------------------------------------
+    # -- saved members ------------------------------------------------------------------------------------------------
 
     def _saved(self, node: Any, name: str, number: int, sets: Sets, tensors: Sequence[Any], cell: WatchedCell) -> None:
         """Note the saved members of a Node.

@@ -78,7 +78,7 @@ class RunningHooks:
         if self._passes:
             self._fresh.append(kept)
 
-    # -- who stands in the dictionaries -------------------------------------------------------------------------------
+    # -- the dictionaries ---------------------------------------------------------------------------------------------
 
     def put(self) -> None:
         """Replace the hooks by wrappers, because the engine begins. PyTorch's compiler gets them unchanged."""
@@ -107,7 +107,7 @@ class RunningHooks:
             while self._fresh:
                 self._wrap(self._fresh.pop())
 
-    # -- as one runs --------------------------------------------------------------------------------------------------
+    # -- running hooks ------------------------------------------------------------------------------------------------
 
     def call(self, hook: Any, kept: KeptHooks, args: tuple[Any, ...], caller: FrameType | None) -> Any:
         """Return the result of a hook. Record it if the engine calls it on this thread."""

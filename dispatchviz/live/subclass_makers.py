@@ -38,7 +38,7 @@ def subclass_makers_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
         if not _is_plain(tensor, cls, self):
             seen(cls, True)
             return _unseen(cells, ["aten::alias"], lambda: convert(self, cls))
-        with c.DisableTorchFunction():  # nor does a function mode see these calls
+        with c.DisableTorchFunction():  # a function mode must not see these calls either
             alias = torch.ops.aten.alias.default(self)
         alias.__class__ = cls
         return alias
@@ -47,7 +47,7 @@ def subclass_makers_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
         if kwargs or not _is_plain(tensor, cls, data):
             seen(cls, not any(map(kwargs.get, POLICIES)))
             return _unseen(cells, ["aten::detach"], lambda: make(cls, data, requires_grad, **kwargs))
-        with c.DisableTorchFunction():  # nor does a function mode see these calls
+        with c.DisableTorchFunction():  # a function mode must not see these calls either
             detached = data.detach()
             if requires_grad and not (detached.is_floating_point() or detached.is_complex()):
                 raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
@@ -61,7 +61,7 @@ def subclass_makers_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
 
     def new(*args: Any, **kwargs: Any) -> Any:  # PyTorch's compiler expects this signature, or none
         cls, args = args[0], args[1:]
-        if cls is tensor or "cdata" in kwargs:  # the second is a tensor that is there already
+        if cls is tensor or "cdata" in kwargs:  # with ``cdata`` it is an existing tensor
             return construct(cls, *args, **kwargs)
         if not _is_plain(tensor, cls, *args[:1] if args and isinstance(args[0], tensor) else ()):
             return _unseen(cells, CONSTRUCTING, lambda: construct(cls, *args, **kwargs))

@@ -103,7 +103,7 @@ class TorchEngine:
             try:
                 yield
             finally:
-                TENSOR_CLASSES.discard(self.torch.Tensor)  # a recorder of the model has no number for a tensor of PyTorch
+                TENSOR_CLASSES.discard(self.torch.Tensor)  # a recorder of the model cannot number it
                 watch.cells.take_out()
                 if release(self.torch.__version__) != DESCRIBED:
                     self._tables = own_tables(build, watch.operators.called())

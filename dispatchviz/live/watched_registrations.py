@@ -130,7 +130,7 @@ class _Follower:
         full = name if "::" in name else f"{library.ns}::{name}"
         try:
             self._c._dispatch_dump(full)
-        except RuntimeError as error:  # it is no name
+        except RuntimeError as error:  # it is not a name
             if is_from_outside(error):
                 raise
             return ()
@@ -142,7 +142,7 @@ class _Follower:
         """Let the registrations of operators change inside the block, and emit the events for it."""
         watch, names = self._watch, sorted(names)
         if names and recorder.listening is watch:
-            watch.settle()  # earlier notes are of the cells as they were
+            watch.settle()  # earlier notes describe the old cells
         before = {name: self._known(name) for name in names}
         watch.cells.lift(names)
         try:
@@ -152,7 +152,7 @@ class _Follower:
                 watch.operators.forget(name)
                 if recorder.listening is watch and not _is_importing():
                     self._emit_changes(name, before[name])
-            watch.cells.lift(names)  # what happened within may have put them
+            watch.cells.lift(names)  # the code within may have put them back
             watch.cells.put_again([name for name in names if watch.operators.is_defined(name)])
 
     def _known(self, name: str) -> tuple[bool, Rows]:

@@ -64,7 +64,7 @@ def write_pieces(path: str | Path, pieces: Iterable[bytes]) -> None:
         _print(pieces)
         return
     with stream_to(path) as stream:
-        buffered = io.BufferedWriter(stream)  # the stream itself may take less than all
+        buffered = io.BufferedWriter(stream)  # the stream itself may write only a part
         buffered.writelines(pieces)
         buffered.flush()
         buffered.detach()

@@ -35,7 +35,7 @@ def held_by(value: Any, is_named: Callable[[Any], bool]) -> Held:
     if kind is tuple or kind is list:
         yield from _of_items(((f"[{place}]", item) for place, item in enumerate(value[:MANY])), is_named)
     elif kind is dict:
-        first = list(islice(value.items(), MANY))  # in one piece: another thread may change it meanwhile
+        first = list(islice(value.items(), MANY))  # one call, because another thread may change it meanwhile
         yield from _of_items(((f"[{key!r}]", item) for key, item in first if type(key) in (str, int)), is_named)
     elif is_module(value):
         yield from _of_module("", value, {})

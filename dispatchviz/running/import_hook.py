@@ -23,7 +23,7 @@ from dispatchviz.torch.missing_names import install, missing_module
 if TYPE_CHECKING:
     from importlib.abc import Loader
 else:
-    Loader = object  # importing the real one loads ten modules more
+    Loader = object  # importing the real one loads ten more modules
 
 _MODEL = "dispatchviz."
 """The prefix that, before ``torch.nn``, names the module that replaces it."""

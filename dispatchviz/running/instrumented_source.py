@@ -19,8 +19,9 @@ from contextlib import contextmanager
 from types import CodeType
 from typing import Any, Protocol
 
-_LINE, _BEGIN, _NAME, _TURN, _BINDS, _ITEMS, _HERE, _AWAY, _WITHIN = (
-    f"\0dispatchviz {what}" for what in ("line", "begin", "name", "turn", "binds", "items", "here", "away", "within")
+_LINE, _BEGIN, _NAME, _ITERATION, _BINDS, _ITEMS, _HERE, _AWAY, _WITHIN = (
+    f"\0dispatchviz {what}"
+    for what in ("line", "begin", "name", "iteration", "binds", "items", "here", "away", "within")
 )
 """Constants that no normal program contains. The compiled code has the functions to call in their place."""
 
@@ -44,7 +45,7 @@ class Watcher(Protocol):
     def variable_bound(self, scope: str, name: str, value: Any) -> None:
         """Note that a variable has a value now. ``scope`` is the function that it belongs to (empty: the module)."""
 
-    def bound_in_turn(self, scope: str, name: str, value: Any) -> None:
+    def bound_in_iteration(self, scope: str, name: str, value: Any) -> None:
         """Note the same for the only statement of a loop or a function that binds a variable with this name."""
 
     def binding(self, scope: str, name: str, value: Any) -> Any:
@@ -74,18 +75,18 @@ def compile_instrumented(source: str, file: str, watcher: Watcher, changed: Chan
 
     Raise SyntaxError as ``compile`` does.
     """
-    compile(source, file, "exec", dont_inherit=True)  # says what the compiler has to say about it, once
+    compile(source, file, "exec", dont_inherit=True)  # raises the compiler's errors and warnings once
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # "str is not callable": it will be, below
         try:
             code = _compiled(source, file, _Watched(), changed)
-        except SyntaxError:  # too many blocks within each other, with ours: then without ours
+        except SyntaxError:  # with ours, too many blocks are nested
             code = _compiled(source, file, _Watched(blocks=False), changed)
     called: dict[str, Any] = {
         _LINE: watcher.line_reached,
         _BEGIN: watcher.call_begins,
         _NAME: watcher.variable_bound,
-        _TURN: watcher.bound_in_turn,
+        _ITERATION: watcher.bound_in_iteration,
         _BINDS: watcher.binding,
         _ITEMS: watcher.items_changed,
         _HERE: watcher.here,
@@ -96,9 +97,9 @@ def compile_instrumented(source: str, file: str, watcher: Watcher, changed: Chan
 
 
 def _compiled(source: str, file: str, watched: _Watched, changed: Changed) -> CodeType:
-    with deep_recursion():  # Python has compiled it as it is: so the compiler's own calls end, too
+    with deep_recursion():  # Python has compiled the original, so this recursion ends too
         tree = changed(ast.parse(source, file))
-        watched.in_turns = names_bound_in_turns(tree)
+        watched.in_iterations = names_bound_in_iterations(tree)
         tree = watched.visit(_Frames().visit(tree))
         code: CodeType = compile(tree, file, "exec", dont_inherit=True)
     return code
@@ -126,7 +127,7 @@ class _Watched(ast.NodeTransformer):
         self._scope: list[str] = []
         self._loops: list[ast.stmt] = []
         self._blocks = blocks
-        self.in_turns: frozenset[str] = frozenset()
+        self.in_iterations: frozenset[str] = frozenset()
         """Variables that only one statement within loops and functions binds."""
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
@@ -142,7 +143,7 @@ class _Watched(ast.NodeTransformer):
     def _visit_suites(self, node: ast.AST) -> None:
         if isinstance(node, _SCOPES):
             self._scope.append(node.name)
-        # what is written behind the colon on the same line is a line of its own only where it runs at another time
+        # a suite on the line of its head is a line of its own only if it runs at another time
         head = node.lineno if isinstance(node, ast.stmt) and not isinstance(node, _SCOPES | _LOOPS) else 0
         bound = list(self._bound_at_entry(node))
         for field in ("body", "orelse", "finalbody"):
@@ -185,7 +186,7 @@ class _Watched(ast.NodeTransformer):
         for statement in suite[first:]:
             if _line_of(statement) != line:
                 line = _line_of(statement)
-                reports_itself = isinstance(statement, ast.While)  # its condition does, each time
+                reports_itself = isinstance(statement, ast.While)  # its condition does so in each iteration
                 if begins or not reports_itself:
                     announced = ast.Constant(0 if reports_itself else line)
                     result.append(_call(statement, _BEGIN if begins else _LINE, announced))
@@ -214,7 +215,7 @@ class _Watched(ast.NodeTransformer):
             yield from (self._bind(name, repeats) for name in _names(target))
 
     def _bind(self, name: ast.Name, repeats: bool = False) -> ast.stmt:
-        return self._about(name, _TURN if repeats and name.id in self.in_turns else _NAME, _value_of(name))
+        return self._about(name, _ITERATION if repeats and name.id in self.in_iterations else _NAME, _value_of(name))
 
     def _unbind(self, name: ast.Name) -> ast.stmt:
         return self._about(name, _NAME, ast.Constant(None))
@@ -370,7 +371,7 @@ def _with_other_items(statement: ast.stmt) -> Iterator[ast.Name]:
                     yield name
 
 
-def names_bound_in_turns(tree: ast.AST) -> frozenset[str]:
+def names_bound_in_iterations(tree: ast.AST) -> frozenset[str]:
     """Return the variables that exactly one statement within loops and functions binds."""
     counts = Counter(_bound_again_and_again(tree, False))
     in_expressions = {node.target.id for node in ast.walk(tree) if isinstance(node, ast.NamedExpr)}

@@ -259,7 +259,7 @@ def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder | None, 
         raise DispatchvizError(f"{where}: {type(error).__name__}: {error.msg}") from None
     except ValueError as error:  # older Pythons raise this for a NUL
         raise DispatchvizError(f"{shown} is not a Python program: {error}") from None
-    except (RecursionError, MemoryError):  # the last one is what the parser calls its limits
+    except (RecursionError, MemoryError):  # the parser raises the last one at its limits
         raise DispatchvizError(f"{shown} is nested deeper than Python takes it") from None
 
 
@@ -295,8 +295,8 @@ def _recorded(watcher: ProgramRecorder) -> Iterator[None]:
     finally:
         watcher.all_written()
         if recorder.listening is watcher:
-            watcher.settle()  # what is noted of a cell is true as long as the program's libraries are there
-        recorder.stop(watcher)  # what puts the machine back as it was is no part of the program
+            watcher.settle()  # notes about cells are valid only while the program's libraries exist
+        recorder.stop(watcher)  # restoring the machine is not part of the program
 
 
 def run_module(name: str, path: str, code: CodeType | None) -> None:

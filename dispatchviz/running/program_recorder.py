@@ -99,7 +99,7 @@ class ProgramRecorder(Recorder):
         self.announced = self._program.announced
         """A mapping from the file name in the code object to the name that the trace shows."""
         self.names = Names(self)
-        self._turns: dict[str, int] = {}
+        self._iterations: dict[str, int] = {}
         """The number of runs of each statement that alone binds a variable in iterations."""
         self._sites: dict[tuple[int, int], _Site] = {}
         """Sites by code object and instruction of the user's."""
@@ -180,12 +180,12 @@ class ProgramRecorder(Recorder):
         self.names.bind(scope, name, value)
         return value
 
-    def bound_in_turn(self, scope: str, name: str, value: Any, /) -> None:
+    def bound_in_iteration(self, scope: str, name: str, value: Any, /) -> None:
         """Note a variable that only one statement binds, again and again."""
-        turn = self._turns[name] = self._turns.get(name, 0) + 1
+        iteration = self._iterations[name] = self._iterations.get(name, 0) + 1
         if type(value) not in PLAIN:
             self._resumed(_getframe(_CALLER))
-        self.names.bind(scope, name, value, turn)
+        self.names.bind(scope, name, value, iteration)
 
     def items_changed(self, scope: str, name: str, value: Any, /) -> None:
         """Note that a variable's value may have other items or attributes."""

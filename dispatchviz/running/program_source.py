@@ -182,7 +182,7 @@ def _text(spec: ModuleSpec) -> str | None:
     get_source = getattr(spec.loader, "get_source", None)
     try:
         text: str | None = get_source(spec.name) if get_source is not None else None
-    except (ImportError, SyntaxError, UnicodeDecodeError):  # Python says so when it runs it
+    except (ImportError, SyntaxError, UnicodeDecodeError):  # Python reports it when it runs the module
         return None
     return text
 

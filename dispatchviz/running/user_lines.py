@@ -84,7 +84,7 @@ class ProgramEventBuilder(EventBuilder):
     def line_reached(self, code: CodeType, line: int) -> None:
         """Append a line because the innermost frame begins a statement."""
         if self.moved and self._shallowest.get(self.thread, 0) < len(self._stack):
-            self._line_events(again=False)  # the frame of a generator, which goes on where it waited
+            self._line_events(again=False)  # the frame of a generator, which continues where it waited
         location = Location(self._file(code), _function(code), line)
         self._begun.add(location)
         self._stack[-1:] = [location]
@@ -166,7 +166,7 @@ class ProgramEventBuilder(EventBuilder):
         self.moved = False
         stack, here = self._stack, self._line_here()
         self._shallowest[self.thread] = len(stack)
-        if here is not None and here == self._last_lines[0] and stack == self._last_lines[1]:  # as nearly always
+        if here is not None and here == self._last_lines[0] and stack == self._last_lines[1]:  # the common case
             if again:
                 seq = self._append_line(stack[-1], self._line(here).caller, begins=begins)
                 self._last_lines = seq, self._last_lines[1]

@@ -65,8 +65,8 @@ class Names:
         self.unsettled = False
         """True if ``settle`` may have something to do."""
 
-    def bind(self, scope: str, name: str, value: Any, turn: int = 0) -> None:
-        """Note that a variable has a value, which may be a tensor. ``turn`` is the iteration of its line, or 0 if
+    def bind(self, scope: str, name: str, value: Any, iteration: int = 0) -> None:
+        """Note that a variable has a value, which may be a tensor. ``iteration`` is the iteration of its line, or 0 if
         unknown.
         """
         variable = (scope, name)
@@ -82,7 +82,7 @@ class Names:
         elif not plain and not is_tensor(value):
             self._hold(variable, value)
         if not plain and is_tensor(value):
-            self._set(variable, value, turn)
+            self._set(variable, value, iteration)
         elif variable in self._holds:
             self._set(variable, None)
 
@@ -168,7 +168,7 @@ class Names:
 
     # -- one name -----------------------------------------------------------------------------------------------------
 
-    def _set(self, variable: Variable, value: Tensor | None, turn: int = 0) -> None:
+    def _set(self, variable: Variable, value: Tensor | None, iteration: int = 0) -> None:
         held, named = self._holds.get(variable), self._names.get(variable)
         before = None if held is None else held()
         if value is None:
@@ -177,7 +177,7 @@ class Names:
             return
         else:
             self._holds[variable] = weakref.ref(value)
-            self._record(value, variable, turn)
+            self._record(value, variable, iteration)
         if named is not None and self._names.get(variable) is named:
             del self._names[variable]
             self._recorder.name_unbound(variable[1], named[0])
@@ -188,29 +188,29 @@ class Names:
         held = self._holds.get(variable)
         return None if held is None else held()
 
-    def _record(self, tensor: Tensor, variable: Variable, turn: int = 0) -> None:
+    def _record(self, tensor: Tensor, variable: Variable, iteration: int = 0) -> None:
         number = self._recorder.number_of(tensor)
         recorded = self._recorded_name(number)
         named = None if recorded is None else self._names.get(recorded)
         if recorded is None or named is None or named[0] != number:
-            self._record_name(variable, tensor, turn)
+            self._record_name(variable, tensor, iteration)
         elif self._is_over(recorded):
             del self._names[recorded]
-            self._record_name(variable, tensor, turn)
+            self._record_name(variable, tensor, iteration)
         elif _is_longer_path(variable, recorded):
-            self._record_name(variable, tensor, turn)
+            self._record_name(variable, tensor, iteration)
             self._others.setdefault(number, {})[recorded] = None
         else:
             self._others.setdefault(number, {})[variable] = None
 
-    def _record_name(self, variable: Variable, tensor: Tensor, turn: int) -> None:
+    def _record_name(self, variable: Variable, tensor: Tensor, iteration: int) -> None:
         scope, name = variable
-        self._recorder.name_bound(name, tensor, turn)
+        self._recorder.name_bound(name, tensor, iteration)
         number = self._recorder.number_of(tensor)
         if len(self._recorded) > self._many:
             self._forget_dead()
         self._recorded[number] = variable, weakref.ref(tensor)
-        self._names[variable] = number, turn
+        self._names[variable] = number, iteration
         if scope:
             hidden = self._latest.get(name, variable)
             if hidden != variable:

@@ -44,10 +44,10 @@ def folded(title: str, content: str, is_open: bool = False) -> str:
     return f"<details{' open' if is_open else ''}><summary>{text(title)}</summary>{content}</details>"
 
 
-def image(svg: str, told: str) -> str:
+def image(svg: str, alt: str) -> str:
     """Return a picture as an ``img``, in which nothing can run. ``alt`` is its text."""
     data = base64.b64encode(svg.encode()).decode()
-    return f'<img alt="{text(told)}" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
+    return f'<img alt="{text(alt)}" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
 
 
 def player_frame(page: str, height: int = 640, title: str = "dispatchviz") -> str:
@@ -65,7 +65,7 @@ def key_set_html(keys: DispatchKeySet) -> str:
     raw = keys.raw_repr()
     names = set(key_names(raw))
     found = [(runtime_name(key, raw), purpose(key)) for key in functionalities(raw)]
-    rows = "".join(_row("td", name, told) for name, told in found if name in names)
+    rows = "".join(_row("td", name, words) for name, words in found if name in names)
     if not rows:
         return f"<p>{text(shown(raw))}</p>"
     return (

@@ -38,7 +38,7 @@ def scenes(trace: Trace) -> list[Scene]:
     """Return all scenes of a trace, in order. Each is shown until the next one begins."""
     found = list(_found(trace))
     ends = (*(scene.begin - 1 for scene in found[1:]), len(trace) - 1)
-    return [replace(scene, end=end) for scene, end in zip(found, ends, strict=False)]  # without a graph there is none
+    return [replace(scene, end=end) for scene, end in zip(found, ends, strict=False)]  # both are empty without a graph
 
 
 def _found(trace: Trace) -> Iterator[Scene]:

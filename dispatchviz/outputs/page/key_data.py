@@ -20,7 +20,7 @@ ACTIONS = (
 )
 """The actions of the stepper that the page has."""
 
-TOLD = {
+HELP = {
     "toggle_mark": "set a mark here and name it, or remove it; continue stops at marks, and the link has them",
     "ask_breakpoint": "breakpoint: continue stops at line 6, or at the steps that have these words",
     "app.ask_thing": "ask who made, saved, changed, uses a tensor or Node of this step",
@@ -100,7 +100,7 @@ def _row(key: Key) -> dict[str, object]:
         "keys": list(_browser_keys(key)),
         "shown": key.shown,
         "group": key.group,
-        "help": TOLD.get(key.action, key.help),
+        "help": HELP.get(key.action, key.help),
     }
 
 

@@ -118,7 +118,7 @@ def _always(module: str) -> Callable[[Trace, int], Made]:
     return lambda trace, at: (at, lambda: rows(trace, at, WIDTH))
 
 
-def _told(module: str, quiet: Kinds, about: Callable[[Trace, int], Hashable]) -> Callable[[Trace, int], Made]:
+def _by_moment(module: str, quiet: Kinds, about: Callable[[Trace, int], Hashable]) -> Callable[[Trace, int], Made]:
     """Return a function for the rows of a pane about tensors or Nodes. ``about`` names those that a step concerns."""
     rows = rows_of(module)
     return lambda trace, at: ((moment(trace, at, quiet), about(trace, at)), lambda: rows(trace, at, WIDTH))
@@ -193,9 +193,9 @@ ON: dict[int, Callable[[Trace, int], Made]] = {
     CALLS: _stack,
     SOURCE: _source,
     TABLE: _table,
-    GRAPH: _told("graph_pane", NO_NODE, lambda trace, at: None),
-    NODE: _told("node_pane", NO_NODE, node_of_step),
-    TENSORS: _told("tensors_pane", NO_TENSOR, _tensors),
+    GRAPH: _by_moment("graph_pane", NO_NODE, lambda trace, at: None),
+    NODE: _by_moment("node_pane", NO_NODE, node_of_step),
+    TENSORS: _by_moment("tensors_pane", NO_TENSOR, _tensors),
     ENGINE: partial(_engine, whole=False),
 }
 """Panes whose rows are the same at many steps."""

@@ -80,7 +80,7 @@ class _Things:
     def _rows(self, trace: Trace, thing: TensorThing | NodeThing, at: int) -> list[Line]:
         now = moment(trace, at, WAY if self._has_many_uses(trace, thing) else NO_TENSOR)
         if thing not in self._known or self._known[thing][0] != now:
-            self._known[thing] = now, _asked(trace, thing, at)
+            self._known[thing] = now, _answers(trace, thing, at)
         return self._known[thing][1]
 
     def _has_many_uses(self, trace: Trace, thing: TensorThing | NodeThing) -> bool:
@@ -91,7 +91,7 @@ class _Things:
         return self._many[thing]
 
 
-def _asked(trace: Trace, thing: TensorThing | NodeThing, at: int) -> list[Line]:
+def _answers(trace: Trace, thing: TensorThing | NodeThing, at: int) -> list[Line]:
     """Return the questions about a tensor or Node, with their answers."""
     return [
         line((title(trace, thing, at), "bold"), (f"  {description(trace, thing, at)}", "dim")),

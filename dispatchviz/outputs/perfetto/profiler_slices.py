@@ -185,7 +185,7 @@ class ProfilerSlices:
     def _node(self, started: ev.NodeStarted) -> Iterator[Slice | Arrow]:
         number = self._number_of(started.node, started.sequence_nr)
         span = formula_of(self._trace, started, self._nodes.hooks_before(started.node))
-        next_one = span is not None and not self._is_told(started.seq, span[0])
+        next_one = span is not None and not self._records_between(started.seq, span[0])
         until = evaluated_until(self._trace, started)
         yield self._slice(started.seq, EVALUATE + started.name, number if next_one else {}, until)
         if span is not None:
@@ -202,7 +202,7 @@ class ProfilerSlices:
         if span is not None:
             begin, end, gradient = span
             args = self._number_of(node, made.sequence_nr) | self._sizes.of_tensors([gradient])
-            formula = self._slice(begin, made.name, args, end)._replace(is_between=True)  # behind the clone
+            formula = self._slice(begin, made.name, args, end)._replace(is_between=True)  # after the clone
             yield from self._from(started.seq, formula)
 
     def _number_of(self, node: int, sequence_nr: int) -> dict[str, Any]:
@@ -218,7 +218,7 @@ class ProfilerSlices:
         else:
             self._ready.setdefault(formula.begin, []).extend(parts)
 
-    def _is_told(self, begin: int, end: int) -> bool:
+    def _records_between(self, begin: int, end: int) -> bool:
         """Return whether the profiler records anything between two steps.
 
         ``set_autograd_evaluate`` gives the number of a formula to the slice just before it

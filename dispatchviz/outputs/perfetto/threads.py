@@ -41,13 +41,13 @@ class Threads:
         parents, ends, rows = trace.columns.parents, trace.ends, self.of_step
         lines = set(trace.steps_of(ev.SourceLine))
         elsewhere, makers = _lines_elsewhere(trace), _makers(trace)
-        turns = set(trace.steps_of(ev.NodeStarted, ev.BackwardFinished))
+        switches = set(trace.steps_of(ev.NodeStarted, ev.BackwardFinished))
         for step in range(len(trace)):
             parent = parents[step]
             if parent == NONE:
                 rows[step] = self._of_line(step, ends[step], step in elsewhere, makers) if step in lines else 0
-            elif step in turns:
-                rows[step] = self._turn(trace[step], rows[parent])
+            elif step in switches:
+                rows[step] = self._engine_row(trace[step], rows[parent])
             else:
                 rows[step] = self._within.get(parent, rows[parent])
 
@@ -72,7 +72,7 @@ class Threads:
         self.numbers.append(UNKNOWN)
         self._ends.append(end)
 
-    def _turn(self, event: ev.AnyEvent, outer: int) -> int:
+    def _engine_row(self, event: ev.AnyEvent, outer: int) -> int:
         """Return the row of the thread that runs a Node. Later steps of the engine belong to it too."""
         name = event.thread if isinstance(event, ev.NodeStarted) else ""
         row = outer if name in CALLER else self._named(name)
@@ -93,7 +93,7 @@ def _lines_elsewhere(trace: Trace) -> set[int]:
     """
     columns, steps = trace.columns, trace.steps_of(ev.SourceLine)
     found = set[int]()
-    for step, place, caller in zip(steps, columns.places, columns.callers, strict=False):  # whatever a file says
+    for step, place, caller in zip(steps, columns.places, columns.callers, strict=False):  # a file may have any lengths
         known = place < len(columns.line_places)
         if caller in found or (caller == NONE and known and columns.line_places[place].function):
             found.add(step)

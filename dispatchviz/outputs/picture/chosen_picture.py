@@ -114,7 +114,7 @@ def _table(trace: Trace, step: int) -> DrawnPicture:
     order = {} if found.kept else registration_order(found.operator, build_of(trace.header))
     rows = [row for row in found.rows if row.key in DispatchKey.__members__]
     cell = next(row for row in rows if row.key == found.chosen.key)
-    same = cell.kernel == found.chosen.kernel  # else the program has put another one there
+    same = cell.kernel == found.chosen.kernel  # otherwise the program has replaced it
     chosen = cell.cell if same else None
     return table_picture(found.operator, rows, order, chosen=chosen, registered=_registered(found))
 

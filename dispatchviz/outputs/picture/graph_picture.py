@@ -75,8 +75,8 @@ class BackwardGraph(explain.BackwardGraph):
         """Return the picture for a notebook that is not trusted: an image, which no front end removes."""
         from dispatchviz.outputs.cell.html import image, paragraph
 
-        told = f"The backward graph of {self.header.program}"
-        return image(self.svg(), told) if len(self) else paragraph(f"{told} has no Nodes.")
+        alt = f"The backward graph of {self.header.program}"
+        return image(self.svg(), alt) if len(self) else paragraph(f"{alt} has no Nodes.")
 
     def _repr_markdown_(self) -> str:
         from dispatchviz.outputs.hand_out.marks import fenced

@@ -55,10 +55,10 @@ def _label(pen: Pen, family: Family, each: StructuredClass) -> str:
     wrapper = family.wrapper(each.key, each.form) if each.form else None
     made = [f"for aten::{wrapper.operator} at {wrapper.key}"] if wrapper else []
     head = [each.name, each.file.rpartition("/")[2] if each.form else each.file, *made]
-    members = pen.lines(part for member in each.members for part in _said(member))
+    members = pen.lines(part for member in each.members for part in _texts(member))
     return "|".join(filter(None, [pen.lines(head), members]))
 
 
-def _said(member: Member) -> list[str]:
+def _texts(member: Member) -> list[str]:
     sign = "● " if member.overrides else ""
     return textwrap.wrap(f"{sign}{member.name}: {member.does}", WIDEST, break_on_hyphens=False)

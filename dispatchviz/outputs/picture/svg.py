@@ -58,7 +58,7 @@ def svg(drawing: Drawing, theme: Theme = "light") -> str:
             text = layout(drawing).decode()
             _check_texts(drawing, text)
             return themed(text.replace(f'font-family="{FONT}"', f'font-family="{FONTS}"'), theme)
-        except Exception as error:  # a WebAssembly trap is of no class that could be named here
+        except Exception as error:  # WebAssembly traps have no class that could be named here
             failures.append(f"{name}: {_in_short(error)}")
     size = f"{drawing.boxes:,} boxes and {drawing.edges:,} arrows"
     raise RenderError(f"cannot draw {size} ({'; '.join(failures)}): {_advice()}")

@@ -223,7 +223,7 @@ def _without_end(row: Line) -> list[Span]:
 def _looks() -> dict[str, tuple[str, ...]]:
     """Return the styles of each role in the stepper's palette."""
     from dispatchviz.views.text import code_colors
-    from dispatchviz.views.text.roles import ROLES  # brings Textual, for colors alone
+    from dispatchviz.views.text.roles import ROLES  # imports Textual, which only colors need
 
     code_colors.load()
     looks: dict[str, tuple[str, ...]] = {}

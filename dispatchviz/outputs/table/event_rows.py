@@ -66,7 +66,7 @@ class _Places:
     def __init__(self, trace: Trace) -> None:
         self._trace, self._steps = trace, _array(trace.steps_of(SourceLine))
         self._read = 0
-        self._told = np.full((len(self._steps) + 1, 3), NONE, np.int32)
+        self._found = np.full((len(self._steps) + 1, 3), NONE, np.int32)
         """File, line and function of each SourceLine. The last row means that there is none."""
         self.files, self.functions = _Names(), _Names()
 
@@ -79,13 +79,13 @@ class _Places:
         found = np.searchsorted(self._steps, source_lines)
         is_there = np.append(self._steps, NONE)[found] == source_lines  # -1 is found at the front
         found[~is_there] = len(self._steps)
-        told: Numbers = self._told[found]
-        return told
+        numbers: Numbers = self._found[found]
+        return numbers
 
     def _read_one(self, at: int) -> None:
         event = self._trace[int(self._steps[at])]
         if isinstance(event, SourceLine):  # not if that part of the file is damaged
-            self._told[at] = self.files[event.file], event.line, self.functions[event.function]
+            self._found[at] = self.files[event.file], event.line, self.functions[event.function]
 
 
 class EventRows:

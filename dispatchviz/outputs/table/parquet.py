@@ -77,7 +77,7 @@ def write(runs: Iterable[Run], stream: BinaryIO) -> None:
     check_parquet()
     import pyarrow.parquet as pq
 
-    schema, told = _schema(), dict[tuple[str, int], Header]()
+    schema, headers = _schema(), dict[tuple[str, int], Header]()
     with (
         io.BufferedWriter(_Kept(stream), 1 << 20) as sink,  # closed while the stream is open, after an error too
         pq.ParquetWriter(
@@ -86,19 +86,19 @@ def write(runs: Iterable[Run], stream: BinaryIO) -> None:
             compression="zstd",
             use_dictionary=list(TEXTS),
             write_statistics=[name for name in schema.names if name != "event"],
-            store_schema=False,  # texts are texts to who reads them, however they are stored
+            store_schema=False,  # readers get plain texts, however they are stored
         ) as writer,
     ):
         table = None
-        for table in _row_groups(_tables(_distinct(runs, told), schema)):
+        for table in _row_groups(_tables(_distinct(runs, headers), schema)):
             writer.write_table(table, row_group_size=len(table))
         if table is None:
             writer.write_table(schema.empty_table())  # pyarrow 18 cannot read a file of no row groups
-        headers = [{"run": name, "header": header} for (name, _), header in told.items()]
-        writer.add_key_value_metadata({FORMAT_KEY: str(FORMAT), TRACES_KEY: encode(headers).decode()})
+        described = [{"run": name, "header": header} for (name, _), header in headers.items()]
+        writer.add_key_value_metadata({FORMAT_KEY: str(FORMAT), TRACES_KEY: encode(described).decode()})
 
 
-def _distinct(runs: Iterable[Run], told: dict[tuple[str, int], Header]) -> Iterator[Run]:
+def _distinct(runs: Iterable[Run], headers: dict[tuple[str, int], Header]) -> Iterator[Run]:
     """Yield the runs, and put their headers without the program's text into ``headers``. Raise DispatchvizError if two
     runs are the same.
     """
@@ -106,12 +106,12 @@ def _distinct(runs: Iterable[Run], told: dict[tuple[str, int], Header]) -> Itera
     for run in runs:
         header = run.trace.header
         place = run.name, header.rank
-        if place in told:
+        if place in headers:
             raise DispatchvizError(
                 f"{sources[place]} and {run.source} are both rank {header.rank} of run {run.name}: "
                 "rename one of them, or export it alone with another --run"
             )
-        told[place], sources[place] = msgspec.structs.replace(header, sources={}), run.source
+        headers[place], sources[place] = msgspec.structs.replace(header, sources={}), run.source
         yield run
 
 

@@ -51,17 +51,17 @@ def in_family(family: Family) -> Iterator[None]:
     fork, pty_fork = os.fork, os.forkpty
 
     def forked(number: int) -> int:
-        _tell_parent(family, number)
+        _notify_parent(family, number)
         return number
 
     def forked_with_terminal(found: tuple[int, int]) -> tuple[int, int]:
-        _tell_parent(family, found[0])
+        _notify_parent(family, found[0])
         return found
 
     _running.append(family)
     vars(os).update(fork=_followed(fork, forked), forkpty=_followed(pty_fork, forked_with_terminal))
     try:
-        with _new_pythons_told(family):
+        with _new_pythons_noticed(family):
             yield
     finally:
         vars(os).update(fork=fork, forkpty=pty_fork)
@@ -69,7 +69,7 @@ def in_family(family: Family) -> Iterator[None]:
 
 
 @contextmanager
-def _new_pythons_told(family: Family) -> Iterator[None]:
+def _new_pythons_noticed(family: Family) -> Iterator[None]:
     """Call ``family.begun`` for each process that starts Python's executable, inside the block.
 
     ``multiprocessing`` calls the function of ``_posixsubprocess``; ``subprocess`` has a name of its own for it.
@@ -112,7 +112,7 @@ def _followed(function: Callable[[], T], then: Callable[[T], T]) -> Callable[[],
     return map(then, iter(function, object())).__next__
 
 
-def _tell_parent(family: Family, number: int) -> None:
+def _notify_parent(family: Family, number: int) -> None:
     if number:
         resume_all()
         if not family.is_child:

@@ -110,7 +110,7 @@ def die_of(number: int) -> None:
     """End the process by a signal, as without dispatchviz."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(number, signal.SIG_DFL)
-    else:  # only the main thread may ask Python for that
+    else:  # Python allows this only in the main thread
         importlib.import_module("ctypes").pythonapi.PyOS_setsig(number, None)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
     os.kill(os.getpid(), number)

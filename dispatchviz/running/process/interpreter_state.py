@@ -79,7 +79,7 @@ def _reopen(keyboard: str) -> None:
 def _folder() -> str:
     try:
         return os.getcwd()
-    except OSError:  # it is gone
+    except OSError:  # the folder no longer exists
         return ""
 
 

@@ -205,7 +205,7 @@ def _unrecorded() -> Iterator[None]:
     NB: computations in the program's own finalizers are not recorded either.
     """
     if recorder.listening is not None:
-        recorder.listening.registrations_change()  # what was noted is told as it was
+        recorder.listening.registrations_change()  # earlier notes describe the old registrations
     with recorder.paused():
         yield
 

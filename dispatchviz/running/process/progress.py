@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from dispatchviz.core.record.worker import Worker, without_collections
-from dispatchviz.running.process.standard_output import told_before
+from dispatchviz.running.process.standard_output import reporting_before_writes
 
 PATIENCE = 2.0
 """The number of seconds after which a run counts as long."""
@@ -110,7 +110,10 @@ def progress_of(count: Callable[[], int], hint: str = "") -> Iterator[None]:
         return
     progress = Progress(count, _to_terminal, hint=hint)
     worker = Worker(lambda: without_collections(progress.update), INTERVAL)
-    with told_before(sys.stdout, progress.before_writing), told_before(sys.stderr, progress.before_writing):
+    with (
+        reporting_before_writes(sys.stdout, progress.before_writing),
+        reporting_before_writes(sys.stderr, progress.before_writing),
+    ):
         try:
             yield
         finally:

@@ -17,14 +17,14 @@ from dispatchviz.core.seam.outside_errors import own_errors_suppressed
 
 
 @contextmanager
-def told_of_writes(stream: TextIO | None, tell: Callable[[str], Any]) -> Iterator[Callable[[], None]]:
-    """Call ``tell`` with each text that is written to a stream, inside the block. Yield a function that ends this at
+def told_of_writes(stream: TextIO | None, report: Callable[[str], Any]) -> Iterator[Callable[[], None]]:
+    """Call ``report`` with each text that is written to a stream, inside the block. Yield a function that ends this at
     once.
     """
     if stream is None:  # there is no descriptor 1
         yield lambda: None
         return
-    writes = _Writes(stream, tell)
+    writes = _Writes(stream, report)
     try:
         yield writes.stop
     finally:
@@ -32,8 +32,8 @@ def told_of_writes(stream: TextIO | None, tell: Callable[[str], Any]) -> Iterato
 
 
 @contextmanager
-def told_before(stream: TextIO | None, tell: Callable[[str], Any]) -> Iterator[None]:
-    """Call ``tell`` before each write to a stream with its text, and with an empty text before a flush, inside the
+def reporting_before_writes(stream: TextIO | None, report: Callable[[str], Any]) -> Iterator[None]:
+    """Call ``report`` before each write to a stream with its text, and with an empty text before a flush, inside the
     block.
     """
     if stream is None or not hasattr(stream, "__dict__"):
@@ -43,15 +43,15 @@ def told_before(stream: TextIO | None, tell: Callable[[str], Any]) -> Iterator[N
     before = {name: own[name] for name in names if name in own}
     write, flush = stream.write, stream.flush
 
-    def telling_write(text: str, /) -> int:
-        tell(text if isinstance(text, str) else "")
+    def reporting_write(text: str, /) -> int:
+        report(text if isinstance(text, str) else "")
         return write(text)
 
-    def telling_flush() -> None:
-        tell("")
+    def reporting_flush() -> None:
+        report("")
         flush()
 
-    own.update(write=telling_write, flush=telling_flush)
+    own.update(write=reporting_write, flush=reporting_flush)
     try:
         yield
     finally:
@@ -61,10 +61,10 @@ def told_before(stream: TextIO | None, tell: Callable[[str], Any]) -> Iterator[N
 
 
 class _Writes:
-    def __init__(self, stream: TextIO, tell: Callable[[str], Any]) -> None:
+    def __init__(self, stream: TextIO, report: Callable[[str], Any]) -> None:
         self._stream: Any = stream
         self._buffer: Any = getattr(stream, "buffer", None) if os.linesep == "\n" else None
-        self._tell = tell
+        self._report = report
         self._lock = threading.RLock()
         self._pending = bytearray()
         """The encoded text that the stream holds back. It arrives a second time when the buffer receives it."""
@@ -89,7 +89,7 @@ class _Writes:
                 ):  # the stream itself says so
                     self._pending += text.encode(self._stream.encoding, self._stream.errors)
             written = self._write(text)
-            self._tell(text)
+            self._report(text)
             return written
 
     def bytes(self, data: Any, /) -> int:
@@ -100,7 +100,7 @@ class _Writes:
                 return int(self._write_bytes(data))
             written = int(self._write_bytes(data))
             self._pending.clear()
-            self._tell(bytes(data).decode(sys.getdefaultencoding(), "surrogateescape"))
+            self._report(bytes(data).decode(sys.getdefaultencoding(), "surrogateescape"))
             return written
 
 
@@ -116,7 +116,7 @@ def on_stderr() -> Iterator[None]:
     else:
         with _descriptor_1_is_2():
             lines = stdout.line_buffering
-            stdout.reconfigure(line_buffering=True)  # what comes first on stderr shall be seen first
+            stdout.reconfigure(line_buffering=True)  # keeps the order of the output on stderr
             yield
             with suppress(ValueError):  # the program closed it
                 stdout.reconfigure(line_buffering=lines)
@@ -137,7 +137,7 @@ def _descriptor_1_is_2() -> Iterator[None]:
     saved = os.dup(1)
     try:
         os.dup2(2, 1)
-    except OSError:  # nobody listens on 2 either
+    except OSError:  # descriptor 2 is closed too
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     try:
         yield

@@ -41,7 +41,7 @@ def users_part(trace: TracebackType | None) -> TracebackType | None:
             kept.append(trace)
         trace = trace.tb_next
     rest = None
-    for part in reversed(kept[: sys.getrecursionlimit()]):  # Python prints no more than so many, the last ones
+    for part in reversed(kept[: sys.getrecursionlimit()]):  # Python prints at most this number of frames
         rest = TracebackType(rest, part.tb_frame, part.tb_lasti, part.tb_lineno)
     return rest
 

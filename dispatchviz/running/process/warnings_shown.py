@@ -14,19 +14,19 @@ from typing import Any
 
 from dispatchviz.core.seam.outside_errors import own_errors_suppressed
 
-Tell = Callable[[str, str, str, int], object]
+Report = Callable[[str, str, str, int], object]
 """A function that takes the category's name, the text, the file and the line."""
 
 
 @contextmanager
-def told_of_warnings(tell: Tell) -> Iterator[None]:
-    """Call ``tell`` for every warning before it is shown, inside the block."""
+def told_of_warnings(report: Report) -> Iterator[None]:
+    """Call ``report`` for every warning before it is shown, inside the block."""
     space: dict[str, Any] = vars(warnings)
     show = space["_showwarnmsg"]
 
     def showwarnmsg(shown: warnings.WarningMessage) -> None:
-        with own_errors_suppressed(Exception):  # a text that cannot be made is for Python to complain of
-            tell(shown.category.__name__, str(shown.message), shown.filename, shown.lineno)
+        with own_errors_suppressed(Exception):  # Python itself reports a text that cannot be made
+            report(shown.category.__name__, str(shown.message), shown.filename, shown.lineno)
         show(shown)
 
     space["_showwarnmsg"] = showwarnmsg
