@@ -49,23 +49,23 @@ def _imported() -> ModuleType:
     except Exception as error:  # a missing library is an OSError; others may raise anything
         raise InstalledTorchError(_broken(error)) from error
     raise InstalledTorchError(
-        f"this asks an installed PyTorch, and {sys.executable} finds none: install {WANTED} there, "
-        "or dispatchviz where PyTorch is"
+        f"this needs an installed PyTorch, and {sys.executable} finds none: install {WANTED} there, "
+        "or install dispatchviz where PyTorch is"
     )
 
 
 def _broken(error: Exception) -> str:
     lines = str(error).strip().splitlines()
-    return f"PyTorch is installed and `import torch` fails: {lines[0] if lines else type(error).__name__}"
+    return f"PyTorch is installed, but `import torch` fails: {lines[0] if lines else type(error).__name__}"
 
 
 def _checked(torch: ModuleType) -> ModuleType:
     version = getattr(torch, "__version__", None)
     if version is None or not hasattr(getattr(torch, "_C", None), "_dispatch_dump"):
         place = torch.__file__ or ", ".join(torch.__path__)
-        raise InstalledTorchError(f"this asks an installed PyTorch; `import torch` finds {place}, which is none")
+        raise InstalledTorchError(f"this needs an installed PyTorch, but `import torch` finds {place}, another module")
     if release(str(version)) < OLDEST:
-        raise InstalledTorchError(f"this asks {WANTED}; installed is {version}, at {torch.__file__}")
+        raise InstalledTorchError(f"this needs {WANTED}, but {version} is installed, at {torch.__file__}")
     return torch
 
 

@@ -39,7 +39,7 @@ def release_changes(installed: Snapshot, names: Collection[str], keys: Collectio
         yield f"PyTorch {ours.torch} has {name}, and PyTorch {release} does not"
     for name, one in found.operators.items():
         if changes := list(_changes(one, {*keys, *ours.aliases})):
-            yield f"PyTorch {release} registers {name} otherwise than PyTorch {ours.torch}: {listed(changes)}"
+            yield f"PyTorch {release} registers {name} differently from PyTorch {ours.torch}: {listed(changes)}"
 
 
 def _changes(one: OperatorDifference, keys: Collection[str]) -> Iterator[str]:
@@ -55,7 +55,7 @@ def _changes(one: OperatorDifference, keys: Collection[str]) -> Iterator[str]:
 
 
 def _before(kernel: str) -> str:
-    return f" (before: {kernel})" if kernel else ", where there was none"
+    return f" (before: {kernel})" if kernel else " (before: none)"
 
 
 def of_the_model(names: Collection[str], installed_build: str) -> Snapshot:

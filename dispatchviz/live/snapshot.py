@@ -151,13 +151,13 @@ def read_snapshot(path: str | Path) -> Snapshot:
 def decoded(raw: bytes, path: str | Path) -> Snapshot:
     """Return the snapshot in some bytes. Errors call them ``path``."""
     if not looks_like_snapshot(raw):
-        raise SnapshotError(f"{path} is no snapshot: dispatchviz snapshot -o FILE{SNAPSHOTS[0]} writes one")
+        raise SnapshotError(f"{path} is not a snapshot: dispatchviz snapshot -o FILE{SNAPSHOTS[0]} writes one")
     try:
         text = gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw
         _check_version(text, path)
         return msgspec.json.decode(text, type=Snapshot)
     except (OSError, EOFError, zlib.error, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SnapshotError(f"{path} is a snapshot and is damaged: {error}; write it again") from None
+        raise SnapshotError(f"{path} is a damaged snapshot: {error}; write it again") from None
 
 
 def _check_version(text: bytes, path: str | Path) -> None:

@@ -47,7 +47,7 @@ def check_suffix(path: str | Path) -> str:
     if suffix := suffix_of(path):
         return suffix
     known = ", ".join(each.listed for each in FORMATS)
-    raise DispatchvizError(f"cannot infer from its name what {path} is to be: {known}")
+    raise DispatchvizError(f"cannot write {path}: {known}")
 
 
 def check_export(path: str, suffix: str) -> None:
@@ -56,7 +56,7 @@ def check_export(path: str, suffix: str) -> None:
     if path != STANDARD_OUTPUT:
         found.check(path, suffix)
     elif suffix in found.binary and sys.stdout.isatty():
-        raise DispatchvizError(f"{suffix} is no text for a terminal: give a file with -o, or a pipe")
+        raise DispatchvizError(f"{suffix} is not text for a terminal: write it to a file with -o, or to a pipe")
 
 
 def export(trace: Trace, path: str | Path, suffix: str = "", chosen: Chosen | None = None) -> str:

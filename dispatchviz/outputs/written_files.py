@@ -33,7 +33,7 @@ def check_place(path: str, kind: str, begins: Callable[[bytes], object] = bool) 
 
 def taken(path: str, kind: str) -> DispatchvizError:
     """Return the error for a file of another kind."""
-    return DispatchvizError(f"{path} is there and is no {kind}: it is not overwritten, choose another name")
+    return DispatchvizError(f"{path} exists and is not a {kind}: it is not overwritten, choose another name")
 
 
 def _beginning(path: str) -> bytes:

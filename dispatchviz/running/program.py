@@ -260,7 +260,7 @@ def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder | None, 
     except ValueError as error:  # older Pythons raise this for a NUL
         raise DispatchvizError(f"{shown} is not a Python program: {error}") from None
     except (RecursionError, MemoryError):  # the parser raises the last one at its limits
-        raise DispatchvizError(f"{shown} is nested deeper than Python takes it") from None
+        raise DispatchvizError(f"{shown} is nested too deeply for Python") from None
 
 
 @contextmanager

@@ -174,7 +174,8 @@ def _check_there(first: str, name: str, folder: str) -> None:
     except (ImportError, ValueError):
         there = False
     if not there:
-        raise DispatchvizError(f"no module is named {name}: {first or 'nothing'} is neither in {folder} nor installed")
+        part = first or "an empty name"
+        raise DispatchvizError(f"there is no module named {name}: {part} is neither in {folder} nor installed")
 
 
 def _text(spec: ModuleSpec) -> str | None:

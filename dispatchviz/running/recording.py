@@ -202,7 +202,7 @@ def _steps_of(source: ProgramRecorder) -> int:
 
 
 def _stopped_by_fault(failed: Exception | None, step: int) -> str:
-    return "" if failed is None else f"recording stopped at step {step} by a fault of dispatchviz: {failed!r}"
+    return "" if failed is None else f"recording stopped at step {step} because of a bug in dispatchviz: {failed!r}"
 
 
 def _header(
@@ -299,7 +299,7 @@ def _listening(
     from dispatchviz.live.torch_engine import TorchEngine
 
     if hashes or values:
-        raise DispatchvizError("hashes and values are of the model, leave them out with engine='torch'")
+        raise DispatchvizError("hashes and values need the model: leave them out with engine='torch'")
     torch = TorchEngine()
     watch = torch.recorder()
     watch.origin = "known before"

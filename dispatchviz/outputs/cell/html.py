@@ -69,8 +69,8 @@ def key_set_html(keys: DispatchKeySet) -> str:
     if not rows:
         return f"<p>{text(shown(raw))}</p>"
     return (
-        f"<table><caption>{text(hexed(raw))}: the first key picks the kernel</caption>"
-        f"<thead>{_row('th', 'key', 'what it is for')}</thead><tbody>{rows}</tbody></table>"
+        f"<table><caption>{text(hexed(raw))}: the first key selects the kernel</caption>"
+        f"<thead>{_row('th', 'key', 'purpose')}</thead><tbody>{rows}</tbody></table>"
     )
 
 

@@ -23,10 +23,11 @@ LEVEL = "calls"
 MOST = 300
 """The number of rows of the log that a notebook keeps."""
 
-FRAMELESS = "No page that steps, above this?"
+FRAMELESS = "Is there no interactive page above this text?"
 TRUST = (
-    "It is in the notebook, and shown once the notebook is trusted: the command Trust Notebook in JupyterLab, or "
-    "jupyter trust with the file's name. No kernel is needed. A site that takes frames out shows this text only."
+    "The page is in the notebook and appears once the notebook is trusted: use the command Trust Notebook in "
+    "JupyterLab, or run jupyter trust with the file's name. It needs no kernel. Sites that remove frames show only "
+    "this text."
 )
 
 
@@ -82,5 +83,5 @@ def _log(trace: Trace, level: str) -> Sequence[str]:
     except DispatchvizError as error:
         return [str(error)]
     if len(rows) > MOST:
-        rows[MOST:] = ["", "... show() opens the stepper, which has them all"]
+        rows[MOST:] = ["", "... show() opens the stepper, which shows all of it"]
     return rows

@@ -26,14 +26,14 @@ def check_hand_out(path: str) -> None:
     file.
     """
     if path != STANDARD_OUTPUT:
-        check_place(path, "hand-out of ours", lambda raw: raw.startswith(HAND_OUT_MARK.encode()))
+        check_place(path, "hand-out from dispatchviz", lambda raw: raw.startswith(HAND_OUT_MARK.encode()))
 
 
 def _check(path: str, suffix: str) -> None:
     folder = Path(pictures_folder(path))
     if folder.exists() and not folder.is_dir():
-        raise DispatchvizError(f"{folder} is there and is no folder, where the pictures of {path} would be")
-    check_place(path, "hand-out of steps of ours", lambda raw: raw.startswith(STEPS_MARK.encode()))
+        raise DispatchvizError(f"cannot write the pictures of {path}: {folder} exists and is not a folder")
+    check_place(path, "hand-out of steps from dispatchviz", lambda raw: raw.startswith(STEPS_MARK.encode()))
 
 
 def pictures_folder(path: str) -> str:

@@ -22,7 +22,9 @@ BEGINS = re.compile(rb"[^\n]* on (the model of )?PyTorch [^\n]*, cuda: |\s*\[\w+
 def check_log(path: str, suffix: str = "") -> None:
     """Raise DispatchvizError if a log cannot be written there, or if it would replace another kind of file."""
     if taken := next((each for each in TRACES if path.lower().endswith(each)), ""):
-        raise DispatchvizError(f"{path} is the name of a trace, which --format jsonl writes: a log is no {taken}")
+        raise DispatchvizError(
+            f"{path} is the name of a trace (--format jsonl writes one): a log cannot end in {taken}"
+        )
     check_place(path, "log", BEGINS.match)
 
 

@@ -66,7 +66,7 @@ def chosen_steps(trace: Trace, wanted: LogFilter) -> Sequence[int]:
     if not wanted.backward:
         chosen &= ~_within(trace, trace.steps_of(ev.BackwardStarted))
     if (wanted.line or wanted.operator) and not chosen.any():
-        raise DispatchvizError(f"no step of {trace.header.program} is all of that: {_words(wanted)}")
+        raise DispatchvizError(f"no step of {trace.header.program} matches all of these: {_words(wanted)}")
     if wanted.operator or wanted.line:
         chosen |= _around(trace, chosen)
     return np.flatnonzero(chosen & _of_level(trace, wanted.level)).tolist()
@@ -180,7 +180,7 @@ def _nothing_there(trace: Trace, name: str, line: int, places: dict[str, set[int
     """Return the reason why no step is on a line, and the lines that have steps."""
     if not places:
         files = ", ".join(dict.fromkeys(event.file for event in _lines(trace)))
-        return f"no step is in a file of that name; there are steps in {files or 'none'}"
+        return f"no step is in a file with that name; there are steps in {files or 'none'}"
     file = trace.header.program if trace.header.program in places else next(iter(places))
     length = len(source_lines(trace, file))
     why = f"{file} has {length} lines" if length and not 0 < line <= length else f"nothing happens there in {file}"

@@ -134,7 +134,7 @@ class _Threads:
         outer = self._trace.ancestors(event.seq)
         line = next((each for each in reversed(list(outer)) if isinstance(each, ev.SourceLine)), None)
         where = "" if line is None else f"line {line.line}{f' in {line.function}' if line.function else ''} "
-        return f"({where}goes on, in another thread than above)"
+        return f"({where}continues, on another thread than above)"
 
 
 def _head(trace: Trace, whole: bool) -> Iterator[LogRow]:
@@ -153,7 +153,7 @@ def _observed(header: Header) -> Iterator[LogRow]:
     if header.build:
         yield LogRow(f"build: {header.build}")
     if header.differs:
-        yield LogRow("otherwise than in PyTorch 2.13:")
+        yield LogRow("differences from PyTorch 2.13:")
         yield from (LogRow(f"  {sentence}") for sentence in header.differs)
     if header.blind_spots:
         many = f"{len(header.blind_spots)} kind{'s' * (len(header.blind_spots) > 1)} of facts"

@@ -16,7 +16,7 @@ from dispatchviz.outputs.page.key_data import key_data
 from dispatchviz.outputs.page.pane_tracks import pane_tracks
 from dispatchviz.outputs.page.places_data import places_data
 from dispatchviz.outputs.page.question_data import question_data
-from dispatchviz.outputs.page.said_data import said_data
+from dispatchviz.outputs.page.remarks_data import remarks_data
 from dispatchviz.outputs.page.step_texts import step_texts
 from dispatchviz.outputs.page.then_data import then_data
 from dispatchviz.outputs.page.tracks import Track
@@ -62,7 +62,7 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
         "texts": step_texts(trace, lines, kept),
         "then": then_data(trace, lines),
         "keys": key_data(),
-        "said": said_data(guide),
+        "remarks": remarks_data(guide),
         "about": {number: lines.text(text) for number, text in ABOUT.items()},
         "legend": LEGEND,
         "left_out": lines.number(_left_out(trace)),
@@ -90,7 +90,7 @@ def _first_notes(trace: Trace, first: int) -> list[Line]:
 
 def _left_out(trace: Trace) -> Line:
     """Return the line that a pane shows at a step for which it is not in the file."""
-    text = "Not in this file: of a program of so many steps it has this pane where nothing is repeated."
+    text = "Not in this file: in a long program, steps that repeat others come without this pane."
     program = trace.header.program
     if not program.endswith(".py"):
         return line((text, "dim"))

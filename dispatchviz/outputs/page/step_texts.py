@@ -131,6 +131,6 @@ def _history(trace: Trace, at: int, operator: str) -> Iterator[Line]:
     elif operator not in pytorch_operators():
         yield line(f"{refusal(trace, at)}.")
     else:
-        yield line(f"{shown(operator)} is PyTorch's, and this program registers nothing for it.")
+        yield line(f"{shown(operator)} is PyTorch's own operator, and this program registers nothing for it.")
         yield line("Its history is long and the same in every program. In a terminal: ")
         yield line(f"dispatchviz table {shown(operator)} --history")

@@ -41,11 +41,11 @@ PAGE = {"rankdir": "LR", "ordering": "out", "ranksep": "0.5", "nodesep": "0.12"}
 
 
 def _title(trace: Trace, graph: CallGraph) -> Iterator[str]:
-    yield f"Calls of {trace.header.program}, without what runs in backward passes"
+    yield f"Calls of {trace.header.program}, without the calls in backward passes"
     yield "Arrows: from a line or a kernel to the operators that it calls, from top to bottom"
     yield "A row: the key that the call is dispatched to, and the kernel of its cell; the next row is a redispatch"
     if _repeated(graph):
-        yield "×: so many calls that are alike; those of a line are put together"
+        yield "× 3: three calls that are alike, from one line or kernel"
 
 
 def _repeated(graph: CallGraph) -> bool:
@@ -60,7 +60,7 @@ def _repeated(graph: CallGraph) -> bool:
 
 def _note(work: _Drawing, graph: CallGraph) -> str:
     left = work.left_out + graph.left_out
-    return f"{left:,} more calls are not drawn: --steps A-B or --step N says which ones to draw" if left else ""
+    return f"{left:,} more calls are not drawn: --steps A-B or --step N selects others" if left else ""
 
 
 class _Drawing:

@@ -21,10 +21,10 @@ WIDEST = 64
 TITLES = {
     ARGUMENTS: "argument {}",
     UNITED: "{}: the keys of all arguments",
-    INCLUDED: "included by the thread",
-    EXCLUDED: "excluded by the thread",
+    INCLUDED: "thread-local include set",
+    EXCLUDED: "thread-local exclude set",
     MASK: "the operator's mask: keys whose kernel falls through",
-    WINNER: "what is left, the highest key first",
+    WINNER: "remaining key set, the highest key first",
 }
 """The titles of the lanes of a call."""
 
@@ -97,7 +97,7 @@ def _reasons(pen: Pen, card: KeySetCard) -> None:
     """Draw the reason why each key is in the set or not, in a box of its own."""
     lines = [line for name, why in card.reasons for line in _reason(name, why)]
     if lines:
-        label = f"{{{pen.text('why each key is there or not')}|{pen.lines(lines)}}}"
+        label = f"{{{pen.text('why each key is in the set or not')}|{pen.lines(lines)}}}"
         pen.box("reasons", label, style="filled", fillcolor="#FAFAF5", color="#8A8A6A")
 
 

@@ -100,10 +100,10 @@ def drawing(graph: BackwardGraph, options: Options = USUAL) -> Drawing:
         *frames_legend(options),
     ]
     if _draw_parents(pen, graph):
-        title.append("Dotted arrows: to the Node during whose run a Node was made (parent in anomaly mode)")
+        title.append("Dotted arrows: to the Node that was running when a Node was made (parent in anomaly mode)")
     if made := _made_while_running(graph):
         _draw_makers(pen, graph, made)
-        title.append("Dashed open arrows: from the Node during whose run a Node was made")
+        title.append("Dashed open arrows: from the Node that was running when a Node was made")
     paths = {f"n{node}": path for node, path in _frames(graph, options, made).items()}
     draw_frames(pen, {name: paths.get(name.partition("e")[0], ()) for name in pen.names})
     return pen.drawing(title)
@@ -153,7 +153,7 @@ def frames_legend(options: Options) -> Iterator[str]:
                 "function call around it"
             )
         case "function":
-            yield "Frames: calls of functions of the program"
+            yield "Frames: calls of the program's functions"
         case "line":
             yield "Frames: lines of the program"
         case "none":
@@ -235,13 +235,13 @@ def legend(graph: BackwardGraph, ordered: bool = True) -> Iterator[str]:
     """Yield the legend: the meaning of the signs, and the tensors that the backward was asked for. ``ordered`` is True
     if boxes show the order of the Nodes.
     """
-    yield "Arrows: where the gradients go"
+    yield "Arrows: the direction of the gradients"
     if ordered and any(node.order for node in graph.outlines()):
         yield "1st, 2nd, ...: the order in which the engine ran the Nodes"
     if graph.inputs:
         requested = listed(graph.inputs) if len(graph.inputs) <= MOST_INPUTS else f"{len(graph.inputs)} tensors"
         by = "backward(inputs=)" if graph.accumulate else "grad()"
-        yield f"{by} requested {requested}: what does not lead there is not needed"
+        yield f"{by} requested {requested}: Nodes that do not lead there are not needed"
     yield from saved_legend(graph)
     if graph.header.cuda.startswith("emulated") and uses_cuda(graph.trace):
         yield f"cuda: {graph.header.cuda}"

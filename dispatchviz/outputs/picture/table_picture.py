@@ -137,14 +137,14 @@ def _joined(texts: Iterable[str]) -> Iterator[str]:
 
 def _program(registered: Sequence[str]) -> Iterator[str]:
     if registered:
-        yield "Not in the picture, since the program itself registered it:"
+        yield "Not in the picture, because the program itself registered it:"
         yield from (shortened(text, LONGEST) for text in registered)
 
 
 def _title(operator: str, rows: Sequence[Row], chosen: int | None) -> Iterator[str]:
     valid = sum(row.state != MISSING for row in rows)
     yield f"Dispatch table of {operator}: {valid} of {len(rows)} cells hold a kernel"
-    yield "Left: what is registered, under a key or an alias, and where.  Right: the cells that it fills, and the rule"
-    yield "1., 2., ...: the order of registration, assumed to be the release's for Linux; any gives the same table"
+    yield "Left: the registrations, each with key or alias and place.  Right: the cells that they fill, and the rule"
+    yield "1., 2., ...: the order of registration, assumed to be the Linux release's; any order gives the same table"
     if chosen is not None:
         yield "Thick line: the cell that the call has selected"

@@ -24,7 +24,7 @@ HINT_PATIENCE = 5.0
 """The number of seconds after which a hint shows how to make a run faster."""
 
 LIMIT_HINT = (
-    "a recorded program takes many times as long: --limit 1000000 records its beginning, the rest runs at full speed"
+    "a recorded program runs many times slower: --limit 1000000 records its beginning, and the rest runs at full speed"
 )
 
 INTERVAL = 0.5

@@ -38,7 +38,7 @@ def _load_the_model() -> None:
         stay_the_model()
     except ImportError as error:
         raise ImportError(
-            f"this process was begun by a program that dispatchviz runs, so torch is its model, which {sys.executable} "
+            f"a program under dispatchviz started this process, so torch is its model, which {sys.executable} "
             f"cannot load: {error}"
         ) from None
 
