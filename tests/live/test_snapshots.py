@@ -96,7 +96,7 @@ def test_only_a_snapshot_is_overwritten(tmp_path: Path) -> None:
         check_snapshot(str(tmp_path / name))
         write_snapshot(OLD, tmp_path / "old.json")
     (tmp_path / "other.json").write_text("{}")
-    with pytest.raises(DispatchvizError, match=r"other\.json is there and is no snapshot"):
+    with pytest.raises(DispatchvizError, match=r"other\.json exists and is not a snapshot"):
         check_snapshot(str(tmp_path / "other.json"))
     with pytest.raises(DispatchvizError, match=r"its name ends in \.json or \.json\.gz"):
         check_snapshot(str(tmp_path / "pytorch.txt"))

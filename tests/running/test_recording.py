@@ -106,7 +106,7 @@ def test_a_recorder_that_fails_is_dropped_and_the_program_goes_on(monkeypatch: p
     with pytest.warns(RuntimeWarning, match="recording stopped"), record() as trace:
         result = torch.ones(2) + 1
     assert result.tolist() == [2.0, 2.0]
-    assert "by a fault of dispatchviz: ZeroDivisionError('ours')" in trace.notice
+    assert "because of a bug in dispatchviz: ZeroDivisionError('ours')" in trace.notice
 
 
 def test_traces_are_saved_loaded_and_drawn(tmp_path: Path) -> None:
