@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dispatchviz.trace import Trace
 
 NOT_ALL_HOLD = 1
-"""The exit status if a line of a log does not hold."""
+"""The exit status if a line of FILE does not hold in a log."""
 
 
 @click.command("check-log")
@@ -69,7 +69,7 @@ def command(expected: str, summary: bool, logs: tuple[str, ...]) -> int:
 
 
 def _text(file: str) -> str:
-    """The text of a file. DispatchvizError if it cannot be read."""
+    """Return the text of a file. Raise DispatchvizError if it cannot be read."""
     from pathlib import Path
 
     from dispatchviz.cli.input_source import STANDARD_INPUT, standard_input

@@ -70,7 +70,7 @@ def run(
 
 
 def _json(real: bool, file: str | None, build: str | None, operator: str | None) -> object:
-    """What ``--json`` prints."""
+    """Return the value that ``--json`` prints."""
     if file is not None:
         from dispatchviz.views.cards.torchgen_text import texts_in
 
@@ -81,7 +81,7 @@ def _json(real: bool, file: str | None, build: str | None, operator: str | None)
 
 
 def structured_lines(console: Console, operator: str | None) -> Iterator[str]:
-    """The text of ``--structured``. DispatchvizError for an operator whose kernels are not structured."""
+    """Yield the text of ``--structured``. Raise DispatchvizError for an operator whose kernels are not structured."""
     from dispatchviz.views.cards import structured_text
 
     op, family, found = _family(operator)
@@ -91,7 +91,7 @@ def structured_lines(console: Console, operator: str | None) -> Iterator[str]:
 
 
 def _check_together(structured: bool, output: str | None, others: dict[str, bool]) -> None:
-    """DispatchvizError for options that do not go with ``--structured``, and for the one that is for it."""
+    """Raise DispatchvizError for options that do not go with ``--structured``, and for ``-o`` without it."""
     if not structured:
         if output is not None:
             raise DispatchvizError("-o is for --structured, which is not given: it draws the classes")
@@ -113,7 +113,7 @@ def _draw(operator: str | None, output: str) -> int:
 
 
 def _family(operator: str | None) -> tuple[OperatorEntry, Family, Found]:
-    """An operator with the family of its structured kernel. DispatchvizError if it has none."""
+    """Return an operator with the family of its structured kernel. Raise DispatchvizError if it has none."""
     from dispatchviz.explain.codegen.structured_classes import family_of
 
     op, _, found = _operator("cuda", operator)
@@ -131,7 +131,7 @@ def _family(operator: str | None) -> tuple[OperatorEntry, Family, Found]:
 def lines(
     console: Console, real: bool, file: str | None, structured: bool, build: str | None, operator: str | None
 ) -> Iterator[str]:
-    """The text."""
+    """Yield the text that the command prints."""
     from dispatchviz.views.cards.codegen_text import codegen_lines
 
     if structured:
@@ -158,7 +158,9 @@ def _cards(real: bool, build: str | None, operator: str | None) -> tuple[Codegen
 
 
 def _texts(real: bool, operator: str | None) -> tuple[str, Real]:
-    """An operator's full name, and what torchgen writes for it. DispatchvizError if that is not kept."""
+    """Return an operator's full name, and the code that torchgen writes for it. Raise DispatchvizError if that code is
+    not shipped.
+    """
     op, _, _ = _operator("cuda", operator)
     if real:
         from dispatchviz.explain.codegen.torchgen_output import real as torchgens

@@ -1,4 +1,4 @@
-"""``dispatchviz why SCRIPT-or-TRACE``: the cause of what goes wrong in a program."""
+"""``dispatchviz why SCRIPT-or-TRACE``: why a program fails or goes wrong."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def command(
 
 
 def _show_call(trace: Trace, file: str, operator: str, line: str) -> int:
-    """Print one call; 1 if the program raised."""
+    """Print one call; return 1 if the program raised."""
     from dispatchviz.explain.diagnosis.failure import failure
     from dispatchviz.foundation.terminal_output import print_lines
     from dispatchviz.outputs.step.call_text import call_lines
@@ -98,7 +98,7 @@ def _show_call(trace: Trace, file: str, operator: str, line: str) -> int:
 
 
 def _tell(trace: Trace, file: str, as_json: bool) -> int:
-    """Print the diagnoses; 1 if the program raised."""
+    """Print the diagnoses; return 1 if the program raised."""
     from dispatchviz.cli.lookup import print_json
     from dispatchviz.explain.diagnosis.diagnose import diagnoses
     from dispatchviz.foundation.shown_text import quoted
@@ -115,10 +115,10 @@ def _tell(trace: Trace, file: str, as_json: bool) -> int:
 
 
 class Why(click.Command):
-    """``why OP KEY`` and ``why --error``; its help has the options of ``why SCRIPT``, too."""
+    """``why OP KEY`` and ``why --error``. The help also lists the options of ``why SCRIPT``."""
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """All three forms."""
+        """Return the usage of all three forms."""
         return ["[OPTIONS]", "SCRIPT-or-TRACE [ARGS]... | OP KEY... | --error FILE"]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -134,6 +134,6 @@ class Why(click.Command):
 
 
 def with_operators() -> click.Command:
-    """The command for operators and errors."""
+    """Create the command for operators and errors."""
     plain = click_command("why")
     return Why("why", params=plain.params, callback=plain.callback, help=plain.help)

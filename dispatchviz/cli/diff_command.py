@@ -8,10 +8,10 @@ from dispatchviz.cli import completion, options
 
 
 class Diff(click.Command):
-    """Its options may follow the scripts, whose arguments come after ``--``."""
+    """The command ``diff``. Its options may follow the scripts; the scripts' arguments come after ``--``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take what is after ``--`` for arguments of the scripts."""
+        """Pass everything after ``--`` to the scripts as arguments."""
         end = args.index("--") if "--" in args else len(args)
         rest = super().parse_args(ctx, args[:end])
         ctx.params["args"] = tuple(args[end + 1 :])

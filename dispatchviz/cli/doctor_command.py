@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 WIDTH = 100
-"""Columns of a fact; one that is longer is broken."""
+"""The columns of a fact; a longer one is wrapped."""
 
 
 @click.command("doctor")

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class Export(click.Command):
-    """Its options may follow the script, whose arguments come after ``--``."""
+    """The command ``export``. Its options may follow the script; the script's arguments come after ``--``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Raise UsageError, saying where they belong, for arguments of the script before ``--``."""
+        """Parse the command line. Raise UsageError for arguments of the script before ``--``."""
         ours, script, own = options.split_at_program(self, args)
         if script is not None:
             super().parse_args(ctx, [*ours, "--", name_of(script)])
@@ -51,7 +51,7 @@ _AFTER = "; arguments of the script come after --"
 
 
 def _is_table(output: str, form: str | None, **_: object) -> bool:
-    """Return whether it becomes a table, which several traces can be in."""
+    """Return whether the output is a table. Only a table takes several traces."""
     return form in TABLE.forms or output.lower().endswith(TABLE.suffixes)
 
 
@@ -144,7 +144,7 @@ def command(
     more: tuple[str, ...],
     args: tuple[str, ...],
 ) -> int:
-    """Write it."""
+    """Write the file."""
     from contextlib import suppress
 
     from dispatchviz.cli.input_source import alone, check_no_arguments, trace_in
@@ -205,7 +205,7 @@ def _check_options(
 
 
 def _export_table(sources: tuple[str, ...], output: str, run: str | None) -> None:
-    """Write several traces as one table; each is opened when its turn comes."""
+    """Write several traces as one table. They are opened one after the other."""
     from dispatchviz.cli.input_source import load
     from dispatchviz.outputs.table.format import export_table, run_name
     from dispatchviz.outputs.table.parquet import Run
@@ -223,7 +223,9 @@ def _say(note: str) -> None:
 
 
 def _suffix(output: str, form: str | None) -> str:
-    """What to write. Raises DispatchvizError if neither name nor ``--format`` determines it, or they differ."""
+    """Return the suffix that decides the format. Raise DispatchvizError if neither name nor ``--format`` determines it,
+    or they differ.
+    """
     if form is None:
         return ".svg" if output == STANDARD_OUTPUT else check_suffix(output)
     found = next(each for each in FORMATS if form in each.forms)

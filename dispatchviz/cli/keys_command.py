@@ -47,7 +47,7 @@ def run(layout: str | None, operators: bool, build: str | None, as_json: bool, t
 def lines(
     console: Console, layout: str | None, operators: bool, build: str | None, things: tuple[str, ...]
 ) -> Iterator[str]:
-    """The text."""
+    """Yield the text that the command prints."""
     from dispatchviz.views.cards.keys_text import order_lines
 
     if not things:

@@ -1,5 +1,6 @@
-"""Whether a lesson holds: its program ends as it says, its stops are found, its questions can be asked, its assertions
-pass. What does not is told with the line of the file."""
+"""Check a lesson: its program ends as stated, its stops exist, its questions can be asked, its assertions pass. A
+problem is reported with its line in the file.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +29,16 @@ from dispatchviz.trace import Trace
 
 @dataclass(frozen=True)
 class Problem:
-    """What does not hold, and where in the lesson's file."""
+    """A problem of a lesson, and its line in the lesson's file."""
 
     line: int
     text: str
 
 
 def checked(path: Path) -> tuple[list[str], bool]:
-    """A line that says what a lesson has, or one for each problem; whether all of it holds."""
+    """Check a lesson. Return a line with its counts, or a line for each problem; and whether the lesson has no
+    problem.
+    """
     lesson = read_lesson(path)
     found = list(problems(lesson))
     if found:
@@ -46,7 +49,7 @@ def checked(path: Path) -> tuple[list[str], bool]:
 
 
 def run_lesson(lesson: Lesson) -> Outcome:
-    """Run the program of a lesson and records it; nothing is printed, and warnings are those of a new process."""
+    """Run the program of a lesson and record it. Nothing is printed; warnings behave as in a new process."""
     with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
         warnings.resetwarnings()
         warnings.simplefilter("default")
@@ -56,7 +59,7 @@ def run_lesson(lesson: Lesson) -> Outcome:
 
 
 def problems(lesson: Lesson) -> Iterator[Problem]:
-    """Everything that does not hold, in the order of the file as far as there is one."""
+    """Yield all problems of a lesson, in the order of the file where possible."""
     outcome = run_lesson(lesson)
     yield from _end(lesson, outcome)
     yield from _name(lesson)
@@ -83,7 +86,7 @@ def _ended(outcome: Outcome, name: str) -> str:
 
 
 def _name(lesson: Lesson) -> Iterator[Problem]:
-    """A file that is called as a module of Python hides that from all programs in its folder."""
+    """Report a file named like a module of Python, because it hides that module from all programs in its folder."""
     if lesson.name in sys.stdlib_module_names:
         yield Problem(
             1, f"Python has a module {lesson.name}, which no program beside this file could import: rename it"
@@ -91,9 +94,10 @@ def _name(lesson: Lesson) -> Iterator[Problem]:
 
 
 def _stop(trace: Trace, passage: Passage, latest: int) -> Generator[Problem, None, int]:
-    """What is wrong with a place; returns the latest step of the places up to it.
+    """Yield the problem of a stop, if any; return the latest step of the stops up to it.
 
-    A question whose answer lies before a place that was read earlier would be asked on the way there.
+    A question must come before any stop at a later step: otherwise the reader, on the way to that stop, would be asked
+    the question early.
     """
     try:
         step = step_named(trace, passage.stop)
@@ -110,7 +114,7 @@ def _stop(trace: Trace, passage: Passage, latest: int) -> Generator[Problem, Non
 
 
 def _assertions(lesson: Lesson, trace: Trace) -> Iterator[Problem]:
-    """What ``check`` says of the trace, and ``facts`` of PyTorch, here of the model."""
+    """Run ``check`` on the trace and ``facts`` on the model; yield a problem for each that fails."""
     names: dict[str, Any] = {name: getattr(dispatchviz.testing, name) for name in dispatchviz.testing.__all__}
     names["ev"] = events
     exec(compile(lesson.assertions, str(lesson.path), "exec"), names)
@@ -129,7 +133,7 @@ def _assertions(lesson: Lesson, trace: Trace) -> Iterator[Problem]:
 
 
 def _failed(lesson: Lesson, error: Exception) -> Problem:
-    """What does not hold of the trace, at its line in the lesson."""
+    """Return the problem of a ``check`` that failed, at its line in the lesson."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame.lineno or 1 for frame in frames if frame.filename == str(lesson.path)]
     more = explained(error) if isinstance(error, AssertionError) and not str(error) else ""
@@ -137,6 +141,6 @@ def _failed(lesson: Lesson, error: Exception) -> Problem:
 
 
 def _problem(lesson: Lesson, line: int, error: BaseException, more: str = "") -> Problem:
-    """An assertion without a message is told by its source."""
+    """Return a problem for an error. An assertion without a message is reported by its source line."""
     said = str(error) or lesson.assertions.split("\n")[line - 1].strip()
     return Problem(line, "\n".join(filter(None, (f"{type(error).__name__}: {said}", more))))

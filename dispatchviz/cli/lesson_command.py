@@ -19,10 +19,10 @@ FOLDER = click.option(
 
 
 class Lessons(click.Group):
-    """Whatever is no subcommand is the name of a lesson; its options may stand before it."""
+    """The group ``lesson``. A word that is no subcommand names a lesson, whose options may precede it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put options of a lesson that stand before its name behind it."""
+        """Move options of a lesson from before its name to after it."""
         own = {option for parameter in show.params for option in parameter.opts if option.startswith("-")}
         valued = {"-o", "--output", "--answers", "--folder"}
         before, moved, left = list[str](), list[str](), list(args)
@@ -104,7 +104,7 @@ def show(
 
 
 def _named(name: str, folder: Path | None) -> Lesson:
-    """The lesson. LessonError, also with what else the name means, if there is none."""
+    """Find a lesson by name. Raise LessonError if there is none, with another meaning of the name if it has one."""
     from dispatchviz.cli.other_meanings import with_meaning
     from dispatchviz.lessons.catalog import lesson_named
     from dispatchviz.lessons.lesson_file import LessonError

@@ -1,4 +1,4 @@
-"""Options that several commands have, and what they take beside options."""
+"""Options that several commands share, and the commands' own ways to read arguments."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ as_json = click.option(
 )
 
 KEYMAPS = ("default", "vim", "gdb")
-"""As in ``tui/terminal/keymaps.py``, which the command line does not load for its help."""
+"""The keymaps of ``tui/terminal/keymaps.py``, which the command line does not load for its help."""
 
 
 def _use_keymap(context: click.Context, option: click.Parameter, value: str | None) -> None:
@@ -79,7 +79,7 @@ keymap = click.option(
 )
 
 LEVELS = ("lines", "calls", "keys", "all")
-"""As in ``explain/outline/levels.py``, which the command line does not load for its help."""
+"""The levels of ``explain/outline/levels.py``, which the command line does not load for its help."""
 
 _filters = (
     click.option(
@@ -115,17 +115,19 @@ _filters = (
 
 
 def log_filters(command: Decorated) -> Decorated:
-    """What chooses a part of the log; the parts that are given are the parameter ``log`` of a ``LogCommand``."""
+    """Add the options that select a part of the log. A ``LogCommand`` gets those that are given as its parameter
+    ``log``.
+    """
     for option in reversed(_filters):
         command = option(command)
     return command
 
 
 class LogCommand(click.Command):
-    """A command that may print the log: ``log`` has the fields of a ``LogFilter`` that are given."""
+    """A command that may print the log. ``log`` has the fields of a ``LogFilter`` that are given."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Collect them."""
+        """Collect the filter's options in ``log``."""
         rest = super().parse_args(ctx, args)
         fields = {name: ctx.params.pop(name, None) for name in ("level", "line", "operator", "backward")}
         ctx.params["log"] = {name: value for name, value in fields.items() if value is not None}
@@ -179,7 +181,7 @@ values = click.option(
 
 
 def _second(context: click.Context, option: click.Parameter, value: str | None) -> None:
-    """``-c`` and ``-m`` are read before click reads anything else: what it finds comes behind a script."""
+    """Raise UsageError for ``-c`` or ``-m`` after a script. Elsewhere they are read before click reads anything."""
     if value is not None and not context.resilient_parsing:
         raise click.UsageError(f"{option.opts[0]} is a program of its own: leave SCRIPT out", context)
 
@@ -204,13 +206,14 @@ module = click.option(
 
 
 class OfProgram(click.Command):
-    """A command that ends in ``SCRIPT [ARGS...]``, ``-c CODE [ARGS...]`` or ``-m MODULE [ARGS...]``: options of ours
-    come before the program, all after it is its own."""
+    """A command that ends in ``SCRIPT [ARGS...]``, ``-c CODE [ARGS...]`` or ``-m MODULE [ARGS...]``. Our options come
+    before the program; everything after it belongs to the program.
+    """
 
     allow_interspersed_args = False
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """``source`` is the program: the name of a file, or what ``-c`` or ``-m`` has."""
+        """Store the program as ``source``: a file's name, or the value of ``-c`` or ``-m``."""
         words = list(args)
         ours, program, rest = split_at_program(self, args)
         if program is not None:
@@ -227,19 +230,19 @@ class OfProgram(click.Command):
         return left
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        """Of what is the script's own nothing is known but that it may name files."""
+        """Complete our options; after the script offer files, since nothing is known about its own arguments."""
         own = bool(ctx.params.get("source"))
         return [CompletionItem(incomplete, "file")] if own else super().shell_complete(ctx, incomplete)
 
 
 class Program(OfProgram, LogCommand):
-    """The same of a command that prints a log."""
+    """A program's command that also prints a log."""
 
 
 def split_at_program(command: click.Command, args: list[str]) -> tuple[list[str], Code | Module | None, list[str]]:
-    """What precedes ``-c CODE`` or ``-m MODULE`` on a command line, that program, and its arguments.
+    """Split a command line at ``-c CODE`` or ``-m MODULE``: our options, that program, its arguments.
 
-    Without one all precedes it, and so it is where a script comes first: then all else is the script's.
+    Return all words as the first part if there is neither, or if a script comes first.
     """
     at = 0
     while at < len(args) and args[at].startswith("-") and args[at] not in ("-", "--"):
@@ -255,7 +258,7 @@ PROGRAMS: dict[str, type[Code] | type[Module]] = {"-c": Code, "-m": Module}
 
 
 def _with_values(command: click.Command) -> set[str]:
-    """The options after which a value comes."""
+    """Return the options that take a value."""
     options = (param for param in command.params if isinstance(param, click.Option) and not param.is_flag)
     return {name for option in options for name in option.opts}
 

@@ -1,4 +1,4 @@
-"""The options that say which picture of a trace is wanted, and how it is to look."""
+"""The options that choose a picture of a trace and its looks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dispatchviz.outputs.picture.chosen_picture import Chosen
 
 NAMES = ("picture", "step", "steps", "folded", "expand", "detail", "cluster", "theme", "dark")
-"""Of the parameters."""
+"""The names of the parameters."""
 
 OPTIONS = (
     click.option(
@@ -69,8 +69,8 @@ OPTIONS = (
 
 
 def options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command these options; they reach it as ``chosen``, the names of those given as ``given``, and ``steps``
-    as it was typed, too.
+    """Give a command these options. It gets them as ``chosen``, the names of the given ones as ``given``, and ``steps``
+    as it was typed.
     """
 
     @functools.wraps(command)
@@ -84,7 +84,7 @@ def options(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def _given(own: dict[str, Any]) -> list[str]:
-    """The options that somebody gave, besides the two that pictures have had from the first."""
+    """Return the options that are given, except ``--fold`` and ``--expand``, which every picture takes."""
     return [
         f"--{name}" for name, value in own.items() if name not in ("folded", "expand") and value not in (None, False)
     ]
@@ -101,7 +101,9 @@ def _chosen(own: dict[str, Any]) -> Chosen:
 
 
 def _check_together(own: dict[str, Any]) -> None:
-    """Raise UsageError for options that contradict each other, or are of the backward graph when another is wanted."""
+    """Raise UsageError for options that contradict each other, or belong to the backward graph when another picture is
+    wanted.
+    """
     if own["dark"] and own["theme"] not in (None, "dark"):
         raise click.UsageError(f"--dark and --theme {own['theme']} contradict each other")
     if own["picture"] in (None, "backward"):

@@ -70,7 +70,7 @@ def command(output: str, keys: str, size: tuple[int, int], check: bool, source: 
 
 
 def _trace(source: str) -> Trace:
-    """Of a saved trace, or of a program that is run; what it prints is dropped."""
+    """Return a saved trace, or the trace of a program. The program's output is dropped."""
     import io
 
     from dispatchviz.cli.input_source import trace_in

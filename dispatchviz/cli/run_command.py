@@ -141,7 +141,7 @@ def _recorded(
     hashes: bool,
     values: bool | None,
 ) -> tuple[str, ...]:
-    """What is typed to record a program so that its steps have the same numbers."""
+    """Return the options that record a program again with the same step numbers."""
     return (
         *(("--engine", engine) if engine != "model" else ()),
         *(("--cuda", cuda) if cuda != "auto" else ()),
@@ -161,7 +161,9 @@ def _followed(
     step: int | None,
     why_not: str | None,
 ) -> int:
-    """``run --follow``. Raises DispatchvizError where no stepper can open, and for a program from standard input."""
+    """Run with ``--follow``. Raise DispatchvizError where no stepper can open, and for a program from standard
+    input.
+    """
     from dispatchviz.cli.followed_run import run_followed
     from dispatchviz.cli.input_source import STANDARD_INPUT
     from dispatchviz.foundation.errors import DispatchvizError

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 
 EVERYWHERE = ("0.0.0.0", "::")
-"""Addresses of all networks of a machine."""
+"""Addresses that listen on all networks of a machine."""
 
 SESSION = "dispatchviz.cli.served_session"
 """The module that the process of a session runs."""
@@ -72,7 +72,7 @@ def command(
 
 
 def offer_of(words: Sequence[str], folder: Path | None) -> Iterator[Offered]:
-    """What is offered, each file once. DispatchvizError for what is no lesson, no script and no trace."""
+    """Yield the offered files, each once. Raise DispatchvizError for a word that names no lesson, script or trace."""
     from dispatchviz.lessons.catalog import all_lessons
 
     named = words or [str(path) for path in all_lessons(folder)]
@@ -102,7 +102,9 @@ def _offered(word: str, folder: Path | None) -> Offered:
 
 
 def _program(path: Path) -> Offered:
-    """A lesson or, where nothing of a lesson is in it, a script. LessonError for a lesson that cannot be read."""
+    """Offer a file as a lesson if it has marks of one, else as a script. Raise LessonError for a lesson that cannot be
+    read.
+    """
     from dispatchviz.lessons.catalog import has_marks
     from dispatchviz.lessons.lesson_file import read_lesson
     from dispatchviz.serving.offer import Kind, Offered
@@ -113,7 +115,7 @@ def _program(path: Path) -> Offered:
 
 
 def _lesson(lesson: Lesson) -> Offered:
-    """One that ships is called as people call it, not by where the package is installed."""
+    """Offer a lesson; a shipped one by its name, not by its place in the installed package."""
     from dispatchviz.foundation.shipped_examples import script_of
     from dispatchviz.serving.offer import Kind, Offered
 
@@ -122,7 +124,7 @@ def _lesson(lesson: Lesson) -> Offered:
 
 
 def _check(names: Sequence[str]) -> None:
-    """DispatchvizError where it cannot serve."""
+    """Raise DispatchvizError if this machine cannot serve, or a name is not a host."""
     from dispatchviz.serving.names import is_name
 
     for name in names:
@@ -161,7 +163,7 @@ def _serve(files: tuple[Offered, ...], answers: Path | None, host: str, port: in
 
 
 def _told(files: Sequence[Offered], host: str, port: int, token: str, answers: Path | None) -> Iterator[str]:
-    """What who serves must know."""
+    """Yield the lines for the teacher: what is offered, where answers go, the address and who can reach it."""
     yield f"Offered: {', '.join(each.name for each in files)}"
     if answers is not None:
         yield f"Answers are kept in {answers}: dispatchviz lesson results {answers}"
@@ -172,13 +174,13 @@ def _told(files: Sequence[Offered], host: str, port: int, token: str, answers: P
 
 
 class _AnswerFiles:
-    """Names for the files of learners, each given once and never one that is there.
+    """Names for the files of learners. Each is used once and never names an existing file.
 
-    Several servers may keep answers in one folder: what stands for a name that is given is a hidden file beside it.
+    Several servers may keep answers in one folder, so a hidden file beside each name marks it as taken.
     """
 
     def __init__(self, folder: Path) -> None:
-        """DispatchvizError if nothing can be written there."""
+        """Create the folder. Raise DispatchvizError if nothing can be written there."""
         self._folder, self._number = folder.absolute(), 0
         self._given: list[Path] = []
         try:
@@ -189,7 +191,7 @@ class _AnswerFiles:
             raise DispatchvizError(f"cannot keep answers in {folder}: it cannot be written to")
 
     def next(self) -> Path:
-        """That of the next learner."""
+        """Return the file for the next learner."""
         while True:
             self._number += 1
             file = self._folder / f"learner-{self._number:02}.json"
@@ -207,7 +209,7 @@ class _AnswerFiles:
         return True
 
     def end(self) -> None:
-        """Take the hidden files away."""
+        """Remove the hidden files."""
         for sign in self._given:
             with suppress(OSError):
                 sign.unlink()

@@ -55,7 +55,7 @@ def command(output: str | None) -> int:
 
 
 def check_snapshot(path: str) -> None:
-    """Raise DispatchvizError if a snapshot cannot be written there, or would replace a file that is none."""
+    """Raise DispatchvizError if a snapshot cannot be written there, or would replace another kind of file."""
     from dispatchviz.foundation.errors import DispatchvizError
     from dispatchviz.live.snapshot_file import SNAPSHOTS, looks_like_snapshot
     from dispatchviz.outputs.format import either

@@ -24,10 +24,12 @@ NEVER = 1
 
 
 class StackCommand(click.Command):
-    """``OP`` comes before the program, options before it or behind it; with ``--read`` there is neither."""
+    """The command ``stack``. ``OP`` comes before the program, options before or after ``OP``; ``--read`` takes
+    neither.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """``operator`` and ``source``, ``-c`` and ``-m`` behind the operator, too."""
+        """Read ``operator`` and ``source``; ``-c`` and ``-m`` may follow the operator."""
         ours, operator, program = _at_operator(self, args)
         if operator is None:
             return super().parse_args(ctx, args)
@@ -47,7 +49,7 @@ class StackCommand(click.Command):
 
 
 def _remark(context: click.Context, before: list[str], program: Script, arguments: list[str]) -> None:
-    """Print a remark if the arguments of a program that reads none have options of ours."""
+    """Print a remark if options of ours are among the arguments of a program that reads none."""
     if arguments and not context.resilient_parsing:
         from dispatchviz.cli.options_after_script import remark_on_own_options
 
@@ -55,7 +57,7 @@ def _remark(context: click.Context, before: list[str], program: Script, argument
 
 
 def _at_operator(command: click.Command, args: list[str]) -> tuple[list[str], str | None, list[str]]:
-    """What precedes the first argument that is no option, that, and what comes after."""
+    """Split arguments at the first one that is no option: those before it, itself, those after it."""
     takes = {
         name for param in command.params if isinstance(param, click.Option) and not param.is_flag for name in param.opts
     }
@@ -153,7 +155,7 @@ def command(
 
 
 def _check_read(key: str | None, python: str | None, operator: str | None) -> None:
-    """UsageError for what means nothing where no program runs."""
+    """Raise UsageError for options that have no effect when no program runs."""
     from dispatchviz.cli.input_source import alone
 
     alone("--read", key=key, python=python)
@@ -236,7 +238,7 @@ def _run(
 
 
 def _program(source: Script) -> tuple[str, ...]:
-    """As Python's command line has it. DispatchvizError if there is no such script."""
+    """Return the program as words of Python's command line. Raise DispatchvizError if there is no such script."""
     from dispatchviz.foundation.shipped_examples import located
     from dispatchviz.running.program_source import STANDARD_INPUT, read_source, typed
 
@@ -273,7 +275,9 @@ def _print_json(came: StoppedCall, wanted: Wanted, python: ChildPython) -> None:
 
 
 def _conclude(came: StoppedCall, wanted: Wanted, source: Script) -> int:
-    """The program's exit status, or the one that says that the call never was. EndedBySignal as the program."""
+    """Return the program's exit status, or ``NEVER`` if the call did not happen. Raise EndedBySignal if the program
+    did.
+    """
     from dispatchviz.foundation.errors import EndedBySignal
     from dispatchviz.foundation.terminal_output import complain
 
@@ -304,7 +308,7 @@ def _why_none(came: StoppedCall, wanted: Wanted, source: Script) -> str:
 
 
 def _hint(operator: str) -> str:
-    """Of an operator that PyTorch does not have."""
+    """Return the remark for an operator that PyTorch does not have."""
     if operator.startswith("aten::"):
         return ""
     return ": of an operator that is not PyTorch's the kernels in Python are seen, not those of a C++ extension"

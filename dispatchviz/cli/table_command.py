@@ -70,7 +70,7 @@ def run(
 
 
 def _draw(output: str, operator: str | None, keys: tuple[str, ...], build: str | None, others: bool) -> int:
-    """Write the picture of the whole table. DispatchvizError if something else is wanted, too."""
+    """Write the picture of the whole table. Raise DispatchvizError if anything else is wanted, too."""
     from dispatchviz.foundation.errors import DispatchvizError
 
     if keys or others:
@@ -95,7 +95,7 @@ def lines(
     operator: str | None,
     keys: tuple[str, ...],
 ) -> Iterator[str]:
-    """The text; DispatchvizError for a short one of something else than the history."""
+    """Yield the text that the command prints. Raise DispatchvizError for ``--short`` without ``--history``."""
     if history:
         yield from _history_text(console, everything, short, build, operator, keys)
         return

@@ -1,4 +1,4 @@
-"""The tour of the documentation, and other recordings: which files there are, what is in them, which are stale."""
+"""The tour of the documentation, and other recordings: their files, their content, and which files are stale."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dispatchviz.tui.played.played_keys import Screen, played, texts
 
 
 class Stop(NamedTuple):
-    """A screen of the tour: how to come there, and what to see."""
+    """A screen of the tour: the keys that lead to it, and a text about it."""
 
     name: str
     title: str
@@ -79,7 +79,7 @@ STOPS = (
         (200, 60),
     ),
 )
-"""In the order in which a newcomer meets them."""
+"""The screens, in the order in which a newcomer meets them."""
 
 
 CAST = Stop(
@@ -90,31 +90,33 @@ CAST = Stop(
     "Why AutogradCUDA runs first, what it leaves behind, and how the engine walks back.",
     (100, 30),
 )
-"""What is recorded besides."""
+"""The recording of the tour."""
 
 Files = Mapping[str, str]
-"""Path to content."""
+"""Contents by path."""
 
 
 def tour_files(output: str) -> dict[str, str]:
-    """All of the tour, in a folder."""
+    """Return all files of the tour, in a folder."""
     made = {str(Path(output, f"{stop.name}.svg")): picture(stop) for stop in STOPS}
     return made | {str(Path(output, f"{CAST.name}.cast")): recording(CAST)}
 
 
 def picture(stop: Stop) -> str:
-    """A screen of the tour as SVG."""
+    """Return a screen of the tour as SVG."""
     return played(_trace(stop), stop.keys, stop.size, [_script(stop)])[1]
 
 
 def recording(stop: Stop) -> str:
-    """The way there as a cast."""
+    """Return the way to a screen as a cast."""
     screens, _ = played(_trace(stop), stop.keys, stop.size, [_script(stop)])
     return cast(screens, stop.size, f"dispatchviz run {_script(stop)}")
 
 
 def one_file(output: str, trace: Trace, source: str, keys: Sequence[str], size: tuple[int, int]) -> dict[str, str]:
-    """A recording or a picture of any program. DispatchvizError for another kind, or a file that is none of ours."""
+    """Return a recording or a picture of any program. Raise DispatchvizError for another suffix, or if another kind of
+    file is there.
+    """
     if output.lower().endswith(".cast"):
         check_cast(output)
         screens, _ = _played(trace, keys, size, source)
@@ -126,7 +128,7 @@ def one_file(output: str, trace: Trace, source: str, keys: Sequence[str], size: 
 
 
 def check_tour(output: str) -> None:
-    """DispatchvizError if a file of the tour would replace one that is none, or there is a file instead of a folder."""
+    """Raise DispatchvizError if the tour would replace other files, or a file is where its folder should be."""
     if os.path.exists(output) and not os.path.isdir(output):
         raise DispatchvizError(f"{output} is there and is no folder, which the tour is written into")
     if os.path.isdir(output):
@@ -136,14 +138,14 @@ def check_tour(output: str) -> None:
 
 
 def write_all(made: Files) -> None:
-    """Write them. DispatchvizError if one cannot be written."""
+    """Write all files. Raise DispatchvizError if one cannot be written."""
     for path, text in made.items():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         write_text(path, text.split("\n")[:-1])
 
 
 def stale(made: Files) -> list[str]:
-    """Those that are not there, or show other words."""
+    """Return the files that are missing or show other text."""
     return [path for path, text in made.items() if not os.path.isfile(path) or _words(path) != _shown(path, text)]
 
 
@@ -152,7 +154,7 @@ def _words(path: str) -> list[str]:
 
 
 def _shown(path: str, text: str) -> list[str]:
-    """What can be read: marks and colors differ from release to release of the libraries that paint."""
+    """Return the readable text of a file. Marks and colors change with the release of the libraries that paint."""
     return texts(text) if path.lower().endswith(".svg") else shown_screens(text)
 
 
@@ -169,11 +171,11 @@ NAMED = {
     "/": "slash",
     "?": "question_mark",
 }
-"""What Textual calls the keys that have no letter."""
+"""Textual's names for the keys that are not letters."""
 
 
 def _trace(stop: Stop) -> Trace:
-    """Of the program that ships, under the name that it has everywhere."""
+    """Run the shipped program under the file name that it has everywhere, and return its trace."""
     before = Path.cwd()
     os.chdir(folder().parent)
     try:

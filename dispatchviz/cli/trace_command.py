@@ -110,19 +110,21 @@ def command(
 
 
 class _Shown(NamedTuple):
-    """What of a trace is wanted: its log, or the call chain of one step."""
+    """The wanted part of a trace: its log, or the call chain of one step."""
 
     form: str
     file: str | None
-    """Where to; None: standard output."""
+    """The output file; None is standard output."""
     log: dict[str, Any]
     pager: bool
     stack: int | None
-    """The step."""
+    """The step whose call chain is wanted; None for the log."""
     fold: bool
 
     def check(self, output: str | None) -> None:
-        """UsageError or DispatchvizError for options that do not go together, or a file that cannot be written."""
+        """Raise UsageError or DispatchvizError for options that do not go together, or a file that cannot be
+        written.
+        """
         from dispatchviz.cli.input_source import check_alone
         from dispatchviz.cli.text_output import OPTIONS
         from dispatchviz.outputs.log.format import check_log
@@ -140,7 +142,7 @@ class _Shown(NamedTuple):
             (check_trace if self.form == "jsonl" else check_log)(self.file)
 
     def write(self, trace: Trace) -> None:
-        """Write it; DispatchvizError if the trace has no such step."""
+        """Write it. Raise DispatchvizError if the trace has no such step."""
         if self.stack is None:
             from dispatchviz.outputs.log.format import write_log
 

@@ -1,4 +1,4 @@
-"""``dispatchviz why OP KEY`` and ``dispatchviz why --error FILE``; of a program: ``diagnose_command.py``."""
+"""``dispatchviz why OP KEY`` and ``dispatchviz why --error FILE``. ``diagnose_command.py`` has ``why SCRIPT``."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def run(error: str | None, build: str | None, as_json: bool, operator: str | Non
 def lines(
     console: Console, error: str | None, build: str | None, operator: str | None, keys: tuple[str, ...]
 ) -> Iterator[str]:
-    """The text."""
+    """Yield the text that the command prints."""
     if error is not None:
         from dispatchviz.views.cards.message_text import message_lines
 
@@ -119,7 +119,7 @@ def _explained(path: str, build: str | None, operator: str | None) -> list[Expla
 
 
 def _read(path: str) -> str:
-    """The text of a file; ``-`` is standard input. DispatchvizError if it cannot be read."""
+    """Return the text of a file; ``-`` is standard input. Raise DispatchvizError if it cannot be read."""
     import sys
     from pathlib import Path
 

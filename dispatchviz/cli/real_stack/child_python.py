@@ -1,4 +1,4 @@
-"""The Python that runs the program: where it is and which PyTorch it finds, asked without importing that."""
+"""The Python that runs the program: where it is and which PyTorch it finds, without importing that PyTorch."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ class ChildPython(NamedTuple):
 
     executable: str
     folder: Path
-    """Of ``torch``."""
+    """The folder of the package ``torch``."""
     version: str
 
     @property
     def release(self) -> str:
-        """``2.13``"""
+        """The release without its patch number: ``2.13``."""
         return ".".join(self.version.split(".")[:2])
 
 
 class NoDebuggerError(DispatchvizError):
-    """There is no gdb here, or it may not watch a program."""
+    """There is no gdb here, or it may not attach to a program."""
 
 
 def check_debugger() -> str:
-    """Where gdb is. NoDebuggerError, with what to do, if the C++ stack cannot be read here."""
+    """Return the path of gdb. Raise NoDebuggerError, with what to do, if the C++ stack cannot be read here."""
     if sys.platform != "linux":
         raise NoDebuggerError(
             f"dispatchviz stack drives gdb, on Linux alone; this is {platform.system()}. Take the backtrace with its "
@@ -59,7 +59,7 @@ def check_debugger() -> str:
 
 
 def child_python(python: str) -> ChildPython:
-    """What is known of an interpreter. DispatchvizError if it does not run, or finds no PyTorch."""
+    """Describe an interpreter and its PyTorch. Raise DispatchvizError if it does not run or finds no PyTorch."""
     try:
         ran = subprocess.run([python, "-c", _QUESTION], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     except OSError as error:
