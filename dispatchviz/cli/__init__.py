@@ -1,7 +1,7 @@
 """The command line: ``dispatchviz``, also ``python -m dispatchviz``. One module per command.
 
 Every command returns its exit status: 0; 1 if the program raised (the trace is kept); 2 for a usage or input error.
-Such an error is one line on stderr, printed here and nowhere else. After Ctrl+C the process ends by that signal.
+An error is one line on stderr, printed here and nowhere else. After Ctrl+C the process ends by that signal.
 ``tui/terminal/ending.py`` has the ends of the stepper: 70 if it failed, the signal if one ended it.
 """
 

@@ -66,9 +66,9 @@ def checked(
 ) -> int:
     """Run both, show where they differ, and return the exit status."""
     if source == STANDARD_INPUT:
-        raise DispatchvizError("check runs a program twice, and - can be read once only")
+        raise DispatchvizError("check runs a program twice, but - can be read only once")
     if isinstance(source, str) and os.path.exists(located(source)) and trace_in(source) is not None:
-        raise DispatchvizError(f"check runs a SCRIPT on both, and {source} is a saved trace")
+        raise DispatchvizError(f"check runs a SCRIPT on the model and on PyTorch, but {source} is a saved trace")
     try:
         found = two_runs(source, args, cuda, save)
     except _AlreadySaidError as error:
@@ -87,7 +87,7 @@ def checked(
 
 
 class _AlreadySaidError(DispatchvizError):
-    """There is no trace, and the process whose errors the user sees has already explained why."""
+    """An error that is already on the screen: the process whose errors the user sees left no trace and said why."""
 
 
 def two_runs(source: Script, args: Sequence[str], cuda: str = "auto", save: str | None = None) -> Checked:
@@ -98,12 +98,12 @@ def two_runs(source: Script, args: Sequence[str], cuda: str = "auto", save: str 
     with tempfile.TemporaryDirectory(prefix="dispatchviz-", ignore_cleanup_errors=True) as folder:
         torch = _run(_request("torch", source, args, "auto", folder), shows=True)
         check_cuda(torch)
-        with doing(f"{name_of(source)} runs on the model"):
+        with doing(f"running {name_of(source)} on the model"):
             request = _request("model", source, args, cuda, folder)
             with _kept_at_a_signal(request.save, save):
                 model = _run(request, shows=False)
         check_cuda(torch, model)
-        with doing("both runs are compared"):
+        with doing("comparing both runs"):
             found = _with_changes(checked_traces(model, torch), snapshot_beside(str(Path(folder) / "torch.dvtrace")))
         check_model_has_all(found)
         return found
@@ -182,7 +182,7 @@ def check_cuda(torch: Trace, model: Trace | None = None) -> None:
     failed = isinstance(last, ev.ProgramRaised) and last.message.startswith(WITHOUT_CUDA)
     if failed or (model is not None and _uses_cuda(model)):
         raise DispatchvizError(
-            f"the program uses cuda, and this PyTorch ({torch.header.pytorch}) cannot here: nothing to compare with"
+            f"the program uses cuda, but this PyTorch ({torch.header.pytorch}) cannot use it here: nothing to compare"
         )
 
 
@@ -191,7 +191,7 @@ def _uses_cuda(model: Trace) -> bool:
     return any(isinstance(event, ev.TensorCreated) and event.device.startswith("cuda") for event in made)
 
 
-# -- what the model has -----------------------------------------------------------------------------------------------
+# -- what the model lacks ---------------------------------------------------------------------------------------------
 
 _NO_NAME = re.compile(r"cannot import name '(\w+)' from 'dispatchviz\.(torch[\w.]*)'.*")
 """Python's message for ``from torch.func import functionalize``."""
@@ -211,10 +211,10 @@ def check_model_has_all(found: Checked) -> None:
         file = "" if last.file == model.header.program else f" of {last.file}"
         lacks = f"the model cannot run this at line {last.line}{file}: {message}"
         before = same_until(found, end)
-        raise DispatchvizError(f"nothing to compare, {lacks}" if before is None else f"{lacks}. {before}")
+        raise DispatchvizError(f"nothing to compare: {lacks}" if before is None else f"{lacks}. {before}")
 
 
-# -- what is told -----------------------------------------------------------------------------------------------------
+# -- the report -------------------------------------------------------------------------------------------------------
 
 
 def _told(found: Checked) -> str:

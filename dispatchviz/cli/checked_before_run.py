@@ -41,7 +41,7 @@ def check_filters(log: Mapping[str, str], source: Script, engine: EngineName) ->
         raise DispatchvizError(f"--op {operator!r}: write an operator such as add, torch.add or aten::add.Tensor")
     lines = [] if line is None else [line_range(line)]
     if any(not 0 < first <= last for _, first, last in lines):
-        raise DispatchvizError(f"--line {line}: lines are counted from 1, and a range ends with the higher one")
+        raise DispatchvizError(f"--line {line}: lines start at 1, and a range ends with the higher number")
     if not operator and not lines:
         return
     program = _read(source)
@@ -76,8 +76,9 @@ class _Program(NamedTuple):
         if there or self.texts is None or any(map(DEFINES_OPERATORS.search, self.texts.values())):
             return
         close = close_operators(name, _operators())
-        end = f"did you mean {' or '.join(close)}? It was not run" if close else "it was not run"
-        raise DispatchvizError(f"{option}: PyTorch has no such operator, and {self.source.shown} defines none; {end}")
+        meant = f"; did you mean {' or '.join(close)}?" if close else ""
+        shown = self.source.shown
+        raise DispatchvizError(f"{option}: neither PyTorch nor {shown} has this operator; {shown} was not run{meant}")
 
     def check_line(
         self, option: str, lines: Iterable[tuple[str, int, int]], is_called: Callable[[str, str], bool]
@@ -90,7 +91,7 @@ class _Program(NamedTuple):
             for file, text in self.texts.items()
         ):
             has = f"{shown} has {len(text.splitlines())} lines"
-            raise DispatchvizError(f"{option}: no file of the program has this line; {has} and was not run")
+            raise DispatchvizError(f"{option}: no file of the program has this line ({has}); it was not run")
 
 
 def _read(source: Script) -> _Program:

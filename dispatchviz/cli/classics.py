@@ -31,14 +31,14 @@ def chosen_function(script: str, text: str, name: str | None) -> str:
             raise DispatchvizError(f"{script} defines no function {name} at its top level{_there(names)}")
         return name
     if len(names) != 1:
-        which = "say which with --function NAME" if names else "--classics needs one, to run it in four ways"
+        which = "choose one with --function NAME" if names else "--classics needs one, to run it in four ways"
         many = f"the functions {', '.join(names)}" if names else "no function"
         raise DispatchvizError(f"{script} defines {many} at its top level: {which}")
     return names[0]
 
 
 def _there(names: list[str]) -> str:
-    return f", it defines {', '.join(names)}" if names else ", and no other"
+    return f": it defines {', '.join(names)}" if names else ", nor any other"
 
 
 def _functions(text: str) -> dict[str, int]:
@@ -46,7 +46,7 @@ def _functions(text: str) -> dict[str, int]:
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError):
-        return {}  # running it says what is wrong with it
+        return {}  # running it reports the error
     found = (each for each in body if isinstance(each, ast.FunctionDef))
     return {each.name: min([each.lineno, *(mark.lineno for mark in each.decorator_list)]) for each in found}
 

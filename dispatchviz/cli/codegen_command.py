@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     Option("real", "--real", "Also show what PyTorch's own torchgen generates; needs an installed torch."),
-    Option("file", "--file", "Alone: the C++ that torchgen writes into a file for it.", "NAME"),
+    Option("file", "--file", "Show only the C++ that torchgen writes for the operator into this file.", "NAME"),
     Option(
-        "structured", "--structured", "Alone: the classes of its structured kernel, and how its three entries differ."
+        "structured",
+        "--structured",
+        "Show only the classes of its structured kernel, and how its three entries differ.",
     ),
-    Option("output", "-o", "With --structured: draws the classes: .svg, .png, .pdf or .dot.", "FILE"),
-    Option("plain", "--plain", "No colors."),
+    Option("output", "-o", "With --structured: draw the classes to FILE (.svg, .png, .pdf or .dot).", "FILE"),
+    Option("plain", "--plain", "Print without colors."),
     BUILD,
     JSON,
 )
@@ -43,10 +45,11 @@ def run(
 ) -> int:
     """Show the code that PyTorch's generators write for an operator.
 
-    What they are for; its entries in native_functions.yaml and derivatives.yaml; which part of torchgen writes what
-    into which file; what calls what; every generated function with its file at PyTorch and here; what PyTorch registers
-    besides. OP is a name as you would write it: add, torch.add, aten::add.Tensor, aten.add.Tensor; or that of a Node:
-    AddBackward0. NAME of --file is a file's name, with folders or without: VariableType_2.cpp, VariableType.
+    The output explains the generators and lists the operator's entries in native_functions.yaml and derivatives.yaml,
+    the part of torchgen that writes each file, the calls between generated functions, every generated function with its
+    file in PyTorch and here, and PyTorch's other registrations. OP is a name as you would write it (add, torch.add,
+    aten::add.Tensor, aten.add.Tensor) or the name of a Node (AddBackward0). --file takes a file's name with or without
+    its folders: VariableType_2.cpp, VariableType.
 
     \b
     Examples:
@@ -94,11 +97,13 @@ def _check_together(structured: bool, output: str | None, others: dict[str, bool
     """Raise DispatchvizError for options that do not go with ``--structured``, and for ``-o`` without it."""
     if not structured:
         if output is not None:
-            raise DispatchvizError("-o is for --structured, which is not given: it draws the classes")
+            raise DispatchvizError(
+                "-o is for --structured, which is not given: it draws the classes of a structured kernel"
+            )
         return
     if any(others.values()):
         given = next(option for option in others if others[option])
-        raise DispatchvizError(f"--structured is shown alone, without {given}")
+        raise DispatchvizError(f"--structured cannot be combined with {given}")
 
 
 def _draw(operator: str | None, output: str) -> int:
@@ -123,7 +128,7 @@ def _family(operator: str | None) -> tuple[OperatorEntry, Family, Found]:
         one = next((name for name in others if family_of(name)), "add")
         raise DispatchvizError(
             f"{op.name} has no structured kernel that dispatchviz knows: its entry has neither "
-            f"structured: nor structured_delegate: (dispatchviz codegen {one} --structured shows one that has)"
+            f"structured: nor structured_delegate: (dispatchviz codegen {one} --structured shows one that does)"
         )
     return op, family, found
 

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     "--call",
     metavar="OP",
     shell_complete=completion.operators,
-    help="Print instead the first call of OP on one screen, to paste into an issue: key sets, winner, table entry, "
+    help="Print only the first call of OP, on one screen, to paste into an issue: key sets, winner, table entry, "
     "redispatches.",
 )
-@click.option("--line", metavar="[FILE:]N", help="With --call: the first call on that line.")
+@click.option("--line", metavar="[FILE:]N", help="With --call: print the first call on that line.")
 @options.only
 @options.limit
 @options.code
@@ -47,12 +47,12 @@ def command(
     source: Script,
     args: tuple[str, ...],
 ) -> int:
-    """Run SCRIPT and say why it fails, or what silently goes wrong in it; - reads it from standard input. A TRACE is
-    read.
+    """Run SCRIPT, or read a TRACE, and explain why the program fails or silently goes wrong. - reads standard input.
 
-    Lines begin with why, "PyTorch says" and try; the line see has the command that opens the stepper at the proof. Of a
-    sound program one line says so, and a note what it shows: the order of hooks, what autocast casts, what is frozen.
-    The exit status is 1 if the program raised, 0 otherwise. What the program prints goes to stderr.
+    An explanation has lines that begin with why, "PyTorch says" and try. The line see has the command that opens the
+    stepper at the proof. If nothing is wrong, one line says so, and notes may follow: the order of hooks, the casts of
+    autocast, frozen parameters. The exit status is 1 if the program raised, 0 otherwise. The program's output goes to
+    stderr.
 
     \b
     Examples:
@@ -128,7 +128,7 @@ class Why(click.Command):
             for param in command.params
             if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None
         ]
-        with formatter.section("Options in front of SCRIPT"):
+        with formatter.section("Options before SCRIPT"):
             formatter.write_dl(own)
         super().format_options(ctx, formatter)
 

@@ -35,8 +35,8 @@ DIFFERENT = 1
 def compared(sources: tuple[str, str], args: tuple[str, ...], cuda: str, every: bool, plain: bool) -> int:
     """Show where two runs differ first; return the exit status."""
     if sources == (STANDARD_INPUT, STANDARD_INPUT):
-        raise DispatchvizError("standard input can be one of the two only: - and - are the same")
-    opened = [trace_in(source) for source in sources]  # what is wrong with a trace is said before anything runs
+        raise DispatchvizError("only one of A and B can be standard input: both are -")
+    opened = [trace_in(source) for source in sources]  # a bad trace is reported before anything runs
     for source in sources:
         if source != STANDARD_INPUT and not os.path.exists(located(source)):
             raise DispatchvizError(
@@ -77,7 +77,7 @@ def _of_two_engines(first: Trace, second: Trace) -> str:
         f"Two releases are compared: one run is on the model of PyTorch {minor(ours.header.pytorch)}"
     )  # fmt: skip
     release = theirs.header.pytorch
-    return f"{begin}, and one is recorded on PyTorch {release}. Compared is what can be seen of both, without numbers."
+    return f"{begin}, and one is recorded on PyTorch {release}. Only what both record is compared, without numbers."
 
 
 def _run(
@@ -146,7 +146,7 @@ def four_ways(source: str, function: str | None, args: tuple[str, ...], cuda: st
     for number, (name, decorator) in enumerate(WAYS):
         line = decorator.format(device=device)
         other = _run(source, args, cuda, lambda text, line=line: with_decorator(text, chosen, line))  # type: ignore[misc]
-        found = replace(compare(plain, other), edit=None)  # the one line that was changed stands above
+        found = replace(compare(plain, other), edit=None)  # the heading above shows the one line that changed
         status = status if found.same else DIFFERENT
         runs = Run(plain, "in the plain run"), Run(other, f"under {name}")
         if on_screen:
@@ -167,11 +167,11 @@ def four_ways(source: str, function: str | None, args: tuple[str, ...], cuda: st
 def what_if_run(source: str, typed: Sequence[str], args: tuple[str, ...], cuda: str, every: bool, as_text: bool) -> int:
     """Compare a script with itself after the changes of ``--what-if``; return the exit status."""
     changes = [read_change(text) for text in typed]
-    _check_script(source, "--what-if runs a SCRIPT as it is and changed")
+    _check_script(source, "--what-if runs a SCRIPT twice, unchanged and changed")
     if source == STANDARD_INPUT or not os.path.exists(located(source)):
-        text = "- is read once" if source == STANDARD_INPUT else f"there is no file {source}"
-        raise DispatchvizError(f"{text}: --what-if runs a SCRIPT as it is and changed")
-    if (program := _parsed(source)) is not None:  # what cannot be changed is said before anything runs
+        text = "- can be read only once" if source == STANDARD_INPUT else f"there is no file {source}"
+        raise DispatchvizError(f"{text}: --what-if runs a SCRIPT twice, unchanged and changed")
+    if (program := _parsed(source)) is not None:  # an impossible change is reported before anything runs
         changed_program(program, changes)
     plain = _run(source, args, cuda)
     changes = [for_device(change, device_of(plain)) for change in changes]
@@ -202,7 +202,7 @@ def _parsed(source: str) -> ast.Module | None:
 def _check_script(source: str, what: str) -> None:
     """Raise DispatchvizError if a source is not a program."""
     if trace_in(source) is not None:
-        raise DispatchvizError(f"{what}, and {source} is a saved trace")
+        raise DispatchvizError(f"{what}, but {source} is a saved trace")
 
 
 def _opens_screen(as_text: bool) -> bool:

@@ -20,9 +20,11 @@ def are_snapshots(sources: Sequence[str]) -> bool:
     found = [_is_snapshot(source) for source in sources]
     if any(found) and not all(found):
         one, other = (sources[found.index(kind)] for kind in (True, False))
-        raise DispatchvizError(f"{one} is a snapshot and {other} is none: diff compares two snapshots or two runs")
+        raise DispatchvizError(f"{one} is a snapshot, but {other} is not: diff compares two snapshots or two runs")
     if any(found) and len(sources) != 2:
-        raise DispatchvizError(f"diff compares two snapshots, A and B; given is {sources[0]} alone")
+        raise DispatchvizError(
+            f"diff compares two snapshots, A and B; {len(sources)} {'was' if len(sources) == 1 else 'were'} given"
+        )
     return any(found)
 
 
@@ -32,7 +34,7 @@ def _is_snapshot(source: str) -> bool:
     try:
         with open(source, "rb") as stream:
             return looks_like_snapshot(stream.read(BEGINNING))
-    except OSError:  # who reads it says so
+    except OSError:  # reading it will report this
         return False
 
 

@@ -1,4 +1,4 @@
-"""The facts behind ``dispatchviz doctor``: what works on this machine, and why other things do not."""
+"""The facts behind ``dispatchviz doctor``: the parts that work on this machine, and why others do not."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def examine() -> dict[str, Facts]:
 
 def blind_spots() -> dict[str, tuple[str, ...]]:
     """Return the facts that a recording of an installed PyTorch lacks, by the releases that lack them."""
-    return {"not seen of an installed PyTorch:": BLIND_SPOTS, "nor of releases before 2.9:": LIFTED}
+    return {"not seen of an installed PyTorch:": BLIND_SPOTS, "nor of a release before 2.9:": LIFTED}
 
 
 def version(distribution: str) -> str | None:
@@ -72,7 +72,7 @@ def _torch() -> str:
     """Return the line about an installed PyTorch: its version, and whether it can be recorded."""
     found = version("torch")
     if found is None:
-        return "not installed (not needed; with it --engine torch records a real PyTorch)"
+        return "not installed (not needed; --engine torch records an installed PyTorch)"
     if release(found) < OLDEST:
         return f"{found}: --engine torch needs {WANTED}"
     return f"{found}: --engine torch records it"
@@ -95,7 +95,7 @@ _CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy-cuda11x", "cupy")
 def _host() -> Facts:
     """List the operators that leave the GPU."""
     return {
-        "which": "operators that leave the GPU, each for some dtypes or arguments at least",
+        "which": "operators that leave the GPU, at least for some dtypes or arguments",
         "number by number": ", ".join(host_operators(BY_PYTHON)),
         "copied and back": ", ".join(host_operators(BY_NUMPY)),
     }

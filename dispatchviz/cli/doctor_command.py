@@ -12,7 +12,7 @@ WIDTH = 100
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--unseen", is_flag=True, help="List the facts that a recording of an installed PyTorch lacks.")
 def command(as_json: bool, unseen: bool) -> int:
-    """Check versions, GPU, renderers and terminal: what works here, and why other things do not.
+    """Check versions, GPU, renderers and terminal. Show what works here, and why other things do not.
 
     \b
     Examples:

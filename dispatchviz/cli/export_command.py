@@ -55,13 +55,13 @@ def _is_table(output: str, form: str | None, **_: object) -> bool:
     return form in TABLE.forms or output.lower().endswith(TABLE.suffixes)
 
 
-HELP = """Write what a program or a saved trace shows into a file.
+HELP = """Write a file from a program or a saved trace; the suffix decides what it contains.
 
 \b
 {formats}
 
-- as SCRIPT-or-TRACE reads standard input, as FILE it writes standard output.
-ARGS are the script's and come after --; all that follows -c CODE or -m MODULE is the program's.
+- as SCRIPT-or-TRACE is standard input, and as FILE standard output.
+Arguments of the script come after --. Everything after -c CODE or -m MODULE belongs to the program.
 
 \b
 Examples:
@@ -85,25 +85,25 @@ Examples:
     metavar="FILE",
     required=True,
     shell_complete=completion.files,
-    help="What to write; the suffix determines what it becomes. - is standard output.",
+    help="Write this file; the suffix decides the format. - is standard output.",
 )
 @click.option(
     "--format",
     "form",
     type=click.Choice([form for each in FORMATS for form in each.forms]),
-    help="What it becomes where no suffix does; of standard output svg otherwise.",
+    help="Write this format if FILE has no suffix. Default for standard output: svg.",
 )
 @picture_choice.options
 @click.option(
     "--run",
     metavar="NAME",
-    help="Of a table: what stands in its column run, left out the name of the SCRIPT or of each TRACE.",
+    help="Write this name into the column run of a table. Default: the name of the SCRIPT or of each TRACE.",
 )
 @click.option(
     "--level",
     metavar="|".join(options.LEVELS),
     type=click.Choice(options.LEVELS),
-    help="Of a log or a hand-out: how much it has, as of trace --level; a hand-out calls if nothing else is given.",
+    help="Choose how much a log or a hand-out shows, as trace --level does. Default for a hand-out: calls.",
 )
 @click.option(
     "--view",
@@ -111,7 +111,7 @@ Examples:
     metavar="NAME",
     multiple=True,
     shell_complete=completion.views,
-    help="Of a hand-out: below each table this view of each of its steps, too, as of open --view.",
+    help="In a hand-out, add this view of each step below its table, as open --view shows it.",
 )
 @options.only
 @options.limit
@@ -184,7 +184,10 @@ def command(
     save = output if wanted is TRACE and output != STANDARD_OUTPUT else None
     to_stderr = output == STANDARD_OUTPUT
     outcome = run_script(source, args, cuda, save, to_stderr, only, limit, hashes=hashes, values=values, engine=engine)
-    with kept(outcome, save), suppress(*[RenderError] if outcome.error else []):  # why there is no picture: see below
+    with (
+        kept(outcome, save),
+        suppress(*[RenderError] if outcome.error else []),
+    ):  # its own error explains a missing picture
         if save is None:
             write(outcome.trace)
     return conclude(outcome, save, strict)
@@ -232,5 +235,5 @@ def _suffix(output: str, form: str | None) -> str:
     forms = found.suffixes if found.form else (f".{form}",)
     suffix = "" if output == STANDARD_OUTPUT else suffix_of(output)
     if suffix not in ("", *forms):
-        raise DispatchvizError(f"{output} is not the name of what --format {form} makes: leave one of them out")
+        raise DispatchvizError(f"{output} is not a name for --format {form}: leave one of them out")
     return suffix or forms[0]

@@ -51,7 +51,7 @@ class Argument:
 BUILD = Option(
     "build",
     "--build",
-    "Which kernels PyTorch was built with. Default: cuda, or the value of DISPATCHVIZ_BUILD.",
+    "Use the kernels of this build of PyTorch. Default: cuda, or the value of DISPATCHVIZ_BUILD.",
     "cpu|cuda",
     ("cpu", "cuda"),
 )
@@ -137,7 +137,7 @@ def click_command(name: str) -> click.Command:
                 shell_complete=getattr(completion, argument.complete),
             )
         )
-    settings = {"ignore_unknown_options": True} if name == "keys" else {}  # a negative number is no option
+    settings = {"ignore_unknown_options": True} if name == "keys" else {}  # a negative number is not an option
     return click.Command(name, settings, module.run, parameters, help=module.run.__doc__)
 
 

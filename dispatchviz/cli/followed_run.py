@@ -60,7 +60,7 @@ def run_followed(
     if target is None:
         raise DispatchvizError("there is no folder for the trace: name a file with --save")
     if target.suffix.lower() != SUFFIX:
-        raise DispatchvizError(f"cannot follow what is written to {save}: with --follow the name ends in {SUFFIX}")
+        raise DispatchvizError(f"cannot follow {save}: with --follow the name of the trace must end in {SUFFIX}")
     program = [*typed(script), *(["--"] if isinstance(script, str) else []), *args]
     command = running("dispatchviz.cli", ["export", *options, "-o", str(target), *program])
     with tempfile.TemporaryDirectory() as folder, open(Path(folder, "output"), "wb") as output:
@@ -99,7 +99,7 @@ def _relay(process: subprocess.Popen[bytes], printed: BinaryIO) -> None:
     """Print the program's output until the program ends. Ctrl+C goes to the program."""
     running = True
     while running:
-        running = process.poll() is None  # before reading: what it printed last is read then
+        running = process.poll() is None  # before reading, so that its last output is read
         text = printed.read()
         with suppress(KeyboardInterrupt):
             sys.stdout.buffer.write(text)

@@ -40,9 +40,7 @@ Shown = Callable[[Chosen], tuple[str, str]]
 
 
 def keep_open(home: Home, traces: Traces, with_facts: Traces, shown: Shown) -> int:
-    """Show the home screen and whatever is chosen there, until the reader quits. Raise EndedBySignal if a signal ends
-    it.
-    """
+    """Show the home screen and each choice, until the reader quits. Raise EndedBySignal if a signal ends it."""
     from dispatchviz.tui.home.home_app import show
 
     while True:

@@ -42,7 +42,7 @@ def load(source: str) -> Trace:
 
 
 def _with_meant(error: str, source: str) -> str:
-    """Return the error with a hint: what the file is instead of a trace, or which file was probably meant."""
+    """Return the error with a hint: the kind of the file if it is not a trace, or the file that was probably meant."""
     from dispatchviz.cli.other_meanings import with_meaning
     from dispatchviz.foundation.shipped_examples import near_file
 
@@ -54,7 +54,7 @@ def check_no_arguments(source: Script, arguments: tuple[str, ...]) -> None:
     """Raise DispatchvizError if a saved trace is given arguments."""
     if arguments:
         raise DispatchvizError(
-            f"{name_of(source)} is a saved trace and takes no arguments such as {arguments[0]}; options come before it"
+            f"{name_of(source)} is a saved trace and takes no arguments ({arguments[0]}); options come before it"
         )
 
 
@@ -72,7 +72,7 @@ def alone(what: str, **options: object) -> None:
 def check_step(trace: Recorded, step: int | None) -> None:
     """Raise DispatchvizError if a trace has no such step."""
     if step is not None and not 0 <= step < len(trace):
-        has = f"the steps {numbers_of_steps(len(trace))}" if len(trace) else "none"
+        has = f"the steps {numbers_of_steps(len(trace))}" if len(trace) else "no steps"
         raise DispatchvizError(f"there is no step {step}: {trace.header.program} has {has}")
 
 

@@ -18,7 +18,7 @@ from dispatchviz.running.recording import Recording
 class StreamKeeper(Keeper):
     """A keeper that writes the trace of a program to a file, from its first event on."""
 
-    busy = False  # what makes and writes events is a thread of its own, which nothing interrupts
+    busy = False  # events are made and written in a thread of their own, which nothing interrupts
 
     def __init__(self, trace: Recording, stream: TraceStream) -> None:
         self._trace, self._stream, self._program = trace, stream, trace.program
@@ -42,7 +42,7 @@ class StreamKeeper(Keeper):
 
     @property
     def stopped(self) -> str:
-        """Where and why the recording ended before the program did; empty if it did not."""
+        """The place and the reason if the recording ended before the program did; otherwise empty."""
         return self._stream.end
 
     def keep(self) -> str:

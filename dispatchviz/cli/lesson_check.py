@@ -45,7 +45,7 @@ def checked(path: Path) -> tuple[list[str], bool]:
         return [f"{path}, line {problem.line}: {problem.text}" for problem in found], False
     questions = sum(passage.asks for passage in lesson.stops)
     stops = counted(len(lesson.stops) - questions, "stop")
-    return [f"{lesson.name}: {stops}, {counted(questions, 'question')}, all of it holds"], True
+    return [f"{lesson.name}: {stops}, {counted(questions, 'question')}, no problems"], True
 
 
 def run_lesson(lesson: Lesson) -> Outcome:
@@ -67,18 +67,18 @@ def problems(lesson: Lesson) -> Iterator[Problem]:
     for passage in lesson.stops:
         latest = yield from _stop(outcome.trace, passage, latest)
     for line, word, meant in lesson.misspelled:
-        written = f"{word}:" if word != meant else f"{word}: with nothing behind it"
-        yield Problem(line, f"{written} is no directive, so the line is read as prose; did you mean # {meant}: ...?")
+        written = f"{word}:" if word != meant else f"{word}: without a value"
+        yield Problem(line, f"{written} is not a directive, so the line is prose; did you mean # {meant}: ...?")
     if not lesson.stops:
-        yield Problem(1, "there is no stop: a line such as # stop: z's Node")
+        yield Problem(1, "the lesson has no stop, which is a line such as # stop: z's Node")
     yield from _assertions(lesson, outcome.trace)
 
 
 def _end(lesson: Lesson, outcome: Outcome) -> Iterator[Problem]:
     name = type(outcome.error).__name__ if outcome.error is not None else ""
     if name != lesson.raises:
-        meant = f"# raises: {lesson.raises}" if lesson.raises else "nothing is meant to be raised"
-        yield Problem(outcome.location[1] or 1, f"the program {_ended(outcome, name)}, but {meant}")
+        meant = f"expects # raises: {lesson.raises}" if lesson.raises else "expects no error"
+        yield Problem(outcome.location[1] or 1, f"the program {_ended(outcome, name)}, but the lesson {meant}")
 
 
 def _ended(outcome: Outcome, name: str) -> str:
@@ -89,7 +89,7 @@ def _name(lesson: Lesson) -> Iterator[Problem]:
     """Report a file named like a module of Python, because it hides that module from all programs in its folder."""
     if lesson.name in sys.stdlib_module_names:
         yield Problem(
-            1, f"Python has a module {lesson.name}, which no program beside this file could import: rename it"
+            1, f"Python has a module {lesson.name}, and this file hides it from the programs beside it: rename the file"
         )
 
 
@@ -105,10 +105,10 @@ def _stop(trace: Trace, passage: Passage, latest: int) -> Generator[Problem, Non
         yield Problem(passage.line, str(error))
         return latest
     if passage.asks and prediction_at(trace, step) is None:
-        yield Problem(passage.line, f"step {step} answers no question: use # stop: {passage.stop}")
+        yield Problem(passage.line, f"step {step} answers no question: write # stop: {passage.stop}")
     elif passage.asks and step <= latest:
         yield Problem(
-            passage.line, f"step {step} answers it, but a place before leads to step {latest}: ask it earlier"
+            passage.line, f"step {step} answers it, but an earlier stop is at step {latest}: ask before that stop"
         )
     return max(latest, step)
 
@@ -119,7 +119,7 @@ def _assertions(lesson: Lesson, trace: Trace) -> Iterator[Problem]:
     names["ev"] = events
     exec(compile(lesson.assertions, str(lesson.path), "exec"), names)
     if "check" not in names:
-        yield Problem(1, "there is no closing assertion: def check(trace): ...")
+        yield Problem(1, "the lesson has no closing assertion: def check(trace): ...")
     else:
         TraceText.last = None
         try:

@@ -10,7 +10,7 @@ from dispatchviz.foundation.english import counted, shortened
 from dispatchviz.lessons.answers import Answer, AnswersError, read_answers
 from dispatchviz.views.text.console import Console
 
-SKIPPED = "passed over"
+SKIPPED = "skipped"
 """Shown for a question without a choice."""
 
 BAR, REST = "█", "░"
@@ -55,7 +55,7 @@ def _files(path: Path) -> list[Path]:
         return [path]
     found = sorted(path.glob("*.json"))
     if not found:
-        raise AnswersError(f"there are no answers in {path}: it has no file that ends in .json")
+        raise AnswersError(f"there are no answers in {path}: it has no .json file")
     return found
 
 

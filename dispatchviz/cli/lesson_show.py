@@ -48,7 +48,7 @@ def show_lesson(
     ended = type(outcome.error).__name__ if outcome.error is not None else ""
     if ended != lesson.raises:
         found = outcome.error_message or "it raised nothing"
-        raise DispatchvizError(f"the program of the lesson {lesson.name} does not end as it says: {found}")
+        raise DispatchvizError(f"the program of the lesson {lesson.name} does not end as the lesson states: {found}")
     trace = outcome.trace if output is None else without_folders(outcome.trace)
     guide = Guide(lesson, trace, lesson_after(lesson) if after is None else after, kept)
     if output == STANDARD_OUTPUT:

@@ -20,8 +20,8 @@ from dispatchviz.outputs.hand_out.marks import plain as _plain
 NEW = '''\
 # # The title of the lesson: a question
 #
-# What it is about, in a few sentences. Comments at the margin are prose in Markdown, all else is the program.
-# The phases below come in this order; each may be left out.
+# Say in a few sentences what the lesson is about. Comments at the left margin are prose in Markdown; the rest is
+# the program. The phases below come in this order; you may leave out any of them.
 
 import torch
 
@@ -31,20 +31,20 @@ y = x * 2
 # ## Predict
 #
 # predict: call mul
-# Shown when the reader has answered: which key won, and why.
+# The reader sees this after answering: say which key won, and why.
 #
 # ## Investigate
 #
 # stop: y's Node
-# What there is to see at this step.
+# Say what to look at in this step.
 #
 # ## Modify
 #
-# What to change in the program, and what will be different then.
+# Say what to change in the program, and what the change does.
 
 
 def check(trace):
-    """What the lesson has shown: dispatchviz lesson check runs it on the trace of the program."""
+    """Check the claims of the lesson. dispatchviz lesson check runs this on the program's trace."""
     assert_subsequence(trace, [call("aten::mul.Tensor", "AutogradCPU"), redispatch("aten::mul.Tensor", "CPU")])
 '''
 
@@ -61,12 +61,12 @@ def write_new(file: Path) -> None:
     .py.
     """
     if file.suffix != ".py":
-        raise LessonError(f"a lesson is a .py file, which {file} is not: dispatchviz lesson new {file}.py")
+        raise LessonError(f"the name of a lesson must end in .py: dispatchviz lesson new {file}.py")
     try:
         with file.open("x", encoding="utf-8") as opened:
             opened.write(NEW)
     except FileExistsError:
-        raise LessonError(f"{file} is there already; nothing was written") from None
+        raise LessonError(f"{file} already exists; nothing was written") from None
     except OSError as error:
         raise LessonError(f"cannot write {file}: {error.strerror}") from None
 

@@ -29,7 +29,7 @@ def look_up(command: str, typed: str) -> Callable[[Console], Iterable[str]]:
         _check_no_files(command, values)
     for parameter, option in NOT_HERE.items():
         if values.pop(parameter, False):
-            raise DispatchvizError(f"{option} is for the command line: dispatchviz {command} {typed}")
+            raise DispatchvizError(f"{option} works only on the command line: dispatchviz {command} {typed}")
     if values.get("error") == "-":
         raise DispatchvizError("standard input is the keyboard here: name a file")
     lines = partial(command_module(command).lines, **values)
@@ -42,7 +42,7 @@ def _check_no_files(command: str, values: dict[str, Any]) -> None:
     """Raise DispatchvizError if an option names a file, for a reader who may not open files."""
     for option in command_module(command).OPTIONS:
         if option.metavar == NAMES_A_FILE and values.get(option.parameter) is not None:
-            raise DispatchvizError(f"{option.name} names a file, and no files can be named here")
+            raise DispatchvizError(f"{option.name} names a file, and files cannot be opened here")
 
 
 def _words(typed: str) -> list[str]:

@@ -17,16 +17,15 @@ engine = click.option(
     "--engine",
     type=click.Choice(["model", "torch"]),
     default="model",
-    help="What the program runs on: our model of PyTorch, or the PyTorch that is installed here, as it is; 2.6 or "
-    "later.",
+    help="Run the program on our model of PyTorch, or on the unmodified PyTorch that is installed here (2.6 or later).",
 )
 cuda = click.option(
     "--cuda",
     metavar="auto|cupy|emulated|none",
     type=click.Choice(["auto", "cupy", "emulated", "none"]),
     default="auto",
-    help="What cuda is: a GPU through CuPy, or NumPy behind the same keys. auto: the GPU if there is one. none: no "
-    "CUDA device, which is also what auto gives when CUDA_VISIBLE_DEVICES names none.",
+    help="Choose the device behind cuda. cupy: a GPU through CuPy. emulated: NumPy behind the same keys. none: no CUDA "
+    "device. auto: the GPU if there is one, else emulated; none if CUDA_VISIBLE_DEVICES names no device.",
 )
 save = click.option(
     "--save",
@@ -45,16 +44,16 @@ view = click.option(
     "--view",
     metavar="NAME",
     shell_complete=completion.views,
-    help="Print one view of a step and exit: why, key-set, cell, calls, source, graph, ...; stack: all functions of "
-    "PyTorch that it is in; things: what can be asked of its tensors and Nodes; registration: how the table of its "
-    "operator was filled; log: the log from it on.",
+    help="Print one view of a step and exit: why, key-set, cell, calls, source, graph, and others. stack: every "
+    "function of PyTorch that is running. things: the questions about its tensors and Nodes. registration: how the "
+    "dispatch table of its operator was filled. log: the log from this step on.",
 )
 
 as_json = click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="Print JSON: the view that --view names, else all views of the step; lines with their roles, and values.",
+    help="Print JSON: the view that --view names, else all views of the step, as lines with roles and as values.",
 )
 
 KEYMAPS = ("default", "vim", "gdb")
@@ -75,7 +74,7 @@ keymap = click.option(
     envvar="DISPATCHVIZ_KEYMAP",
     expose_value=False,
     callback=_use_keymap,
-    help="The keys of the stepper; the environment's DISPATCHVIZ_KEYMAP is the default of this.",
+    help="Use these keys in the stepper. Default: the environment variable DISPATCHVIZ_KEYMAP.",
 )
 
 LEVELS = ("lines", "calls", "keys", "all")
@@ -86,30 +85,30 @@ _filters = (
         "--level",
         metavar="|".join(LEVELS),
         type=click.Choice(LEVELS),
-        help="How much the log has: lines of the program; calls, redispatches and Nodes; key sets and cells, too; "
-        "all, with the reasons.",
+        help="Choose how much the log shows. lines: lines of the program. calls: also calls, redispatches and Nodes. "
+        "keys: also key sets and dispatch table entries. all: everything, with the reasons.",
     ),
-    click.option("--line", metavar="[FILE:]N", help="Of the log only what happens on line N, or on N-M."),
+    click.option("--line", metavar="[FILE:]N", help="Show only the part of the log on line N, or on lines N-M."),
     click.option(
         "--op",
         "operator",
         metavar="OP",
         shell_complete=completion.operators,
-        help="Of the log only calls of an operator: add, torch.add, aten::add.Tensor.",
+        help="Show only the calls of an operator in the log: add, torch.add, aten::add.Tensor.",
     ),
     click.option(
         "--no-backward",
         "backward",
         flag_value=False,
         default=None,
-        help="Of the log not what happens within a backward.",
+        help="Leave backward passes out of the log.",
     ),
     click.option(
         "--no-pager",
         "pager",
         flag_value=False,
         default=True,
-        help="Print what is longer than the screen without a pager.",
+        help="Print text that is longer than the screen without a pager.",
     ),
 )
 
@@ -138,52 +137,52 @@ only = click.option(
     "--only",
     metavar="WHAT",
     multiple=True,
-    help="Keep only what this selects, with what is around it: op=NAME, line=[FILE:]N or N-M, module=NAME (a file, a "
-    "class or a module's path), step=N or N-M, with commas between.",
+    help="Keep only the steps that match, with the steps around them: op=NAME, line=[FILE:]N or N-M, module=NAME (a "
+    "file, a class or a module's path), step=N or N-M. Separate several with commas.",
 )
 limit = click.option(
     "--limit",
     metavar="EVENTS|SIZE|none",
-    help="Record at most so many events (1000000), or until the trace file has that size (500MB, 2GiB); the program "
-    "runs on. Without it: 4GB, or half of the disk's free space; none: no limit.",
+    help="Stop recording after this many events (1000000), or when the trace file has this size (500MB, 2GiB); the "
+    "program runs on. Default: 4GB, or half of the disk's free space. none: no limit.",
 )
 strict = click.option(
     "--strict",
     is_flag=True,
-    help="End with status 3 if the program ended with 0 and its recording did not reach the end: the disk was full, a "
-    "limit was reached, or dispatchviz failed.",
+    help="End with status 3 if the program ended with 0 but its recording is incomplete: the disk was full, a limit "
+    "was reached, or dispatchviz failed.",
 )
 unbuffered = click.option(
     "--unbuffered",
     is_flag=True,
-    help="Write every step to the trace file before the program goes on, which takes longer: if it crashes in C++, its "
-    "last step is there.",
+    help="Write every step to the trace file before the program goes on. This is slower, but after a crash in C++ the "
+    "file has the last step.",
 )
 no_trace = click.option(
-    "--no-trace", is_flag=True, help="Run the program on the model and record nothing, to compare what it prints."
+    "--no-trace", is_flag=True, help="Run the program on the model and record nothing, to compare its output."
 )
 
 
 hashes = click.option(
     "--hashes",
     is_flag=True,
-    help="Also record a hash of the numbers of each kernel's result: dispatchviz diff then tells where numbers part.",
+    help="Also record a hash of each kernel's result: dispatchviz diff then shows where numbers begin to differ.",
 )
 
 
 values = click.option(
     "--values/--no-values",
     default=None,
-    help="How many times the numbers of small tensors, 16 elements at most, are recorded: without a limit, or not at "
-    "all. Without this option, 1,000 times, on the model. The tensors pane shows them at each step. For tensors on a "
-    "GPU the recording waits until the numbers are there, and says so.",
+    help="Record the numbers of small tensors (at most 16 elements) without a limit, or never. Default: 1,000 times, "
+    "on the model only. The tensors pane shows them at each step. For tensors on a GPU the recording waits for the "
+    "numbers, and says so.",
 )
 
 
 def _second(context: click.Context, option: click.Parameter, value: str | None) -> None:
     """Raise UsageError for ``-c`` or ``-m`` after a script. Elsewhere they are read before click reads anything."""
     if value is not None and not context.resilient_parsing:
-        raise click.UsageError(f"{option.opts[0]} is a program of its own: leave SCRIPT out", context)
+        raise click.UsageError(f"{option.opts[0]} takes the place of SCRIPT: leave SCRIPT out", context)
 
 
 code = click.option(
@@ -192,7 +191,7 @@ code = click.option(
     metavar="CODE",
     expose_value=False,
     callback=_second,
-    help="Run CODE, as python -c does, instead of SCRIPT; all after it is the program's own.",
+    help="Run CODE instead of SCRIPT, as python -c does. Everything after it belongs to the program.",
 )
 module = click.option(
     "-m",
@@ -201,7 +200,7 @@ module = click.option(
     expose_value=False,
     callback=_second,
     shell_complete=completion.modules,
-    help="Run MODULE, as python -m does, instead of SCRIPT; all after it is the program's own.",
+    help="Run MODULE instead of SCRIPT, as python -m does. Everything after it belongs to the program.",
 )
 
 

@@ -58,7 +58,7 @@ def _may_read_arguments(program: Script) -> bool:
     """Return whether the program reads its arguments, or may do so."""
     try:
         source = read_source(program, standard_input() if program == STANDARD_INPUT else b"")
-    except DispatchvizError:  # running it says so
+    except DispatchvizError:  # running it will report this
         return True
     texts = whole_program(source)
     return texts is None or any(map(READS_ARGUMENTS.search, texts.values()))

@@ -42,7 +42,7 @@ def whole_program(program: Source) -> dict[str, str] | None:
                     left.append(file.read_text("utf-8"))
                     texts[str(file)] = left[-1]
     except (_UnknownError, OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return None  # where Python cannot read it, running it says so
+        return None  # if Python cannot read it, running it will report this
     return texts
 
 

@@ -60,7 +60,7 @@ def run_script(
     chosen = _engine(engine, cuda, hashes, values is True)
     recorded = recorded_values(values, chosen is MODEL)
     given = standard_input() if script == STANDARD_INPUT else b""
-    file = save and os.path.abspath(save)  # the program may go elsewhere
+    file = save and os.path.abspath(save)  # the program may change its folder
     keepers: list[StreamKeeper] = []
 
     def keeping(trace: Recording) -> Keeper:
@@ -97,7 +97,7 @@ def _engine(name: EngineName, cuda: str, hashes: bool, values: bool) -> Engine:
         return MODEL
     for option, given in (("--cuda", cuda != "auto"), ("--hashes", hashes), ("--values", values)):
         if given:
-            raise DispatchvizError(f"{option} is of the model, leave it out with --engine torch")
+            raise DispatchvizError(f"{option} works only on the model: leave it out with --engine torch")
     return engine_named(name)
 
 
@@ -170,7 +170,7 @@ def _tell_why(trace: Trace, has_log: bool) -> None:
         from dispatchviz.views.cards.diagnosis_text import parts
 
         for name, text in (part for each in found for part in parts(each)):
-            if name != "PyTorch says":  # the traceback or the warning has said it
+            if name != "PyTorch says":  # the traceback or the warning contains it
                 complain(f"{name}: {text}")
 
 
@@ -178,18 +178,15 @@ def _error(trace: Trace) -> list[Diagnosis]:
     """Return the diagnosis of the error that ended the program, if it says more than the traceback."""
     if failure(trace) is None:
         return []
-    from dispatchviz.explain.diagnosis.diagnose import diagnosis_of_error  # with all rules: few programs raise
+    from dispatchviz.explain.diagnosis.diagnose import diagnosis_of_error  # loads all rules, and few programs raise
 
     error = diagnosis_of_error(trace)
     return [error] if error is not None and error.tells_more else []
 
 
 def _where(trace: Trace, saved: str | None) -> str:
-    return kept_in(saved or _keep(trace))
-
-
-def _keep(trace: Trace) -> str:
-    return kept_trace(trace) or "FILE, had it been saved with --save FILE: no cache folder can be written to"
+    file = saved or kept_trace(trace)
+    return kept_in(file) if file else "(the trace is lost: no cache folder can be written to; use --save FILE)"
 
 
 def kept_trace(trace: Trace) -> str:

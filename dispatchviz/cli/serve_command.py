@@ -31,16 +31,26 @@ SESSION = "dispatchviz.cli.served_session"
 
 @click.command("serve")
 @click.argument("offered", nargs=-1, metavar="[LESSON or SCRIPT or TRACE]...")
-@click.option("--folder", type=click.Path(path_type=Path), metavar="DIR", help="Lessons of your own, by name.")
+@click.option("--folder", type=click.Path(path_type=Path), metavar="DIR", help="Use your own lessons, by name.")
 @click.option(
-    "--answers", type=click.Path(path_type=Path), metavar="DIR", help="Keep what is answered in lessons there."
+    "--answers", type=click.Path(path_type=Path), metavar="DIR", help="Keep the answers to the lessons there."
 )
-@click.option("--host", default=LOOPBACK, metavar="ADDRESS", help="Where it listens; by default this machine alone.")
-@click.option("--port", default=8000, type=click.IntRange(0, 65535), metavar="N", help="Default: 8000; 0: a free one.")
+@click.option("--host", default=LOOPBACK, metavar="ADDRESS", help="Listen at this address. Default: this machine only.")
 @click.option(
-    "--name", "names", multiple=True, metavar="HOST[:PORT]", help="Another name that browsers ask for, as a proxy's."
+    "--port",
+    default=8000,
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="Listen at this port. Default: 8000; 0: a free one.",
 )
-@click.option("--list", "only_list", is_flag=True, help="Say what would be offered; serve nothing.")
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="HOST[:PORT]",
+    help="Accept another name in browsers' addresses, such as a proxy's.",
+)
+@click.option("--list", "only_list", is_flag=True, help="List what would be offered; serve nothing.")
 def command(
     offered: tuple[str, ...],
     folder: Path | None,
@@ -50,11 +60,11 @@ def command(
     names: tuple[str, ...],
     only_list: bool,
 ) -> int:
-    """Serve lessons, programs or traces to a classroom: each browser gets the home screen with the things named here,
-    by default the lessons. Ctrl+C ends it, and all programs that run in it.
+    """Serve lessons, programs or traces to a classroom. Each browser gets a home screen with the things named here, by
+    default the lessons. Ctrl+C ends the server and all programs that run in it.
 
-    It listens on this machine alone, unless --host says otherwise (--host 0.0.0.0: everywhere). A reader needs the
-    printed address, with its token, and can open only what is offered. Needs textual-serve.
+    The server listens on this machine only, unless --host names another address (--host 0.0.0.0: everywhere). A reader
+    needs the printed address, which contains a token, and can open only what is offered. This needs textual-serve.
 
     \b
     Examples:
@@ -95,7 +105,7 @@ def _offered(word: str, folder: Path | None) -> Offered:
         return _program(path)
     trace = trace_in(str(path))
     if trace is None:
-        raise DispatchvizError(f"{word} is no lesson, no .py file and no trace: nothing else can be offered")
+        raise DispatchvizError(f"{word} is not a lesson, a .py file or a trace: nothing else can be offered")
     return Offered(
         Kind.TRACE, str(path), path.name.partition(".")[0], f"{number_of_steps(len(trace))} · {trace.header.program}"
     )
@@ -129,9 +139,11 @@ def _check(names: Sequence[str]) -> None:
 
     for name in names:
         if not is_name(name):
-            raise DispatchvizError(f"--name takes a host, as class.example.org or class.example.org:8443, not {name!r}")
+            raise DispatchvizError(
+                f"--name takes a host such as class.example.org or class.example.org:8443, not {name!r}"
+            )
     if sys.platform == "win32":
-        raise DispatchvizError("serve needs terminals of their own for its sessions, which Windows lacks: use WSL")
+        raise DispatchvizError("serve needs a Unix terminal for each session, which Windows lacks: use WSL")
     if find_spec("textual_serve") is None:
         raise DispatchvizError("serve needs textual-serve, which is not installed: pip install 'dispatchviz[serve]'")
 
@@ -151,26 +163,26 @@ def _serve(files: tuple[Offered, ...], answers: Path | None, host: str, port: in
 
     server = RoomServer(session, names)
 
-    def told(bound: int) -> None:
-        print_lines(_told(files, host, bound, server.token, answers))
+    def announce(bound: int) -> None:
+        print_lines(_announcement(files, host, bound, server.token, answers))
 
     try:
-        asyncio.run(server.serve(host, port, told))
+        asyncio.run(server.serve(host, port, announce))
     finally:
         if kept is not None:
             kept.end()
     return 0
 
 
-def _told(files: Sequence[Offered], host: str, port: int, token: str, answers: Path | None) -> Iterator[str]:
-    """Yield the lines for the teacher: what is offered, where answers go, the address and who can reach it."""
+def _announcement(files: Sequence[Offered], host: str, port: int, token: str, answers: Path | None) -> Iterator[str]:
+    """Yield the lines for the teacher: the offer, the folder of the answers, the address and who can reach it."""
     yield f"Offered: {', '.join(each.name for each in files)}"
     if answers is not None:
         yield f"Answers are kept in {answers}: dispatchviz lesson results {answers}"
     name = socket.gethostname() if host in EVERYWHERE else host
     yield f"http://{f'[{name}]' if ':' in name else name}:{port}/{token}/"
     where = "on this machine" if host == LOOPBACK else f"wherever {name} is reached"
-    yield f"Who has this address sees what is offered, {where}. Ctrl+C ends it."
+    yield f"Everyone with this address can open what is offered, {where}. Ctrl+C ends the server."
 
 
 class _AnswerFiles:
@@ -204,7 +216,7 @@ class _AnswerFiles:
         except FileExistsError:
             return False
         except OSError:
-            return True  # the session says that nothing can be written
+            return True  # the session reports that nothing can be written
         self._given.append(sign)
         return True
 

@@ -69,7 +69,7 @@ def _take_terminal() -> None:
 
 def _restrict(offer: Offer) -> None:
     give_up_files()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # Ctrl+\ ends a program that runs, and leaves nothing
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # Ctrl+\ ends a running program, which must leave no core file
     sys.dont_write_bytecode = True
     folders = [tempfile.gettempdir(), *([os.path.dirname(os.path.abspath(offer.answers))] if offer.answers else [])]
     sys.addaudithook(partial(refuse, tuple(os.path.join(os.path.realpath(folder), "") for folder in folders)))
@@ -84,7 +84,7 @@ def refuse(folders: Sequence[str], event: str, arguments: tuple[object, ...]) ->
             if not os.path.join(file, "").startswith((*folders, DEVICES)):  # a file without a name opens its folder
                 raise PermissionError(f"a served session writes no files: {file}")
     elif event in BEGINS:
-        raise PermissionError("a served session begins no other program")
+        raise PermissionError("a served session starts no other program")
 
 
 # -- what it shows ----------------------------------------------------------------------------------------------------
@@ -93,10 +93,10 @@ def refuse(folders: Sequence[str], event: str, arguments: tuple[object, ...]) ->
 def _home(offer: Offer) -> Home:
     programs = tuple(_entry(each) for each in offer.files if each.kind is not Kind.TRACE)
     questions = tuple(each for each in QUESTIONS if permits(f"ask({each.target!r})"))
-    said = "Enter opens a lesson, runs a program; q comes back here"
+    note = "Enter opens a lesson or runs a program; q comes back here"
     if offer.answers:
-        said = f"You are {Path(offer.answers).stem}: what you answer in lessons is kept for your teacher. {said}"
-    return Home(programs, _traces(offer), questions).goto(0).noted(said)
+        note = f"You are {Path(offer.answers).stem}: your answers in lessons are kept for your teacher. {note}"
+    return Home(programs, _traces(offer), questions).goto(0).noted(note)
 
 
 def _traces(offer: Offer) -> tuple[Entry, ...]:

@@ -36,7 +36,8 @@ STOPS = (
         "The first screen",
         "forum",
         (),
-        "It opens where autograd begins, at the call that makes the first Node: why AutogradCUDA is there at all.",
+        "The stepper opens where autograd begins: at the call that creates the first Node. It shows why AutogradCUDA "
+        "is in the key set.",
         (80, 24),
     ),
     Stop(
@@ -44,22 +45,22 @@ STOPS = (
         "`]` `n`: the first Node",
         "forum",
         ("right_square_bracket", "n"),
-        "One step drives every pane: the key set and who won, the cell and why it holds that kernel, the call stack in "
-        "PyTorch's names, the line of the kernel that runs, the graph as far as it is built.",
+        "Every pane shows the same step: the key set and the key that won, the dispatch table entry and why it holds "
+        "its kernel, the call stack in PyTorch's names, the line of the kernel that runs, and the graph so far.",
     ),
     Stop(
         "engine",
         "`]` `b`: the engine runs a Node",
         "forum",
         ("right_square_bracket", "b"),
-        "Backward is a row, and the Nodes that it runs are rows in it, in the order in which they ran.",
+        "The backward pass is one row. The Nodes that it runs are rows inside it, in the order in which they ran.",
     ),
     Stop(
         "loop",
         "A training loop",
         "mlp",
         ("g", "c", "c"),
-        "Turns of a loop are one row until they are unfolded; a row counts what happened in it.",
+        "The iterations of a loop are one row until you unfold them. The row counts what happened in them.",
         (100, 30),
     ),
     Stop(
@@ -67,7 +68,7 @@ STOPS = (
         "A program that raises",
         "inplace_error",
         (),
-        "The trace opens at its end. The reason comes first: who saved the tensor, which line changed it.",
+        "The trace opens at its end. The reason comes first: which Node saved the tensor, and which line changed it.",
         (100, 30),
     ),
     Stop(
@@ -75,7 +76,7 @@ STOPS = (
         "200 columns",
         "autocast",
         ("right_square_bracket", "r"),
-        "A wide terminal has room for all that a step needs.",
+        "A wide terminal has space for everything that belongs to a step.",
         (200, 60),
     ),
 )
@@ -124,13 +125,13 @@ def one_file(output: str, trace: Trace, source: str, keys: Sequence[str], size: 
     if output.lower().endswith(".svg"):
         check_picture(output, ".svg")
         return {output: _played(trace, keys, size, source)[1]}
-    raise DispatchvizError(f"cannot write {output}: a recording is .cast, a picture .svg")
+    raise DispatchvizError(f"cannot write {output}. Recordings: .cast; pictures: .svg")
 
 
 def check_tour(output: str) -> None:
     """Raise DispatchvizError if the tour would replace other files, or a file is where its folder should be."""
     if os.path.exists(output) and not os.path.isdir(output):
-        raise DispatchvizError(f"{output} is there and is no folder, which the tour is written into")
+        raise DispatchvizError(f"{output} exists and is not a folder; the tour is written into a folder")
     if os.path.isdir(output):
         for stop in STOPS:
             check_picture(str(Path(output, f"{stop.name}.svg")), ".svg")

@@ -39,21 +39,21 @@ class ChildPython(NamedTuple):
 
 
 class NoDebuggerError(DispatchvizError):
-    """There is no gdb here, or it may not attach to a program."""
+    """An error because there is no gdb here, or gdb may not attach to a program."""
 
 
 def check_debugger() -> str:
     """Return the path of gdb. Raise NoDebuggerError, with what to do, if the C++ stack cannot be read here."""
     if sys.platform != "linux":
         raise NoDebuggerError(
-            f"dispatchviz stack drives gdb, on Linux alone; this is {platform.system()}. Take the backtrace with its "
-            "own debugger (lldb -- python SCRIPT; bt), then dispatchviz stack --read FILE"
+            f"dispatchviz stack drives gdb, on Linux only; this is {platform.system()}. Take the backtrace with its "
+            "own debugger (lldb -- python SCRIPT; bt), then run dispatchviz stack --read FILE"
         )
     found = shutil.which("gdb")
     if found is None:
         raise NoDebuggerError(
-            "there is no gdb on the PATH, which dispatchviz stack drives: install it, as with apt install gdb, dnf "
-            "install gdb or conda install -c conda-forge gdb"
+            "there is no gdb on the PATH, which dispatchviz stack needs: install it, for example with apt install gdb, "
+            "dnf install gdb or conda install -c conda-forge gdb"
         )
     return found
 
@@ -68,7 +68,7 @@ def child_python(python: str) -> ChildPython:
         answer = json.loads(ran.stdout)
     except ValueError:
         last = ran.stderr.strip().rpartition("\n")[2]
-        raise DispatchvizError(f"{python} is no Python that runs: {last or 'it printed nothing'}") from None
+        raise DispatchvizError(f"{python} is not a Python that runs: {last or 'it printed nothing'}") from None
     if not answer["version"]:
         raise DispatchvizError(
             f"this needs a real PyTorch, and {answer['executable']} finds none: name the Python of an environment that "

@@ -40,7 +40,7 @@ def functions_with(library: Path, parts: Sequence[str]) -> tuple[Function, ...]:
     """Return the functions whose mangled names contain one of the parts, in the order of their addresses."""
     with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         if data[:5] != b"\x7fELF\x02":
-            raise DispatchvizError(f"{library} is no 64-bit ELF file: the C++ stack is read on Linux alone")
+            raise DispatchvizError(f"{library} is not a 64-bit ELF file: the C++ stack can be read only on Linux")
         symbols, strings = _tables(data)
         names = dict(_names(data, strings, [part.encode() for part in parts]))
         found = _functions(data[symbols[0] : symbols[0] + symbols[1]], names)

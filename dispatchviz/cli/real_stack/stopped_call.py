@@ -112,7 +112,7 @@ def _plan(folder: Path, wanted: Wanted, stops: Sequence[Stop]) -> dict[str, Any]
 
 
 def _run(gdb: str, plan: Path, program: Sequence[str], said: Path, to_stderr: bool) -> None:
-    """Wait until gdb and the program have ended. gdb passes Ctrl+C on to the program."""
+    """Wait until gdb and the program have ended. Ctrl+C in a terminal reaches the program: gdb passes it on."""
     options = ["-nx", "-q", "-batch", "-iex", "set auto-load off", "-ex", f"python plan_file = {str(plan)!r}"]
     command = tied(["/bin/sh", "-c", START, str(said), gdb, *options, "-x", str(SCRIPT), "--args", *program])
     environment = {**os.environ, "SHELL": "/bin/sh"}
@@ -133,7 +133,7 @@ def _answer(file: Path, said: Path) -> dict[str, Any]:
             f"--cap-add=SYS_PTRACE; gdb says: {answer['error']}"
         )
     if "scripting is not supported" in why:
-        raise NoDebuggerError("this gdb has no Python, which dispatchviz stack needs: install one that has")
+        raise NoDebuggerError("this gdb has no Python, which dispatchviz stack needs: install a gdb that has")
     raise DispatchvizError(f"gdb failed: {answer['error']}")
 
 
@@ -209,5 +209,5 @@ def _with_lines(frames: Sequence[NativeFrame], lines: Sequence[Frame]) -> Iterat
     yield from frames[place:]
 
 
-AGAIN = "Python runs again further in: these are the lines of all of it"
+AGAIN = "Python runs again in an inner frame: these lines belong to all of its frames"
 """The remark on the lines when the interpreter occurs again, because their split among its frames is not known."""

@@ -89,7 +89,7 @@ def _parts(operator: str) -> list[str]:
 
 
 def _known(operator: str, function: Function) -> tuple[str, str, str] | None:
-    """Return kind, title and register of a function; None if its name only happens to contain such a part."""
+    """Return kind, title and register of a function; None if its name contains one of the parts by chance."""
     mangled, name = function.mangled, _class(operator)
     for how, kind, register in (("call", "call", ""), ("redispatch", "redispatch", _of_set(operator, 0))):
         if mangled.startswith(f"_ZN2at4_ops{_nested(name)}{_nested(how)}E"):
@@ -200,12 +200,12 @@ def kernel_at(operator: str, key: DispatchKey) -> str:
     cell = cell_of(op, key)
     if cell.kernel is None or cell.kernel.fallthrough:
         what = "is missing" if cell.kernel is None else "falls through"
-        raise DispatchvizError(f"no kernel of {operator} runs at {key.name}: its cell {what}")
+        raise DispatchvizError(f"no kernel of {operator} runs for {key.name}: its dispatch table entry {what}")
     if cell.kernel.name.endswith(".py)"):
         return HOLDER_TITLE
     if cell.kernel.name not in kernels(operator):
         raise DispatchvizError(
-            f"the kernel of {operator} at {key.name} is {cell.kernel.name}: no function that gdb could find by its name"
+            f"the kernel of {operator} for {key.name} is {cell.kernel.name}, which gdb cannot find by its name"
         )
     return cell.kernel.name
 
@@ -223,7 +223,9 @@ def operator_and_kernels(text: str, key: str | None) -> tuple[str, tuple[str, ..
         raise DispatchvizError(f"--key is for operators of PyTorch, not for {operator}")
     found = find_key(key)
     if found not in CELL:
-        raise DispatchvizError(f"{found.name} has no cell of its own: name a runtime key, such as AutogradCPU or CPU")
+        raise DispatchvizError(
+            f"{found.name} has no dispatch table entry of its own: name a runtime key, such as AutogradCPU or CPU"
+        )
     return operator, (kernel_at(operator, found),)
 
 
