@@ -154,14 +154,14 @@ def _serve(files: tuple[Offered, ...], answers: Path | None, host: str, port: in
     from dispatchviz.foundation.child_processes import running
     from dispatchviz.foundation.terminal_output import print_lines
     from dispatchviz.serving.offer import Offer
-    from dispatchviz.serving.server import RoomServer
+    from dispatchviz.serving.server import ClassroomServer
 
     kept = _AnswerFiles(answers) if answers is not None else None
 
     def session(number: int) -> list[str]:
         return running(SESSION, [Offer(files, str(kept.next()) if kept else "").encoded()])
 
-    server = RoomServer(session, names)
+    server = ClassroomServer(session, names)
 
     def announce(bound: int) -> None:
         print_lines(_announcement(files, host, bound, server.token, answers))
