@@ -25,14 +25,14 @@ def said(session: Session, cursor: Cursor) -> Said:
     if guide is None:
         return Said()
     if cursor.at != guide.place.step:
-        return Said((line((f" {key_of(NEXT).first}", "keycap"), (" goes on with the lesson", "dim")),))
+        return Said((line((f" {key_of(NEXT).first}", "keycap"), (" continues the lesson", "dim")),))
     return Said(tuple(_said(guide)), alone=guide.is_aside)
 
 
 def _said(guide: Guide) -> Iterator[Line]:
     passage = guide.place.passage
     head = " · ".join(filter(None, (passage.phase, f"{guide.at + 1} of {len(guide.places)}")))
-    more = (f"  {key_of(NEXT).first} goes on", "dim") if guide.at + 1 < len(guide.places) else ("", "")
+    more = (f"  {key_of(NEXT).first} continues", "dim") if guide.at + 1 < len(guide.places) else ("", "")
     title = f"{guide.lesson.title}  " if guide.at == 0 else ""
     yield line((f" {title}", "bold"), (head, "hint"), more)
     for paragraph in passage.text.split("\n\n"):

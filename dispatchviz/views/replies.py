@@ -16,8 +16,8 @@ def stack_shown(title: str) -> str:
 
 def engine_shown(unfolds: bool) -> str:
     """How much of the engine is."""
-    shown = "all sections" if unfolds else "the sections that the step is about"
-    return f" The Engine pane ({pane_key(ENGINE)}) unfolds {shown}"
+    shown = "all sections" if unfolds else "only the sections of this step"
+    return f" The Engine pane ({pane_key(ENGINE)}) now shows {shown}"
 
 
 def no_marks() -> str:
@@ -32,36 +32,36 @@ def no_breakpoints() -> str:
 
 def no_traceback(handled: bool) -> str:
     """Why there is none; ``handled``: there were errors that were."""
-    caught = f"; {key_of(NEXT_ERROR).first} goes to one that was handled" if handled else ""
-    return f" No error here, and none ended this program{caught}"
+    caught = f". {key_of(NEXT_ERROR).first} goes to an error that was handled" if handled else ""
+    return f" No error at this step, and no error ended the program{caught}"
 
 
-NO_JUMP = " No jump yet: this is where you began"
+NO_JUMP = " No jump yet"
 
 
-NO_THING = " This step names no tensor and no Node"
+NO_THING = " This step involves no tensor and no Node"
 
 
 def marked() -> str:
     """What is said when a mark was set."""
     stops = " and ".join(key_of(f"move('{move}')").first for move in ("resume", "resume_back"))
-    return f" Marked: {stops} stop at this step, {key_of('marks').first} lists all marks"
+    return f" Mark set. {stops} stop here; {key_of('marks').first} lists all marks"
 
 
-UNMARKED = " No longer marked"
+UNMARKED = " Mark removed"
 
 
-ALL_STEPS, ALL_STAY = " All steps", "all steps stay"
+ALL_STEPS, ALL_STAY = " All steps", "all steps are still shown"
 
 
 def filtered(steps: str, query: str) -> str:
     """How many steps a filter lets through: ``3 of 326 steps``."""
-    return f" {steps} with {query}; {key_of('ask_filter').first} and Enter show all again"
+    return f" {steps} with {query}. {key_of('ask_filter').first} Enter shows all steps again"
 
 
 def breakpoint_set(place: str, stops: str, first: str) -> str:
     """What is said when a breakpoint was set; ``first`` is the first step at which it stops, empty if there is none."""
-    return f" Breakpoint at {place}: {stops}{f', the first at step {first}' if first else ' so far'}"
+    return f" Breakpoint at {place}: {stops}{f', first at step {first}' if first else ' so far'}"
 
 
 def breakpoints_key() -> str:
@@ -71,13 +71,13 @@ def breakpoints_key() -> str:
 
 def no_longer_stops(place: str) -> str:
     """What is said when one was removed."""
-    return f" No longer stops at {place}"
+    return f" Breakpoint removed: {place}"
 
 
 NO_BREAKPOINTS = " No breakpoints"
 
 
-NO_MORE = " No question follows this step: what is left has been asked, or tells nothing new"
+NO_MORE = " No more questions after this step"
 
 
 ROW_SECONDS = 4.0
@@ -99,9 +99,11 @@ def tempo_key(action: str) -> str:
 
 def playing() -> Line:
     """Say which keys change the tempo."""
-    return line((f" Playing: {tempo_key(FASTER)} is faster, {tempo_key(SLOWER)} slower, any other key stops", "hint"))
+    return line(
+        (f" Playing. {tempo_key(FASTER)} plays faster, {tempo_key(SLOWER)} slower, any other key stops", "hint")
+    )
 
 
 def paused(why: str = "") -> Line:
     """Say that it has stopped."""
-    return line((f" Stopped playing{why}", "hint"))
+    return line((f" Playing stopped{why}", "hint"))

@@ -235,7 +235,7 @@ def _stage(cursor: Cursor) -> str:
 def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int) -> list[Line]:
     """The bar: what must be read, then the rule as far as there is room; names the key that shows what does not fit."""
     if len(needed) > height:
-        more = f" … {key_of('whole').first}: all of it"
+        more = f" … {key_of('whole').first} shows all"
         last = fit(needed[height - 1], width - 1 - len(more))
         return [*needed[: height - 1], line(*last.spans, (more, "hint"))]
     event = cursor.trace[cursor.at]

@@ -30,7 +30,7 @@ from dispatchviz.views.text.styled_line import Line, line
 if TYPE_CHECKING:
     from dispatchviz.lessons.guide import Guide  # not for the first paint
 
-FOLLOWING = line((" At the end of what is recorded so far, and going on with it until the next move", "hint"))
+FOLLOWING = line((" At the end of the recording so far, and following it until the next move", "hint"))
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class Session:
             return Update(after, FOLLOWING if after.follows else None)
         key = key_of("jump('last')").first
         end = f"; {key} goes to its end" if after.at != after.last_step else ""
-        return Update(after, line((f" The recording has ended after {number_of_steps(len(trace))}{end}", "hint")))
+        return Update(after, line((f" The recording ended after {number_of_steps(len(trace))}{end}", "hint")))
 
     def _first_cursor(self, outline: Outline, step: int | None) -> Cursor:
         """At ``step``, as near as there is one; without it at what matters most."""

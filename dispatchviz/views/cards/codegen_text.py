@@ -19,12 +19,13 @@ TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
 if TYPE_CHECKING:
     from dispatchviz.explain.codegen.torchgen_texts import Real, RealPiece
 
-HAND_MADE = "generated at PyTorch, written by hand here"
+HAND_MADE = "generated in PyTorch, written by hand in dispatchviz"
 
 
 SHORTENED = (
-    "In the grammar of PyTorch's own files, and shortened: dispatch: names the kernels that dispatchviz has, formulas "
-    "are Python, and tags:, autogen: and what else only PyTorch's generators read is left out."
+    "These entries follow the grammar of PyTorch's files, but are shorter. dispatch: names the kernels that "
+    "dispatchviz has, formulas are Python, and tags:, autogen: and other fields that only PyTorch's generators read "
+    "are left out."
 )
 """The note above our entries, which look like PyTorch's."""
 
@@ -48,7 +49,7 @@ def codegen_lines(card: CodegenCard, console: Console, real: Real | None = None)
         yield from _functions(card.functions, real, console)
     if family := family_of(card.operator.removeprefix("aten::")):
         yield ""
-        yield console.heading("Classes of its structured kernel (--structured: what each has, the three forms)")
+        yield console.heading("Classes of its structured kernel (--structured shows their members and the three forms)")
         yield from class_tree(family, console)
     if real:
         yield from _rest(card.functions, real, console)
@@ -61,8 +62,8 @@ def unknown(card: CodegenCard) -> str:
     """The note on operators that dispatchviz does not implement."""
     more = "" if card.texts_known else " With torch installed, --real shows what PyTorch's own torchgen generates."
     return (
-        f"dispatchviz does not implement {card.operator}: it has no entry in our native_functions.yaml, so nothing is "
-        f"generated here. What PyTorch registers for it is known, and where.{more}"
+        f"dispatchviz does not implement {card.operator}: its native_functions.yaml has no entry for it, so no code "
+        f"is generated. The list below shows what PyTorch registers for it, and where.{more}"
     )
 
 
@@ -82,7 +83,7 @@ def _entries(card: CodegenCard, console: Console) -> Iterator[str]:
 
 def _calls(calls: Iterable[Call], console: Console) -> Iterator[str]:
     yield ""
-    yield console.heading("What calls what")
+    yield console.heading("Calls")
     for call in calls:
         yield from _tree(call, console, "  ", "  ")
 
@@ -97,7 +98,7 @@ def _tree(call: Call, console: Console, first: str, rest: str) -> Iterator[str]:
 
 def _functions(functions: Iterable[Function], real: Real | None, console: Console) -> Iterator[str]:
     yield ""
-    yield console.heading("Generated, in the order of a call: the file at PyTorch, then ours")
+    yield console.heading("Generated code in the order of a call: PyTorch's file, then ours")
     shown: set[str] = set()
     texts: dict[Piece, str] = {}
     for function in functions:
@@ -137,7 +138,7 @@ def _function(function: Function, console: Console, first: str) -> Iterator[str]
     if function.name == first:
         yield from code(function.here.text, "python", console)
     else:
-        yield f"    the same function as {first}, above"
+        yield f"    the same function as {first} above"
 
 
 def _registered(card: CodegenCard, console: Console) -> Iterator[str]:

@@ -73,7 +73,7 @@ def nothing_wrong(trace: Trace) -> str:
     sound = f"{trace.header.program}: no error and none of the known silent mistakes"
     found, values = [each.text for each in special(trace)[:NAMED]], until(trace)
     uses = f" It uses {listed(found)}." if found else ""
-    return f"{sound}.{uses}{f' {values} NaN after that is not seen.' if values else ''}"
+    return f"{sound}.{uses}{f' {values} NaN after that is not visible.' if values else ''}"
 
 
 def as_values(trace: Trace, found: Sequence[Diagnosis]) -> dict[str, Any]:

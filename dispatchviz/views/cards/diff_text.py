@@ -39,7 +39,7 @@ def diff_lines(
     if numbers and not found.same and not found.hashed:
         yield ""
         yield from console.wrapped(
-            "The numbers were not compared: a trace has hashes of results if it is recorded with --hashes.", 0
+            "The numbers were not compared. Record the traces with --hashes to compare the results.", 0
         )
 
 
@@ -49,14 +49,16 @@ def diff_lines(
 def _ways(first: Run, second: Run, found: Comparison, console: Console, every: bool) -> Iterator[str]:
     if found.same_way:
         yield from [""] * found.numbers_first
-        yield from console.wrapped("The ways are the same: the same calls, on the same keys, to the same kernels.", 0)
+        yield from console.wrapped(
+            "Both runs take the same steps: the same calls, with the same keys, to the same kernels.", 0
+        )
     if not found.divergences:
         return
     begin, *further = found.divergences
     if found.numbers_first or found.same_way:
         yield ""
-    what = "The values passed" if found.same_way else "The ways"
-    yield from _heading(f"{what} part first at", first, second, begin.lines, console)
+    what = "The passed values" if found.same_way else "The steps"
+    yield from _heading(f"{what} first differ at", first, second, begin.lines, console)
     yield from _edit(first, second, found, begin.lines, console)
     for text in texts(first, second, begin):
         yield from console.wrapped(text)
@@ -64,7 +66,7 @@ def _ways(first: Run, second: Run, found: Comparison, console: Console, every: b
     if not further:
         return
     yield ""
-    yield console.heading("What differs after that")
+    yield console.heading("Differences after that")
     for number, divergence in enumerate(further if every else further[:SHOWN]):
         yield from _row(first, second, divergence, console, at_length=not number)
     if len(further) > SHOWN and not every:
@@ -78,7 +80,7 @@ def _edit(first: Run, second: Run, found: Comparison, lines: Lines, console: Con
         line is None or step is None or step < line for step, line in zip((edit.first, edit.second), lines, strict=True)
     )
     if edit is not None and before:
-        yield "  Before that a line is another one:"
+        yield "  A line before that differs:"
         for line in lines_of(first, second, (edit.first, edit.second)):
             yield from console.wrapped(line, 4, 6)
 
@@ -117,7 +119,7 @@ def _numbers(first: Run, second: Run, comparison: Comparison, console: Console) 
         None if step is None or (line := source_line(run.trace, step)) is None else line.seq
         for run, step in ((first, found.first), (second, found.second))
     )
-    begin = "The numbers part first at" if comparison.numbers_first else "After that the numbers part, first at"
+    begin = "The numbers first differ at" if comparison.numbers_first else "After that, the numbers first differ at"
     yield from _heading(begin, first, second, (lines[0], lines[1]), console)
     if comparison.numbers_first:
         yield from _edit(first, second, comparison, (lines[0], lines[1]), console)
@@ -132,11 +134,11 @@ def _output(first: Run, second: Run, found: Comparison, console: Console) -> Ite
     texts = [_printed(first.trace, found.output.first), _printed(second.trace, found.output.second)]
     at = next((at for at, lines in enumerate(zip(*texts, strict=False)) if lines[0] != lines[1]), min(map(len, texts)))
     said_there = [
-        f"{shortened(lines[at], WIDTH) or 'an empty line'} {run.where}" if at < len(lines) else f"no more {run.where}"
+        f"{shortened(lines[at], WIDTH) or 'an empty line'} {run.where}" if at < len(lines) else f"nothing {run.where}"
         for lines, run in zip(texts, (first, second), strict=True)
     ]
     yield ""
-    yield from console.wrapped(f"Printed otherwise, first: {', '.join(said_there)}", 0, 2)
+    yield from console.wrapped(f"The output first differs: {', '.join(said_there)}", 0, 2)
 
 
 def _printed(trace: Trace, step: int | None) -> list[str]:
@@ -155,4 +157,4 @@ def _ends(first: Run, second: Run, found: Comparison, console: Console) -> Itera
     yield from (console.heading(line) for line in console.wrapped(f"An error ends the run {failed.where}", 0))
     for part in why_here(failed.trace, step).split("\n"):
         yield from console.wrapped(part)
-    yield from console.wrapped(f"{capital(other.where)} the program runs to its end.")
+    yield from console.wrapped(f"{capital(other.where)}, the program runs to its end.")

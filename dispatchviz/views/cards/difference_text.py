@@ -35,7 +35,7 @@ def difference_lines(found: Difference, console: Console, every: bool = False) -
     """The whole; ``every``: all rows and all names."""
     yield console.heading(f"{found.before} → {found.after}")
     if found.same:
-        yield from console.wrapped("Both register the same.", 0)
+        yield from console.wrapped("Both have the same registrations.", 0)
     else:
         yield from console.columns(_summary(found))
     yield from _not_compared(found, console)
@@ -52,7 +52,7 @@ def _summary(found: Difference) -> Iterator[tuple[str, str]]:
     yield "keys", _keys_counted(found.keys)
     yield "fallbacks", _kernels_counted(found.fallbacks)
     yield "operators", f"{first} → {second}: {len(found.added)} new, {len(found.removed)} gone"
-    yield "of those in both", f"{len(found.operators)} differ"
+    yield "operators in both", f"{len(found.operators)} differ"
     yield "schemas", _said(Counter({"differ": sum(one.schema is not None for one in operators)}))
     yield "registrations", _kernels_counted([change for one in operators for change in one.kernels])
     yield "cells", _said(Counter(f"on {change.key}" for one in operators for change in one.cells))
@@ -80,13 +80,13 @@ def _not_compared(found: Difference, console: Console) -> Iterator[str]:
     if found.left_out:
         keys = [key for key in found.left_out if not key.startswith("Autograd")]
         yield from console.wrapped(
-            f"Not compared are kernels under {listed(keys)}, which only one of the two builds has, and the cells that "
-            "depend on them: --all compares them.",
+            f"Kernels for {listed(keys)}, which only one of the two builds has, are not compared, nor are the table "
+            "entries that depend on them. --all compares them.",
             0,
         )
     if found.unsaid:
         yield from console.wrapped(
-            f"Of {counted(found.unsaid, 'kernel')} that Python registers one of the two does not say the file: "
+            f"The file of {counted(found.unsaid, 'kernel')} registered from Python is known for only one of the two: "
             "it is not compared.",
             0,
         )
@@ -106,16 +106,16 @@ def _parts(found: Difference, every: bool) -> Iterator[tuple[str, list[Row]]]:
     yield "Dispatch keys", [Row("", text) for text in _key_texts(found.keys)]
     yield "Backend fallbacks", [Row("", text) for text in _fallback_texts(found.fallbacks)]
     yield "New operators", list(_operator_rows(found.added, every))
-    yield "Operators that are gone", list(_operator_rows(found.removed, every))
+    yield "Removed operators", list(_operator_rows(found.removed, every))
     yield "Schemas", _grouped(_schemas(found.operators), _schema_text, every)
     for title, whats in _KERNEL_PARTS:
         yield title, _grouped(_kernels(found.operators, whats), _under_keys, every)
-    yield "Cells, computed by the rules of either release", _grouped(_cells(found.operators), _under_keys, every)
+    yield "Table entries, computed by the rules of each release", _grouped(_cells(found.operators), _under_keys, every)
 
 
 _KERNEL_PARTS = (
     ("New registrations", ("new",)),
-    ("Registrations that are gone", ("gone",)),
+    ("Removed registrations", ("gone",)),
     ("Registrations in another file", ("moved",)),
     ("Registrations of another kind, or replaced", ("other kind", "replaced")),
 )

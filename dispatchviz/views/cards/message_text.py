@@ -39,7 +39,7 @@ def _kernel_lines(answer: ErrorAnswer, console: Console) -> Iterator[str]:
     yield from _paragraphs("What happened", answer.happened, console)
     if answer.groups:
         yield ""
-        yield console.heading("What the list shows: cells of this operator that are not empty")
+        yield console.heading("What the list shows: the non-empty table entries of this operator")
         for group in answer.groups:
             keys = f": {', '.join(group.keys)}" if group.keys else ""
             yield from console.wrapped(f"{group.title}{keys}", 2, 4)

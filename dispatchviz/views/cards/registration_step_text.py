@@ -92,8 +92,12 @@ def call_lines(keys: Sequence[str], falls_through: bool, console: Console) -> It
     """Calls of ``setOperatorHasFallthroughForKey``; nothing for no keys."""
     if not keys:
         return
-    one = "the key leaves the mask, calls skip it" if falls_through else "the key is back in the mask, calls stop there"
-    many = "they leave the mask, calls skip them" if falls_through else "they are back in the mask, calls stop there"
+    if falls_through:
+        one = "the key is removed from the mask, so calls skip it"
+        many = "the keys are removed from the mask, so calls skip them"
+    else:
+        one = "the key is in the mask again, so calls stop there"
+        many = "the keys are in the mask again, so calls stop there"
     called = keys[0] if len(keys) == 1 else "KEY"
     of = "" if len(keys) == 1 else f" for {listed(keys)}"
     text = f"setOperatorHasFallthroughForKey({called}, {str(falls_through).lower()}){of}: {many if of else one}."
@@ -111,7 +115,7 @@ def _masks(step: RegistrationStep, console: Console) -> Iterator[str]:
             6,
         )
     elif before.per_backend and not after.per_backend:
-        yield from console.wrapped("requiresBitsetPerBackend_ is false again: one mask for all backends.", 6)
+        yield from console.wrapped("requiresBitsetPerBackend_ is false again: all backends share one mask.", 6)
 
 
 def _backends(masks: Masks) -> str:

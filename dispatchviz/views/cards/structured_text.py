@@ -12,20 +12,20 @@ from dispatchviz.foundation.english import listed
 from dispatchviz.views.text.console import Console
 
 ABOUT = (
-    "A structured kernel is written as two functions: meta checks the arguments and computes sizes, strides, dtype and "
-    "device of the output, impl computes the numbers. torchgen makes the functional, the in-place and the out operator "
-    "of them. The three differ in set_output, which meta calls when it knows the output."
+    "A structured kernel consists of two functions: meta checks the arguments and computes the sizes, strides, dtype "
+    "and device of the output, and impl computes the numbers. From these, torchgen generates the functional, the "
+    "in-place and the out operator. The three differ only in set_output, which meta calls when it knows the output."
 )
 
 WAY = (
-    "meta runs with maybe_get_output() as its output; where the class is a TensorIterator, it builds the iterator "
-    "(build_borrowing_binary_op and others), which calls set_output_raw_strided for each output; other meta functions "
-    "call set_output_raw_strided, set_output_strided or set_output_contiguous themselves. The calls are virtual: what "
-    "runs is the override of the class below."
+    "meta runs with maybe_get_output() as its output. If the class is a TensorIterator, meta builds the iterator "
+    "(build_borrowing_binary_op and others), which calls set_output_raw_strided for each output. Other meta functions"
+    " call set_output_raw_strided, set_output_strided or set_output_contiguous themselves. These calls are virtual: "
+    "the override of the class below runs."
 )
 
 WITHOUT_NAMES = (
-    "Older texts show a parameter names in set_output, and a call of at::namedinference::propagate_names: PyTorch "
+    "Older texts show a parameter names in set_output, and a call of at::namedinference::propagate_names. PyTorch "
     "2.13 has neither."
 )
 
@@ -50,7 +50,7 @@ def structured_lines(family: Family, console: Console) -> Iterator[str]:
     yield ""
     yield from class_tree(family, console)
     yield ""
-    yield from console.wrapped(f"{family.macro} stands for void {family.meta}: ATen/TensorMeta.h defines the macro.")
+    yield from console.wrapped(f"{family.macro} expands to void {family.meta}. ATen/TensorMeta.h defines the macro.")
     yield from console.wrapped(WAY)
     yield from _members(family, console)
     yield from _loop(family, console)
@@ -75,10 +75,10 @@ def _members(family: Family, console: Console) -> Iterator[str]:
 
 
 STUB = (
-    "A stub is a DispatchStub (ATen/native/DispatchStub.h): it has a pointer to a function for each kind of device, "
-    "and for the CPU one per instruction set: DEFAULT, AVX2, AVX512 and others. The first call on the CPU chooses the "
-    "one that fits the machine. Where the class is a TensorIterator, that function as a rule gets the object as the "
-    "iterator, and cpu_kernel or cpu_kernel_vec (ATen/native/cpu/Loops.h) has the loop over the elements."
+    "A stub is a DispatchStub (ATen/native/DispatchStub.h). It holds a function pointer for each device type, and for"
+    " the CPU one for each instruction set: DEFAULT, AVX2, AVX512 and others. The first call on the CPU chooses the "
+    "one that fits the machine. If the class is a TensorIterator, the stub usually receives the object as the "
+    "iterator, and cpu_kernel or cpu_kernel_vec (ATen/native/cpu/Loops.h) loops over the elements."
 )
 
 NO_STUB = "{impl} calls no stub itself."
@@ -106,7 +106,7 @@ def _forms(family: Family, key: str, console: Console) -> Iterator[str]:
     first = key == family.wrappers[0].key
     count = "the three entries" if len(wrappers) == 3 else f"{len(wrappers)} entries"
     yield ""
-    yield console.heading(f"{key}: {count}") + (", one below the other; ≠ where they differ" if first else "")
+    yield console.heading(f"{key}: {count}") + (", one below the other; ≠ marks a difference" if first else "")
     if not first:
         yield from console.wrapped(OTHERS[key])
     for label, text in ROWS.items() if first else SHORT.items():
@@ -119,12 +119,13 @@ def _forms(family: Family, key: str, console: Console) -> Iterator[str]:
 
 
 OTHERS = {
-    "CUDA": "As for the CPU, and set_output_strided and set_output_raw_strided first set the device of guard_, which "
-    "stays until the wrapper returns.",
-    "Meta": "As for the CPU, without impl: the outputs have sizes and no memory.",
-    DEFAULT: "The default for backends that register the out operator alone. set_output_strided and "
-    "set_output_raw_strided set the device of guard_; create_out is at::empty or at::empty_strided, a call through the "
-    "dispatcher; in place of impl the out operator is called, through the dispatcher, too.",
+    "CUDA": "As for the CPU. In addition, set_output_strided and set_output_raw_strided first set the device of "
+    "guard_, which stays set until the wrapper returns.",
+    "Meta": "As for the CPU, but without impl: the outputs have sizes and no memory.",
+    DEFAULT: "The default for backends that register only the out operator. set_output_strided and "
+    "set_output_raw_strided set the device of guard_. create_out calls at::empty or at::empty_strided "
+    "through the dispatcher. Instead of impl, the wrapper calls the out operator, also through the "
+    "dispatcher.",
 }
 """What another key's classes and wrappers have otherwise."""
 

@@ -68,8 +68,8 @@ def _header(card: TableCard, console: Console) -> Iterator[str]:
     yield console.heading(card.operator) + f"  (build {card.build})"
     yield from console.wrapped(card.schema, 2, 6)
     yield from console.wrapped(f"defined: {card.defined}", 2, 6)
-    valid = f"{card.valid} of 137 cells hold a kernel"
-    yield from console.wrapped(f"{valid}; mask of its calls {card.mask:#x}", 2, 6)
+    valid = f"{card.valid} of 137 entries hold a kernel"
+    yield from console.wrapped(f"{valid}; the mask of its calls is {card.mask:#x}", 2, 6)
 
 
 def _cells(folds: list[Fold], console: Console) -> Iterator[str]:

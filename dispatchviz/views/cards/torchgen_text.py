@@ -27,11 +27,11 @@ from dispatchviz.views.text.code_tokens import code
 from dispatchviz.views.text.console import Console
 
 FOR = (
-    "An operator is described once: by an entry of native_functions.yaml and, if it has a derivative of its own, by "
-    "one of derivatives.yaml. From these entries PyTorch's build generates what is alike for all operators: the "
-    "functions of Python and C++, the ways into the dispatcher, a wrapper and a registration for each key, autograd "
-    "kernels and Nodes. Written by hand is what the entries name: the kernels, the meta and impl functions, the "
-    "functions that formulas call."
+    "An operator is described once: by an entry in native_functions.yaml and, if it has a derivative of its own, by "
+    "an entry in derivatives.yaml. From these entries, PyTorch's build generates the code that looks alike for all "
+    "operators: the Python and C++ functions, the calls into the dispatcher, a wrapper and a registration for each "
+    "key, autograd kernels and Nodes. People write the functions that the entries name: the kernels, the meta and "
+    "impl functions, and the functions that formulas call."
 )
 """What code generation is for."""
 

@@ -44,9 +44,9 @@ class KeptTexts:
             written = content | {self._name: dict(sorted(kept.items(), key=_in_order))}
             write_whole(self._path, f"{json.dumps(written, indent=2)}\n".encode())
         except OSError as error:
-            return f"{self._path} cannot be written: {error.strerror or error}"
+            return f"cannot write {self._path}: {error.strerror or error}"
         except ValueError:
-            return f"{self._path} is no file of {self._name}: it stays as it is, and nothing is kept"
+            return f"{self._path} is not a file of {self._name}. It is left unchanged, and nothing is saved"
         return ""
 
     def _content(self, path: Path) -> dict[str, Any]:

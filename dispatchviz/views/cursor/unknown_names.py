@@ -37,7 +37,7 @@ def unknown_name(trace: Trace, query: str) -> str:
     for field, value in query_of(query).fields:
         if field in NAMES and not _is_known(trace, field, value):
             names = NAMES[field](trace)
-            return f"{field} is one of {_told(value, names)}" if names else f"no step has any {field}"
+            return f"{field} must be one of {_told(value, names)}" if names else f"no step has a {field}"
     return ""
 
 

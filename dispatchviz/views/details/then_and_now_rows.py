@@ -27,8 +27,8 @@ LOOKS: dict[Verdict, tuple[str, str]] = {
 
 TEXTS = (
     "2020    the dispatcher walkthrough in PyTorch's wiki",
-    "later   its later version, on code generation and structured kernels, and Node's header of that time",
-    "forum   the question whose program is examples/forum.py",
+    "later   its later version, on code generation and structured kernels, and the header of Node at that time",
+    "forum   the forum question that examples/forum.py comes from",
 )
 """What the statements are from."""
 
@@ -172,4 +172,4 @@ def _indented(text: Line, width: int) -> Iterator[Line]:
         yield line(" " * INDENT, *row.spans, cut=True)
 
 
-THEN_AND_NOW, WHY = "Then and now", "Why it is so"
+THEN_AND_NOW, WHY = "What older articles say about this step, and what is true today", "Why PyTorch works this way"

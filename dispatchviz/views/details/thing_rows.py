@@ -27,7 +27,7 @@ def question_rows(trace: Trace, questions: Sequence[Question], width: int) -> li
 
 
 def _question(trace: Trace, question: Question, column: int) -> Iterator[Line]:
-    more = f"  and {question.more:,} more, further from this step" if question.more else ""
+    more = f"  and {question.more:,} more, farther from this step" if question.more else ""
     none = "" if question.answers else f"  {question.none}"
     yield line((question.asked, "title"), (f"{none}{more}", "dim"), cut=True)
     for answer in question.answers:

@@ -62,29 +62,29 @@ def pin_note(before: PaneChoice, now: PaneChoice) -> Line | None:
     if now.pinned == before.pinned:
         return None
     free = key_of(f"pane({STEPS})").first
-    keep = f", {key_of('keep_panes').first}: kept for such steps" if permits("keep_panes") else ""
-    stays = f" This pane stays; {free}: panes follow the step again{keep}"
-    return line((stays if now.pinned else " Panes follow the step", "hint"))
+    keep = f"; {key_of('keep_panes').first} keeps it for steps of this kind" if permits("keep_panes") else ""
+    stays = f" This pane stays open. {free} lets the panes follow the step again{keep}"
+    return line((stays if now.pinned else " The panes follow the step again", "hint"))
 
 
 def keep_note(event: AnyEvent, now: PaneChoice, problem: str) -> Line:
     """What is kept from now on, or why it is not."""
     name = group(event)
     if problem:
-        return line((f" Kept until you quit, but not for later: {problem}", "warning"))
+        return line((f" Kept until you quit, but not saved: {problem}", "warning"))
     if name in now.kept:
-        return line((f" These panes come first at steps of the kind {name}, next time too", "hint"))
-    return line((f" Steps of the kind {name} bring the panes that they need", "hint"))
+        return line((f" These panes now come first at steps of the kind {name}. The choice is saved", "hint"))
+    return line((f" Panes are chosen automatically at steps of the kind {name}", "hint"))
 
 
 def present_note(presenting: bool) -> Line:
     """What presenting means, and how to come back."""
     if not presenting:
-        return line((" No longer presenting", "hint"))
+        return line((" Presenter mode ended", "hint"))
     step, end = (f"{key_of(action).first}" for action in ("app.page(1)", "present"))
-    return line((f" Presenting: {step} and {key_of('app.page(-1)').first} step, {end} or Esc ends it", "hint"))
+    return line((f" Presenter mode: {step} and {key_of('app.page(-1)').first} step, {end} or Esc ends it", "hint"))
 
 
 def zoom_note() -> Line:
     """How to come back."""
-    return line((f" {key_of('zoom').first} or {key_of('zoom(False)').first}: all panes again", "hint"))
+    return line((f" {key_of('zoom').first} or {key_of('zoom(False)').first} shows all panes again", "hint"))

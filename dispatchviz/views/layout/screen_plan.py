@@ -160,5 +160,5 @@ def _boxes_around(width: int, height: int, frame: Frame, label: int) -> dict[str
 
 def too_small(width: int, height: int) -> list[Line]:
     """What a terminal shows in which the stepper has no room."""
-    text = f"The terminal is {width}x{height}, the stepper needs {SMALLEST[0]}x{SMALLEST[1]}"
+    text = f"The terminal is {width}x{height}. The stepper needs at least {SMALLEST[0]}x{SMALLEST[1]}"
     return wrap(line((text, "warning")), max(width, 1))

@@ -126,5 +126,5 @@ def _head(state: EngineState) -> Line:
     kind = "backward" if started.accumulate else "grad"
     depth = f", depth {started.depth}" if started.depth else ""
     keeps = "keeps the graph" if started.keep_graph else "frees the graph"
-    ran = f"{state.ran} of {state.reached} Nodes started" if state.reached else "nothing has been counted yet"
+    ran = f"{state.ran} of {state.reached} Nodes started" if state.reached else "dependencies not counted yet"
     return line((kind, "bold"), (f"{depth}  {ran}  {keeps}", "dim"), key="ran", value=ran, goto=started.seq, cut=True)

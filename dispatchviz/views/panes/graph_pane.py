@@ -53,5 +53,5 @@ def _row(graph: BackwardGraph, lane: LaneRow) -> Line:
 def _empty(trace: Trace, at: int) -> Line:
     step = next_step(trace, at, NodeCreated)
     if step is None:
-        return line(("No backward graph: nothing in this program recorded one.", "dim"))
+        return line(("No backward graph: this program records no Node.", "dim"))
     return line(("No backward graph yet: it starts at step ", "dim"), (str(step), "keycap"), (".", "dim"), goto=step)

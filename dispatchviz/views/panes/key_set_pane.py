@@ -25,7 +25,7 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
     """The card, or at which step there will be one."""
     card = key_set_card(trace, at)
     if card is None:
-        return [not_yet(trace, at, ev.Dispatched, "No key set here: this step is in no dispatch")]
+        return [not_yet(trace, at, ev.Dispatched, "No key set here: this step is outside any dispatch")]
     return [_winner(card), *_lanes(lanes(card), stage_of(trace[at])), *_reasons_and_table(card, width)]
 
 

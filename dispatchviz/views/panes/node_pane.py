@@ -19,7 +19,7 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
     """The card of the Node, or when there will be one."""
     node = node_of_step(trace, at)
     if node is None:
-        return [not_yet(trace, at, ev.NodeCreated, "This step is about no Node")]
+        return [not_yet(trace, at, ev.NodeCreated, "No Node at this step")]
     title = node_title(trace, node, at)
     head = line((title, "bold"), (f"  {NODE}", "dim"), key="node", value=title, about=NodeThing(node))
     return [head, *_sections(trace, node, at)]

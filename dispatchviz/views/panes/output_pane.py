@@ -15,7 +15,7 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
     """A row per line; a click goes to the step that printed it."""
     output = output_until(trace, at)
     if not output.lines:
-        return [not_yet(trace, at, ev.Printed, "Nothing is printed yet")]
+        return [not_yet(trace, at, ev.Printed, "Nothing printed yet")]
     last = len(output.lines) - 1
     before = [line((f"… {output.before:,} prints before", "dim"))] if output.before else []
     return [*before, *(_row(text, seq, place, place == last) for place, (text, seq) in enumerate(output.lines))]

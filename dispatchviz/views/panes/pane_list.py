@@ -30,7 +30,7 @@ Rows = Callable[[Trace, int, int], list[Line]]
 
 PANES = {
     KEYS: ("Key set", "key_set_pane"),
-    CELL: ("Table cell", "cell_pane"),
+    CELL: ("Table entry", "cell_pane"),
     CALLS: ("Calls", "calls_pane"),
     SOURCE: ("Source", "source_pane"),
     GRAPH: ("Backward graph", "graph_pane"),

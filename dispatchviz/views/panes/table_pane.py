@@ -24,11 +24,11 @@ SIGNS: dict[str, Span] = {
 }
 """Who runs a cell."""
 
-LEGEND = "● runs here   ○ PyTorch's alone   ↷ skipped   ! only raises   · empty"
+LEGEND = "● runs here   ○ only in PyTorch   ↷ skipped   ! only raises   · empty"
 
 LIVE_LEGEND = "● ○ a kernel   ↷ skipped   ! only raises   · empty"
 
-OWN = "The table is the recorded release's own, as it was at the end."
+OWN = "This is the table of the recorded release, at the end of the recording."
 
 HISTORY = "registration"
 """The action that shows how a table was filled."""
@@ -41,15 +41,15 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
     """A row per runtime key, in the order of the table; or at which step there will be one."""
     cells = operator_cells(trace, at)
     if cells is None:
-        return [not_yet(trace, at, ev.KernelSelected, "No table here: this step is in no dispatch")]
+        return [not_yet(trace, at, ev.KernelSelected, "No table here: this step is outside any dispatch")]
     return [*_head(cells, trace.header), *_cells(cells, trace.header)]
 
 
 def _head(cells: OperatorCells, header: Header) -> list[Line]:
-    title = line((cells.operator, "bold"), (f"  {len(cells.rows)} cells" if cells.rows else "", "dim"))
+    title = line((cells.operator, "bold"), (f"  {len(cells.rows)} entries" if cells.rows else "", "dim"))
     if not cells.rows:
-        said = "The program made this operator: of its table the trace has the cells of its calls."
-        return [title, line((f"{said} {key_of(HISTORY).first} plays its registrations.", "dim"))]
+        said = "The program registered this operator. The trace has only the table entries that its calls selected."
+        return [title, line((f"{said} {key_of(HISTORY).first} steps through its registrations.", "dim"))]
     registered = [_registered(*each) for each in cells.registered]
     legend = [LIVE_LEGEND, OWN if cells.kept else live_table(header)] if is_live(header) else [LEGEND]
     return [title, *(line((text, "dim"), cut=True) for text in legend), *registered]
@@ -57,13 +57,13 @@ def _head(cells: OperatorCells, header: Header) -> list[Line]:
 
 def live_table(header: Header) -> str:
     """Whose table stands here, of an installed PyTorch."""
-    return f"▶ is the installed build's own; other cells as PyTorch 2.13.0 ({build_of(header)}) fills them"
+    return f"▶ is the installed build's entry. The others are those of PyTorch 2.13.0 ({build_of(header)})"
 
 
 def _registered(key: str, kernel: str, seq: int) -> Line:
-    said = f"registered {kernel} to {key}" if kernel else f"removed what was registered to {key}"
+    said = f"registered {kernel} to {key}" if kernel else f"removed its registration to {key}"
     return line(
-        ("The program has ", "warning"), (said, "warning"), (": cells below are PyTorch's own", "dim"), goto=seq
+        ("The program has ", "warning"), (said, "warning"), (". The entries below are PyTorch's own", "dim"), goto=seq
     )
 
 

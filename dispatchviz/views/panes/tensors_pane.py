@@ -38,11 +38,11 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
     others = [tensor for tensor in variables_of(trace, at) if tensor not in here]
     shown = [list(_shown(trace, group[:MOST], at)) for group in (here, others)]
     if not any(shown):
-        return [line(("This step is about no tensor, and no variable names one.", "dim"))]
+        return [line(("No tensor at this step, and no variable refers to one.", "dim"))]
     width = max(len(each.name) for group in shown for each in group)
     first, rest = (_rows(group, width) for group in shown)
     more = [line((f"… {len(here) - MOST} more at this step", "dim"))] if len(here) > MOST else []
-    between = [line(("Variables, the last assigned first:", "dim"))] if rest else []
+    between = [line(("Variables, the most recently assigned first:", "dim"))] if rest else []
     return [*first, *more, *between, *rest, *_end_of_numbers(trace, at)]
 
 
@@ -57,7 +57,7 @@ def _end_of_numbers(trace: Trace, at: int) -> Iterator[Line]:
     """That the trace has no numbers of tensors here, where the recording had reached its limit."""
     end = end_of_numbers(trace)
     if end is not None and at >= end:
-        yield line((f"From step {end:,} on no numbers are recorded: --values lifts the limit.", "dim"), goto=end)
+        yield line((f"No numbers are recorded from step {end:,} on. Use --values to lift the limit.", "dim"), goto=end)
 
 
 def _rows(tensors: Sequence[_Shown], width: int) -> list[Line]:

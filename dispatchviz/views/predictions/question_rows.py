@@ -33,10 +33,10 @@ def _verdict(asked: Prediction, choice: Choice | None) -> Iterator[Span]:
         yield from (RIGHT, (f" Right: {asked.right.text}. ", "good"))
         return
     if choice is not None:
-        yield from (WRONG, (f" You said {choice.text}. ", "warning"))
+        yield from (WRONG, (f" Your guess: {choice.text}. ", "warning"))
         why = choice.why.replace(asked.right.why, "").strip()
         yield (f"{why} " if why else "", "")
-    yield (f"It was {asked.right.text}. ", "good")
+    yield (f"The answer is {asked.right.text}. ", "good")
 
 
 def _reason(trace: Trace, asked: Prediction) -> str:
@@ -47,7 +47,7 @@ def _reason(trace: Trace, asked: Prediction) -> str:
 def guess_row(trace: Trace, asked: Prediction, choice: Choice) -> Line:
     """A guess in the list of all: the step, whether it was right, what was asked and said, and what was so."""
     right = choice == asked.right
-    truth = "" if right else f" · it was {asked.right.text}"
+    truth = "" if right else f" · answer: {asked.right.text}"
     number = f"{asked.reveals:>{len(str(len(trace) - 1))}} "
     said = (RIGHT if right else WRONG, (f" {choice.text}", "bold"), truth)
     return line((number, "dim"), *said, (f"   {asked.question}", "dim"), goto=asked.reveals)
@@ -73,4 +73,4 @@ def question_frame(asked: Prediction, width: int, height: int, header: int) -> F
 
 def question_note() -> Line:
     """The row above the steps."""
-    return line((" What follows is shown when you have answered.", "hint"))
+    return line((" Answer to see what happens next.", "hint"))

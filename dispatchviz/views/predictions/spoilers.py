@@ -13,7 +13,7 @@ from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.layout.pane_layout import CELL, ENGINE, TABLE
 from dispatchviz.views.text.styled_line import Line, line
 
-ASKED_FIRST = line(("? ", "hint"), ("You are asked for this before it is shown.", "dim"))
+ASKED_FIRST = line(("? ", "hint"), ("Hidden until you guess.", "dim"))
 
 
 def hidden(pane: int, cursor: Cursor) -> Line | None:

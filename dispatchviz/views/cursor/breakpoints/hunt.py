@@ -69,7 +69,7 @@ class Hunt:
         at = next((at for at, passed in enumerate(self._passed) if not passed), 0)
         clause, values = clauses[at], list(self._values[at])
         if self._point.what == FUNCTION and at == 0:
-            return f"No Python function called {repeated(clause.value)} is entered. {_instead(clause, values)}"
+            return f"The program calls no Python function {repeated(clause.value)}. {_instead(clause, values)}"
         where = self._where(clauses[:at])
         return f"{where} has {repeated(str(clause))}. Values of {clause.field}: {_listed(clause, values)}"
 
@@ -82,7 +82,7 @@ class Hunt:
 
 def _instead(clause: Clause, values: list[object]) -> str:
     near = difflib.get_close_matches(clause.value, [str(value) for value in values], TOLD // 2, LIKE)
-    return f"Near: {', '.join(near)}" if near else f"There are: {_listed(clause, values)}"
+    return f"Near: {', '.join(near)}" if near else f"Functions: {_listed(clause, values)}"
 
 
 def _listed(clause: Clause, values: list[object]) -> str:

@@ -51,7 +51,7 @@ def typed(text: str, trace: Trace, growing: bool = False) -> Breakpoint | str:
     """The breakpoint that a text means, or why there is none."""
     parts = TYPED.fullmatch(text.strip())
     if parts is None:
-        return f"{repeated(text)} is no place to stop at"
+        return f"{repeated(text)} is not a place to stop at"
     place = parts["place"].strip()
     found = Breakpoint(ANY, "") if not place and parts["condition"] else place_named(place, trace, growing)
     if isinstance(found, str):
@@ -74,7 +74,7 @@ def passes_over_all(point: Breakpoint, stops: int) -> str:
     if point.ignored < stops or not point.ignored:
         return ""
     there = f"{replace(point, ignored=0)} has {stops} {'stop' if stops == 1 else 'stops'}"
-    return f"{there}: ignore {point.ignored} leaves none"
+    return f"{there}, so ignore {point.ignored} leaves none"
 
 
 # -- conditions --------------------------------------------------------------------------------------------------------
@@ -83,7 +83,8 @@ def passes_over_all(point: Breakpoint, stops: int) -> str:
 def _conditional(point: Breakpoint, text: str, trace: Trace) -> Breakpoint | str:
     clauses = clauses_of(text)
     if isinstance(clauses, str):
-        return f"{repeated(clauses)!r} is no condition: write FIELD == VALUE, with == != < <= > >=, several with and"
+        syntax = "Write FIELD == VALUE, with == != < <= > >=, and join several with and"
+        return f"{repeated(clauses)!r} is not a condition. {syntax}"
     kinds = _kinds_of(point, trace)
     fields = fields_of(kinds)
     unknown = next((each.field for each in clauses if each.field not in (*fields, *OF_EVERY_STEP)), None)
@@ -91,9 +92,9 @@ def _conditional(point: Breakpoint, text: str, trace: Trace) -> Breakpoint | str
         return replace(point, condition=clauses)
     if point.what == ANY:
         near = difflib.get_close_matches(unknown, fields, 3, LIKE)
-        return f"No event has a field {repeated(unknown)}" + (f". Near: {', '.join(near)}" if near else "")
+        return f"No event has the field {repeated(unknown)}" + (f". Near: {', '.join(near)}" if near else "")
     own = f"{listed(sorted(kinds), 'or')} has no field {repeated(unknown)}"
-    return f"{own}. Its fields: {', '.join(fields)}; of every step: {', '.join(OF_EVERY_STEP)}"
+    return f"{own}. Its fields: {', '.join(fields)}; every step also has {', '.join(OF_EVERY_STEP)}"
 
 
 def _kinds_of(point: Breakpoint, trace: Trace) -> set[str]:

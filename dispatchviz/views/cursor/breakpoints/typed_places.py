@@ -62,16 +62,16 @@ def place_named(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
 
 def _step(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
     if not is_whole_number(text):
-        return f"{repeated(text)} is no step's number"
+        return f"{repeated(text)} is not a step number"
     if growing or whole_number(text) < len(trace):
         return Breakpoint(STEP, str(whole_number(text)))
-    return f"There is no step {repeated(text)}: the steps are {numbers_of_steps(len(trace))}"
+    return f"There is no step {repeated(text)}. The steps are {numbers_of_steps(len(trace))}"
 
 
 def _line(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
     named = FILE_LINE.fullmatch(text)
     if named is None and not is_whole_number(text):
-        return f"{repeated(text)} is no line: write line 6 or forum.py:6"
+        return f"{repeated(text)} is not a line. Write line 6 or forum.py:6"
     name, line = (named["file"], whole_number(named["line"])) if named else ("", whole_number(text))
     ran, program = named_steps.ran(trace), trace.header.program
     files = [file for file in ran if not name or file == name or file.endswith(f"/{name}")]
@@ -81,13 +81,13 @@ def _line(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
     if len(there) == 1:
         return Breakpoint(LINE, f"{there[0]}:{line}")
     if there:
-        return f"Line {line} ran in {listed(there[:TOLD])}: write {there[0].rpartition('/')[2]}:{line}"
+        return f"Line {line} ran in {listed(there[:TOLD])}. Write {there[0].rpartition('/')[2]}:{line}"
     if growing:
         return Breakpoint(LINE, f"{next(iter(files), name or program)}:{line}")
     if not files:
         return f"No line of a file {repeated(name)} ran. Files: {_some(list(ran))}"
     file = program if program in files else files[0]
-    return f"Nothing ran on line {line} of {file}: lines {_numbers(sorted(ran[file]))} did"
+    return f"Line {line} of {file} did not run. Lines that ran: {_numbers(sorted(ran[file]))}"
 
 
 def _numbers(numbers: Sequence[int]) -> str:
@@ -100,7 +100,7 @@ def _variable(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
     found = text if text in there else shown.get(text, "")
     if found or growing:
         return Breakpoint(VARIABLE, found or text)
-    return f"No variable of this trace is called {repeated(text)}. {_near(text, list(shown), 'variables')}"
+    return f"This trace has no variable {repeated(text)}. {_near(text, list(shown), 'variables')}"
 
 
 def _of_names(what: str, plural: str, names: Callable[[Trace], list[str]]) -> Reader:
@@ -109,7 +109,7 @@ def _of_names(what: str, plural: str, names: Callable[[Trace], list[str]]) -> Re
         found = next((name for name in there if name.casefold() == text.casefold()), "")
         if found or growing:
             return Breakpoint(what, found or text)
-        return f"No {WHAT_IS[what]} of this trace is called {repeated(text)}. {_near(text, there, plural)}"
+        return f"This trace has no {WHAT_IS[what]} {repeated(text)}. {_near(text, there, plural)}"
 
     return read
 
@@ -124,7 +124,7 @@ def _operator(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
     if growing:
         return Breakpoint(OPERATOR, text if "::" in text else f"aten::{text}")
     names = list(dict.fromkeys(named_steps.base(name) for name in named_steps.operators(trace)))
-    return f"No call in this trace is of an operator {repeated(text)}. {_near(text, names, 'operators')}"
+    return f"This trace has no call of an operator {repeated(text)}. {_near(text, names, 'operators')}"
 
 
 def _operator_names(trace: Trace) -> dict[str, str]:
@@ -154,7 +154,7 @@ def _event(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
     if growing or kind in there:
         return Breakpoint(EVENT, kind)
     near = difflib.get_close_matches(kind, there, 3, LIKE)
-    why = f"No step of this trace is of the kind {kind}"
+    why = f"This trace has no event of the kind {kind}"
     return f"{why}. Near: {', '.join(near)}" if near else why
 
 
@@ -192,7 +192,7 @@ def _bare(text: str, trace: Trace) -> Breakpoint | None:
 def _unknown(text: str, trace: Trace) -> str:
     if text.casefold() in KINDS or known_key(text) is not None:
         return str(READERS[EVENT if text.casefold() in KINDS else KEY](text, trace, False))
-    why = f"No step, event, key, operator, Node or variable of this trace is called {repeated(text)}"
+    why = f"This trace has no step, event, key, operator, Node or variable {repeated(text)}"
     near = _alike(text, _every_name(trace))
     return f"{why}. Near: {', '.join(near)}" if near else why
 

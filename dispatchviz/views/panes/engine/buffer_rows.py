@@ -82,8 +82,12 @@ def _node(trace: Trace, backward: Backward, node: int, at: int, full: bool) -> I
 def _waits(backward: Backward, node: int, left: int) -> tuple[str, str]:
     count = backward.counts.get(node, left)
     if not backward.needs(node) and not backward.captures(node):
-        return f"not needed: what comes by its {count} edge{'' if count == 1 else 's'} is dropped", "dim"
-    return (f"{left} of {count} edges to come", "warning") if left else ("all has arrived", "")
+        return f"not needed: gradients from its {count} edge{'' if count == 1 else 's'} are dropped", "dim"
+    return (
+        (f"waits for {left} of {count} edge{'' if count == 1 else 's'}", "warning")
+        if left
+        else ("all gradients have arrived", "")
+    )
 
 
 def _brief(trace: Trace, came: dict[int, list[Arrival]], at: int) -> str:
@@ -100,7 +104,7 @@ def _held(trace: Trace, last: Arrival, at: int) -> str:
 def _input(trace: Trace, number: int, found: list[Arrival], at: int) -> Iterator[Line]:
     left_out = len(found) - MOST_ARRIVALS
     if left_out > 0:
-        yield line((f"    input {number}: others came before these", "dim"))
+        yield line((f"    input {number}: earlier gradients are not listed", "dim"))
     for place, each in enumerate(found):
         if place >= left_out:
             held = found[place - 1].holds if place else None
@@ -157,8 +161,8 @@ def condition_rows(conditions: Iterable[Condition], indent: int) -> Iterator[Lin
     """A row for each."""
     for term in conditions:
         sign, role = SIGNS[term.holds]
-        means = term.means if term.holds is not None else "not asked any more"
-        means = f"not so: {means}" if term.holds is False else means
+        means = term.means if term.holds is not None else "not evaluated"
+        means = f"false: {means}" if term.holds is False else means
         decides = ("  ← decides", "focus") if term.decides else ("", "")
         yield line(" " * indent, (f"{sign} ", role), (term.asked, "name"), decides, (f"  {means}", "dim"),
                    indent=indent + 2)  # fmt: skip

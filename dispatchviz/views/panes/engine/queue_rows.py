@@ -26,15 +26,15 @@ def queue_rows(trace: Trace, at: int, whole: bool) -> Iterator[Line]:
         yield from more(queue.number - len(queue.turns))
     for started in elsewhere(trace, at):
         number = str(started.graph_task)
-        yield line("  another thread runs graph task ", number, (", with a CPU queue of its own", "dim"),
+        yield line("  another thread runs graph task ", number, (", which has its own CPU queue", "dim"),
                    goto=started.seq, cut=True)  # fmt: skip
     if whole:
-        yield line((f"  first comes {', then '.join(RULE)}; of equal ones the heap decides", "dim"), indent=4)
+        yield line((f"  order: {', then '.join(RULE)}; the heap breaks ties", "dim"), indent=4)
 
 
 def _head(queue: ReadyQueue) -> Line:
     whose = "the calling thread's own" if queue.thread == "caller" else f"of thread {queue.thread}"
-    waits = f"{queue.number:,} wait{'s' if queue.number == 1 else ''}, the first runs next"
+    waits = f"{queue.number:,} waiting, the first runs next"
     said = waits if queue.number else "empty"
     return line(("Ready queue ", "title"), (queue.device, "title"), f"  {said}", (f"  {whose}", "dim"),
                 key=f"ready {queue.device}", value=said, cut=True)  # fmt: skip
@@ -66,7 +66,7 @@ def _decided(turn: Turn, after: Turn | None) -> str:
     if after is None:
         return ""
     if turn.decided == "equal":
-        return "  equal to the next: the heap decides"
+        return "  tied with the next: the heap decides"
     by_depth = turn.decided == "reentrant depth"
     numbers = [each.queued.depth if by_depth else each.queued.sequence_nr for each in (turn, after)]
     return f"  {' > '.join(map(_number, numbers))}: {turn.decided} decides"

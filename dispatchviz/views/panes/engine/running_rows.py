@@ -35,7 +35,7 @@ def running_rows(trace: Trace, node: ev.NodeStarted | None, at: int, whole: bool
         yield _edge(trace, edge, node, at)
     yield from more(len(shown) - MANY)
     if shown and apply_function(node.name)[0] == PY_NODE:
-        said = "a Python Function is not told of it: ctx.needs_input_grad stays what it was in the forward"
+        said = "a Python Function does not see this: ctx.needs_input_grad keeps its value from the forward"
         yield line((f"    {said}", "dim"), indent=6)
 
 
@@ -43,7 +43,7 @@ def _edge(trace: Trace, edge: NeededEdge, node: ev.NodeStarted, at: int) -> Line
     argument = f" {edge.argument}" if edge.argument else ""
     to = "" if edge.target is None else f"  → {node_title(trace, edge.target, at)}"
     verdict = ("true", "") if edge.computes else ("false", "removed")
-    left_out = ", its formula is left out" if edge.skipped is not None else ""
+    left_out = ", its formula is skipped" if edge.skipped is not None else ""
     return line(f"    edge {edge.edge}", (argument, "name"), "  ", verdict, to, (f"  {edge.why}{left_out}", "dim"),
                 goto=node.seq if edge.skipped is None else edge.skipped, indent=6, cut=True,
                 about=None if edge.target is None else NodeThing(edge.target))  # fmt: skip

@@ -14,10 +14,10 @@ from dispatchviz.views.text.styled_line import Line, line
 
 GROUPS: dict[Verdict, tuple[str, str]] = {
     "requested": ("requested: needed_ is set", "name"),
-    "captured": ("captured: their gradients are requested", "name"),
+    "captured": ("captured: the caller requested their gradients", "name"),
     "topological_nr": ("not run: below min_topo_nr", "removed"),
-    "should_execute": ("not run: no path leads on to what is requested", "removed"),
-    "leads on": ("needed_: an edge leads on to one that should execute", "name"),
+    "should_execute": ("not run: no path leads to a requested Node", "removed"),
+    "leads on": ("needed_: an edge leads to a Node that should execute", "name"),
 }
 """What became of a Node, and the role of its name."""
 
@@ -33,7 +33,7 @@ def graph_task_section(trace: Trace, at: int, is_open: bool) -> Section:
 def _members(members: list[TaskMember]) -> Iterator[Line]:
     yield line((f"  {GRAPH_TASK}", "dim"))
     yield from (_member(member) for member in members if member.value)
-    yield line(("  no event tells of:", "dim"))
+    yield line(("  not recorded by any event:", "dim"))
     yield from (_member(member) for member in members if not member.value)
 
 
@@ -70,10 +70,11 @@ def _table(trace: Trace, table: ExecInfoTable, at: int) -> Iterator[Line]:
 
 def _minimum(table: ExecInfoTable) -> Iterator[Line]:
     """What one comparison leaves out."""
-    said = "the smallest topological_nr requested: from a Node below it no path leads there"
+    said = "the smallest requested topological_nr. A Node with a smaller one has no path there"
     yield line(("  min_topo_nr", "name"), f"  {table.min_topo_nr}", (f"  {said}", "dim"), indent=4)
     if table.unvisited:
-        behind = f"{table.unvisited:,} more behind what is below it: left out by one comparison, nobody walks there"
+        reason = "one comparison excludes them, so the engine never visits them"
+        behind = f"{table.unvisited:,} more Nodes behind those: {reason}"
         yield line((f"  {behind}", "dim"), indent=4)
 
 
