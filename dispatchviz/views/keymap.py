@@ -1,11 +1,11 @@
-"""Every key of the stepper, once: bindings, help, footer, palette and the hints in texts are made from this table.
+"""The table of all keys of the stepper. The bindings, help, footer, palette and the hints in texts come from it.
 
-Shift plays the same step backwards. Keys that some terminals never deliver are never the only ones of an action.
+Shift takes the same step backwards. A key that some terminals never deliver is never the only key of an action.
 
-A ``Keymap`` is this table with other keys for some actions. One is in force in a process, chosen as the stepper opens:
-hints are made by pure functions everywhere, which would all have to be handed it.
+A ``Keymap`` is this table with other keys for some actions. One keymap is active in a process and is chosen when the
+stepper opens. It is global because pure functions everywhere create hints, and would all need it as an argument.
 
-Not here: what the actions do (``actions.py``), the keymaps beside the default one (``terminal/keymaps.py``).
+Elsewhere: the actions (``actions.py``), the other keymaps (``terminal/keymaps.py``).
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ from dispatchviz.foundation.reader_rights import permits
 from dispatchviz.views.text.styled_line import Line, Span, line
 
 FOOTER_KEYS = 7
-"""A footer with more keys than this is not read."""
+"""The maximum number of keys in a footer, so that it is read."""
 
 
 class Key(Struct, frozen=True):
     """An action and the keys that start it."""
 
     action: str
-    """Name and arguments: ``move('into')``. Those that are not in ``actions.py`` are Textual actions of the stepper's
-    screen, or with ``app.`` of the application."""
+    """The name and arguments: ``move('into')``. Actions that are not in ``actions.py`` are Textual actions of the
+    stepper's screen, or with ``app.`` of the application.
+    """
     keys: tuple[str, ...]
-    """In Textual's names, the one to teach first."""
+    """The keys by Textual's names, the one to teach first."""
     group: str
     help: str
-    """What it does, for the help and the palette."""
+    """The description in the help and the palette."""
     footer: str = ""
-    """One word or two for the footer; empty: not there."""
+    """The label in the footer, one word or two; empty if it is not in the footer."""
 
     @property
     def shown(self) -> str:
@@ -50,12 +51,12 @@ class Key(Struct, frozen=True):
 
 
 class Leaving(NamedTuple):
-    """Where the key leads that closes the stepper: who opened it is there again."""
+    """The place that the quit key leads to: the screen that opened the stepper."""
 
     footer: str
     help: str
     said: str
-    """The same behind the key's name."""
+    """The same text, after the name of the key."""
 
 
 QUITS = Leaving("quit", "quit without confirmation", "quits")
@@ -66,7 +67,7 @@ QUIT = "app.quit"
 
 
 NEXT, PREVIOUS = "right_square_bracket", "left_square_bracket"
-"""Begin a sequence of two keys; the second says what to go to."""
+"""The first keys of two-key sequences; the second key chooses the target."""
 
 TARGETS = {
     "n": "Node",
@@ -79,7 +80,7 @@ TARGETS = {
     "t": "iteration",
     "u": "call of a function of yours",
 }
-"""The second key to what it leads to (``cursor/targets.py``)."""
+"""The target of each second key (``cursor/targets.py``)."""
 
 SHOWN = {
     NEXT: "]",
@@ -115,14 +116,14 @@ SHOWN = {
 }
 
 STEP = "Step"
-"""The group of the steps, each followed by the same step backwards."""
+"""The group of the step moves, each followed by the same move backwards."""
 
 TEACH = "Teach"
-"""The group of what a classroom needs."""
+"""The group of actions for a classroom."""
 
 
 def shown_key(key: str) -> str:
-    """A key, or a sequence of keys, as a person reads it: ``→``, ``]n``, ``Ctrl+P``."""
+    """The name of a key or a key sequence for a reader: ``→``, ``]n``, ``Ctrl+P``."""
     return "".join(_shown(part) for part in key.split())
 
 
@@ -230,17 +231,17 @@ KEYMAP = (
 
 
 class Keymap:
-    """The table with other keys for some actions: ``changes`` has all keys of each.
+    """The table with other keys for some actions; ``changes`` has all keys of each.
 
-    A key that it takes from another action, of which no key is left, is typed behind the key ``behind`` for that one:
-    so every action has a key, those too that the table gets later.
+    If it takes an action's last key, that action moves to a sequence: the key ``behind``, then the old key. So every
+    action keeps a key, including those that are added to the table later.
     """
 
     def __init__(self, name: str, changes: Mapping[str, tuple[str, ...]], behind: str = "") -> None:
         self.name, self.changes, self.behind = name, changes, behind
         taken = {part for keys in changes.values() for key in keys for part in (key, key.partition(" ")[0])}
         self.entries = tuple(_rekeyed(entry, changes, taken, behind) for entry in KEYMAP)
-        """The table as this keymap has it."""
+        """The entries of this keymap."""
 
     def __str__(self) -> str:
         return self.name
@@ -264,7 +265,7 @@ def _rekeyed(entry: Key, changes: Mapping[str, tuple[str, ...]], taken: set[str]
 
 
 def prefixes(keys: set[str]) -> frozenset[str]:
-    """Those first keys of sequences that wait for a second one."""
+    """The first keys of sequences, which wait for a second one."""
     return frozenset(key.partition(" ")[0] for key in keys if " " in key)
 
 
@@ -276,22 +277,22 @@ class _Chosen:
 
 
 def use(keymap: Keymap | None) -> None:
-    """Put a keymap in force; None: the default one, as long as nobody chooses another."""
+    """Make a keymap the active one. None restores the default, which a later choice may replace."""
     _Chosen.keymap = keymap
 
 
 def is_chosen() -> bool:
-    """Return whether somebody has chosen a keymap."""
+    """Return whether a keymap was chosen."""
     return _Chosen.keymap is not None
 
 
 def in_force() -> Keymap:
-    """The keymap that keys are answered by, and that hints tell."""
+    """The active keymap, which handles the keys and appears in hints."""
     return _Chosen.keymap or DEFAULT
 
 
 def entries(leaving: Leaving = QUITS) -> tuple[Key, ...]:
-    """The table in force, of a stepper that leads there when it is closed, as far as its reader may use it."""
+    """The entries of the active keymap that the reader may use, with the label of the quit key."""
     told = {QUIT: {"help": leaving.help, "footer": leaving.footer}}
     allowed = (entry for entry in in_force().entries if permits(entry.action))
     return tuple(replace(entry, **told.get(entry.action, {})) for entry in allowed)
@@ -301,21 +302,21 @@ GROUPS = tuple(dict.fromkeys(key.group for key in KEYMAP))
 
 
 def pane_key(number: int) -> str:
-    """The key that brings up a pane; empty of a list that has no number."""
+    """The key that shows a pane; empty for a list without a number."""
     return key_of(f"pane({number})").first if number else ""
 
 
 def key_of(action: str) -> Key:
-    """The entry of an action in the keymap in force. KeyError if there is none."""
+    """The entry of an action in the active keymap. Raise KeyError if there is none."""
     return in_force().by_action[action]
 
 
 KEYS = 17
-"""Cells for the keys of an action in a help."""
+"""The width of the key column in a help, in cells."""
 
 
 def footer(keymap: Iterable[Key], width: int) -> Line:
-    """The keys that matter most, as many as fit, the last two always: help, and the one that closes."""
+    """The most important keys, as many as fit. The last two are always help and quit."""
     parts = [_keycap(key) for key in [key for key in keymap if key.footer][:FOOTER_KEYS]]
     while len(parts) > 2 and line(" ", *(span for part in parts for span in part)).width > width:
         del parts[-3]
@@ -327,7 +328,7 @@ def _keycap(key: Key) -> tuple[Span, ...]:
 
 
 def group_rows(keymap: Iterable[Key], group: str, width: int = KEYS) -> list[Line]:
-    """A group under its title: keys in so many cells, and what they do."""
+    """Yield a group of keys under its title: the keys in a column of ``width`` cells, and their descriptions."""
     keys = [key for key in keymap if key.group == group]
     rows = (line((f"  {key.shown:<{width}}", "keycap"), (key.help, ""), indent=width + 2) for key in keys)
     return [line(), line((group, "title")), *rows]

@@ -1,4 +1,4 @@
-"""Help texts: what each pane shows and how to read it."""
+"""The help texts of the panes."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ ABOUT = {
         " go to the step that set it."
     ),
 }
-"""What each pane shows and how to read it."""
+"""The description of each pane and how to read it."""
 
 
 LEGEND = (

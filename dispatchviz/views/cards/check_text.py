@@ -1,4 +1,4 @@
-"""``check`` as text: that PyTorch did what the model does, or where they part."""
+"""The text of ``check``: PyTorch did the same as the model, or the place where they differ."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMPARED: tuple[tuple[type[ev.Event], str], ...] = (
 
 
 def check_lines(found: Checked, wheres: tuple[str, str], console: Console, every: bool = False) -> Iterator[str]:
-    """The comparison of a run on the model with one on PyTorch."""
+    """Yield the lines of the comparison between a run on the model and one on PyTorch."""
     release = found.torch.header.pytorch
     if (line := releases_line(found)) is not None:
         yield from console.wrapped(line, 0)
@@ -43,7 +43,7 @@ def check_lines(found: Checked, wheres: tuple[str, str], console: Console, every
 
 
 def releases_line(found: Checked) -> str | None:
-    """That two releases are compared; None if it is one."""
+    """The note that two releases are compared; None if there is only one release."""
     if found.releases is None:
         return None
     ours, theirs = found.releases
@@ -51,7 +51,7 @@ def releases_line(found: Checked) -> str | None:
 
 
 def release_reasons(found: Checked) -> tuple[str, ...]:
-    """Why two releases differ, as far as their registrations say it; empty if nothing differs."""
+    """The reasons why two releases differ, as far as their registrations show them; empty if nothing differs."""
     if found.releases is None or found.same:
         return ()
     if found.release_changes:
@@ -64,7 +64,7 @@ def _line(line: str | None, where: str) -> str:
 
 
 def amounts(found: Checked) -> dict[str, int]:
-    """What was compared: how many of each, in PyTorch."""
+    """The number of compared items of each kind, counted in the PyTorch run."""
     return _counts(found.comparison.second)
 
 
@@ -74,8 +74,9 @@ def _counts(trace: Trace, end: int | None = None) -> dict[str, int]:
 
 
 def same_until(found: Checked, end: int) -> str | None:
-    """The sentence for a run on the model that ended early, ``end`` being the step before which PyTorch did the same;
-    None if nothing happened before."""
+    """The sentence for a run on the model that ended early. PyTorch did the same before step ``end``. None if nothing
+    happened before it.
+    """
     counts = _counts(found.comparison.first, end)
     if not any(counts.values()):
         return None

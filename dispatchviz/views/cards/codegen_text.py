@@ -1,4 +1,4 @@
-"""``codegen OP`` as text: entries, calls, functions, files."""
+"""The text of ``codegen OP``: entries, calls, functions and files."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ SHORTENED = (
     "dispatchviz has, formulas are Python, and tags:, autogen: and other fields that only PyTorch's generators read "
     "are left out."
 )
-"""The note above our entries, which look like PyTorch's."""
+"""The note above our yaml entries, which look like PyTorch's."""
 
 
 def codegen_lines(card: CodegenCard, console: Console, real: Real | None = None) -> Iterator[str]:
-    """Header and parts; with what torchgen generates, that beside ours."""
+    """Yield the header and the parts. If ``real`` is given, show torchgen's output beside ours."""
     yield console.heading(card.operator) + f"  (build {card.build})"
     yield from console.wrapped(card.schema, 2, 6)
     if not card.functions:
@@ -68,7 +68,7 @@ def unknown(card: CodegenCard) -> str:
 
 
 def _entries(card: CodegenCard, console: Console) -> Iterator[str]:
-    """Ours: whole where PyTorch's are not shown, else where they are."""
+    """Yield our yaml entries in full, or only their places if PyTorch's entries are shown."""
     if card.pytorch_entries:
         places = ", ".join(entry.here.location for entry in card.entries)
         yield from console.wrapped(f"dispatchviz generates from entries of its own, which are shorter: {places}")
@@ -89,7 +89,7 @@ def _calls(calls: Iterable[Call], console: Console) -> Iterator[str]:
 
 
 def _tree(call: Call, console: Console, first: str, rest: str) -> Iterator[str]:
-    """A line for a call, which is never wrapped: its branches stay whole."""
+    """Yield one line for each call. Lines are never wrapped, so that the branches stay whole."""
     yield first + call.what + (f"  {console.styled(call.where, 'dim')}" if call.where else "")
     for within in call.within:
         last = within is call.within[-1]
@@ -110,7 +110,7 @@ def _functions(functions: Iterable[Function], real: Real | None, console: Consol
 
 
 def _rest(functions: Iterable[Function], real: Real, console: Console) -> Iterator[str]:
-    """What torchgen writes that has no counterpart here."""
+    """Yield torchgen's output that has no counterpart here."""
     shown = {piece.file for function in functions for piece in real.of(function.pytorch)}
     files = dict.fromkeys(piece.file for piece in real.pieces if piece.file not in shown)
     if files:
@@ -130,7 +130,7 @@ def _pieces(pieces: Iterable[RealPiece], console: Console) -> Iterator[str]:
 
 
 def _function(function: Function, console: Console, first: str) -> Iterator[str]:
-    """``first``: the name of the function whose text it shares, its own if it is the first with that text."""
+    """Yield the lines of one function. ``first`` is the name of the first function with the same text."""
     under = f"  (under {function.key})" if function.key else ""
     yield f"  {console.styled(function.name, 'bold')}{under}"
     yield f"  {console.styled(function.pytorch, 'cyan')}"
@@ -151,7 +151,7 @@ def _registered(card: CodegenCard, console: Console) -> Iterator[str]:
 
 
 def _rows(registered: Iterable[Registered]) -> Iterator[tuple[str, str]]:
-    """Keys with the same kernel in one row."""
+    """Yield one row for each kernel, with all keys that share it."""
     rows: dict[tuple[bool, str, str], list[str]] = {}
     for each in registered:
         rows.setdefault((each.runs, each.name, each.place), []).append(each.key)
@@ -160,7 +160,7 @@ def _rows(registered: Iterable[Registered]) -> Iterator[tuple[str, str]]:
 
 
 def _files(card: CodegenCard, console: Console) -> Iterator[str]:
-    """Of an operator whose texts are not kept."""
+    """Yield the files for an operator whose generated texts are not stored."""
     yield ""
     yield console.heading("PyTorch's generators write into these files, too" if card.functions else "Files at PyTorch")
     yield from console.wrapped(not_kept(card.operator))

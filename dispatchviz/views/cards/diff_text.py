@@ -1,4 +1,4 @@
-"""``diff`` as text: where two runs part first and why, what differs after that, their numbers, how they end."""
+"""The text of ``diff``: where two runs first differ and why, the later differences, their numbers, and how they end."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from dispatchviz.foundation.english import capital, counted, shortened
 from dispatchviz.views.text.console import Console
 
 SHOWN = 12
-"""So many further divergences are shown unless all are asked for."""
+"""The maximum number of further divergences to show without ``--all``."""
 
 
 def diff_lines(
     found: Comparison, wheres: tuple[str, str], console: Console, every: bool = False, numbers: bool = True
 ) -> Iterator[str]:
-    """The comparison of two runs that are called ``in plain.py`` and ``in no_grad.py``; ``numbers``: says whether they
-    were compared."""
+    """Yield the comparison of two runs, which are named ``in plain.py`` and ``in no_grad.py``. If ``numbers`` is true,
+    mention whether the numbers were compared.
+    """
     first, second = Run(found.first, wheres[0]), Run(found.second, wheres[1])
     if found.same:
         yield from console.wrapped(sameness(found), 0) if numbers else ()
@@ -74,7 +75,7 @@ def _ways(first: Run, second: Run, found: Comparison, console: Console, every: b
 
 
 def _edit(first: Run, second: Run, found: Comparison, lines: Lines, console: Console) -> Iterator[str]:
-    """A line before that reads otherwise: where both ran it, it may be the reason."""
+    """Yield an earlier line that differs between the programs. It may be the reason if both runs executed it."""
     edit = found.edit
     before = edit is not None and all(
         line is None or step is None or step < line for step, line in zip((edit.first, edit.second), lines, strict=True)
@@ -86,7 +87,9 @@ def _edit(first: Run, second: Run, found: Comparison, lines: Lines, console: Con
 
 
 def _row(first: Run, second: Run, divergence: Divergence, console: Console, at_length: bool) -> Iterator[str]:
-    """``at_length``: in whole sentences, as what follows first from where the ways part is."""
+    """Yield one later divergence. If ``at_length`` is true, describe it in full sentences; this is used for the first
+    divergence.
+    """
     times = f"  ({divergence.times} times)" if divergence.times > 1 else ""
     *before, last = lines_of(first, second, divergence.lines)
     for line in (*before, last + times):
@@ -99,7 +102,7 @@ def _row(first: Run, second: Run, divergence: Divergence, console: Console, at_l
 
 
 def _heading(begin: str, first: Run, second: Run, lines: Lines, console: Console) -> Iterator[str]:
-    """What begins a part: with one line of the program, or with two under it."""
+    """Yield the heading of a part, with one program line in it or two below it."""
     found = lines_of(first, second, lines)
     if len(found) == 1:
         yield from (console.heading(line) for line in console.wrapped(f"{begin} {found[0]}", 0, 2))
@@ -128,7 +131,7 @@ def _numbers(first: Run, second: Run, comparison: Comparison, console: Console) 
 
 
 def _output(first: Run, second: Run, found: Comparison, console: Console) -> Iterator[str]:
-    """What was printed otherwise first, the line of it that differs."""
+    """Yield the first output that differs, with the line of it that differs."""
     if found.output is None:
         return
     texts = [_printed(first.trace, found.output.first), _printed(second.trace, found.output.second)]
@@ -147,7 +150,7 @@ def _printed(trace: Trace, step: int | None) -> list[str]:
 
 
 def _ends(first: Run, second: Run, found: Comparison, console: Console) -> Iterator[str]:
-    """How the runs end, if only one of them raises."""
+    """Yield how the runs end if only one of them raises an error."""
     ends = [raised(run.trace) for run in (first, second)]
     if (ends[0] is None) == (ends[1] is None):
         return

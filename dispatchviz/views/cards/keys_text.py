@@ -1,4 +1,4 @@
-"""``keys`` as text: the order of all keys, one key, a raw set."""
+"""The text of ``keys``: the order of all keys, one key, or a raw key set."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def order_lines(console: Console) -> Iterator[str]:
-    """All keys."""
+    """Yield all keys in order."""
     yield console.heading("Functionalities, highest priority first")
     yield from console.wrapped(
         "A call runs the kernel for the highest key in its key set. value: PyTorch's number of the key; bit: its bit "
@@ -40,7 +40,7 @@ def order_lines(console: Console) -> Iterator[str]:
 
 
 def key_lines(card: KeyCard, console: Console, operators: bool) -> Iterator[str]:
-    """One key; ``operators``: with all that register for it."""
+    """Yield the card of one key. If ``operators`` is true, list everything registered for it."""
     yield console.heading(card.name) + f"  ({card.kind}, value {card.value})"
     yield from console.columns(_facts(card))
     for sentence in card.sentences:
@@ -75,7 +75,7 @@ def _spans(cells: tuple[int, ...]) -> str:
 
 
 def raw_lines(card: RawSetCard, console: Console) -> Iterator[str]:
-    """A raw set."""
+    """Yield the keys of a raw key set."""
     yield console.heading(card.hex) + f"  ({card.raw}), as PyTorch 2.13 reads it"
     if card.known:
         yield from console.wrapped(f"This is {card.known}.")

@@ -1,4 +1,4 @@
-"""The history of an operator's table in short, a line for each registration: ``table OP --history --short``."""
+"""A short history of an operator's table, one line for each registration: ``table OP --history --short``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEGEND = "● table entries change   ↷ calls begin or stop skipping keys"
 
 
 def overview_lines(history: RegistrationHistory, console: Console) -> Iterator[str]:
-    """All of them, in order; fallbacks that follow each other are one."""
+    """Yield all registrations in order. Consecutive fallbacks share one line."""
     build = f"  (build {history.build})" if history.build else ""
     yield console.heading(history.operator) + f": how its table is filled{build}"
     yield from console.columns(map(_row, _runs(history)), 2)

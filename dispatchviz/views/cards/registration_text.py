@@ -1,4 +1,4 @@
-"""The history of an operator's table as text: ``table OP --history``, to be read from top to bottom."""
+"""The history of an operator's table as text, from top to bottom: ``table OP --history``."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ ABOUT = (
     "operator's mask (nonFallthroughKeys_), which decides whether calls skip the key. An alias key is therefore "
     "resolved at registration, never when the operator is called."
 )
-"""What happens at each step."""
+"""The explanation of a registration."""
 
 NOT_YET = (
     "Fallbacks apply to all operators. The dispatcher stores them (backendFallbackKernels_). This operator has no "
     "entry yet, and takes them when it gets one."
 )
 ALREADY = "Fallbacks apply to all operators. Each one recomputes this operator's table entry for its key."
-"""What is said of fallbacks that follow each other, as the operator has no entry or has one."""
+"""The explanation of consecutive fallbacks, before and after the operator has an entry."""
 
 FEW = 2
-"""From so many fallbacks on that follow each other, each has one line."""
+"""The minimum number of consecutive fallbacks that are listed one per line."""
 
 
 def history_lines(
     history: RegistrationHistory, keys: Sequence[DispatchKey], everything: bool, console: Console
 ) -> Iterator[str]:
-    """The steps. ``keys``: the cells that were asked for; ``everything``: nothing is folded."""
+    """Yield the registrations. ``keys`` are the requested keys. If ``everything`` is true, nothing is folded."""
     yield from _head(history, console)
     said: set[str] | None = None if everything else set()
     for folds, run in groupby(history.steps, key=lambda step: step.kind == "fallback" and not (everything or keys)):
@@ -67,7 +67,7 @@ def _head(history: RegistrationHistory, console: Console) -> Iterator[str]:
 
 
 def _fallbacks(steps: Sequence[RegistrationStep], console: Console) -> Iterator[str]:
-    """Each on a line: they are for all operators alike."""
+    """Yield one line for each fallback, since fallbacks apply to all operators."""
     numbers = f"{steps[0].number}-{steps[-1].number}"
     yield f"{console.styled(numbers, 'bold')}  {console.styled(f'{len(steps)} fallbacks', 'bold')}"
     for block in dict.fromkeys(step.block.replace(f"(_, {step.key},", "(_, KEY,") for step in steps):
@@ -98,7 +98,7 @@ def _file(step: RegistrationStep) -> str:
 
 
 def _masked(steps: Sequence[RegistrationStep], console: Console) -> Iterator[str]:
-    """What the fallthroughs among them did to the mask."""
+    """Yield the changes that the fallthroughs make to the mask."""
     calls = [call.key for step in steps for call in step.calls]
     if not calls:
         return

@@ -1,4 +1,4 @@
-"""The classes of a structured kernel as text: a tree with files, the members, the three entries, compared."""
+"""The classes of a structured kernel as text: a tree with files, the members, and a comparison of the three entries."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WITHOUT_NAMES = (
 
 
 def class_tree(family: Family, console: Console) -> Iterator[str]:
-    """A line for each class: its name, what it adds, its file."""
+    """Yield one line for each class, with its name, the members that it adds and its file."""
     rows = [(branch.lines, branch.of) for branch in class_branches(family)]
     widest = max(len(branch) + len(each.name) for branch, each in rows)
     for branch, each in rows:
@@ -43,7 +43,7 @@ def class_tree(family: Family, console: Console) -> Iterator[str]:
 
 
 def structured_lines(family: Family, console: Console) -> Iterator[str]:
-    """All of it: ``codegen OP --structured``."""
+    """Yield everything: ``codegen OP --structured``."""
     yield ""
     yield console.heading("Structured kernel: the classes")
     yield from console.wrapped(ABOUT)
@@ -85,7 +85,7 @@ NO_STUB = "{impl} calls no stub itself."
 
 
 def _loop(family: Family, console: Console) -> Iterator[str]:
-    """What the impl function of the CPU calls."""
+    """Yield the calls of the CPU's impl function."""
     impl = family.impls.get("CPU", "")
     if not impl:
         return
@@ -101,7 +101,7 @@ def _loop(family: Family, console: Console) -> Iterator[str]:
 
 
 def _forms(family: Family, key: str, console: Console) -> Iterator[str]:
-    """The wrappers of a key, one thing after the other: of the second key on only what is not as in the first."""
+    """Yield the wrappers of a key, line by line. From the second key on, yield only the differences from the first."""
     wrappers = [each for each in family.wrappers if each.key == key]
     first = key == family.wrappers[0].key
     count = "the three entries" if len(wrappers) == 3 else f"{len(wrappers)} entries"
@@ -127,7 +127,7 @@ OTHERS = {
     "through the dispatcher. Instead of impl, the wrapper calls the out operator, also through the "
     "dispatcher.",
 }
-"""What another key's classes and wrappers have otherwise."""
+"""The differences in the classes and wrappers of the other keys."""
 
 
 def _called(each: Wrapper, *starts: str) -> str:
@@ -140,7 +140,7 @@ SHORT: dict[str, Callable[[Wrapper], str]] = {
     "registered in": lambda each: each.place.rpartition("/")[2],
     "impl": lambda each: _called(each, "op.impl", "at::"),
 }
-"""What differs from key to key."""
+"""The rows that differ between keys."""
 
 ROWS: dict[str, Callable[[Wrapper], str]] = {
     "operator": lambda each: f"aten::{each.operator}",
@@ -154,4 +154,4 @@ ROWS: dict[str, Callable[[Wrapper], str]] = {
     "copy of the proxy": lambda each: _called(each, "if "),
     "return": lambda each: _called(each, "return ").removeprefix("return "),
 }
-"""What is compared, and how it reads for one of the forms."""
+"""The rows that are compared, with a function that returns the text for one form."""

@@ -1,4 +1,4 @@
-"""``why OP KEY`` as text."""
+"""The text of ``why OP KEY``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dispatchviz.views.text.console import Console
 
 
 def why_lines(answer: CellAnswer, build: str, console: Console) -> Iterator[str]:
-    """The answer, part by part."""
+    """Yield the answer part by part."""
     yield console.heading(f"{answer.operator}  {answer.key}") + f"  (table entry {answer.cell} of 137, build {build})"
     yield ""
     yield from _kernel(answer, console)

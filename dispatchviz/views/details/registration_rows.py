@@ -1,4 +1,4 @@
-"""How an operator's table is filled, as lines: one step with the table after it, and the whole history for a pipe."""
+"""The registrations of an operator as lines: one step with the table after it, and the whole history for a pipe."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 def refusal(trace: Trace, at: int) -> str:
-    """Why there is no history at a step: no operator, or one that the trace knows no registration of."""
+    """The reason why a step has no history: no operator, or an operator whose registrations the trace does not have."""
     event, operator = trace[at], operator_here(trace, at)
     if isinstance(event, KernelRegistered) and not event.operator:
         return "A fallback applies to all operators. Press the key at a call to see the history of one operator"
@@ -29,7 +29,7 @@ def refusal(trace: Trace, at: int) -> str:
 
 
 def history_rows(trace: Trace, at: int, width: int) -> Iterator[Line]:
-    """All of it, of the operator at a step."""
+    """Yield the whole history of the operator at a step."""
     history = history_here(trace, at)
     if history is None:
         yield line(f"{refusal(trace, at)}.")
@@ -42,7 +42,7 @@ def history_rows(trace: Trace, at: int, width: int) -> Iterator[Line]:
 
 
 def step_rows(history: RegistrationHistory, number: int, width: int) -> Iterator[Line]:
-    """One step, and the whole table after it, in which the changed cells are lit."""
+    """Yield one registration and the whole table after it, with the changed entries highlighted."""
     step = history.steps[number - 1]
     for text in step_lines(step, MarkedConsole(width), changes=False):
         yield line(*spans(text), indent=8)
@@ -83,7 +83,7 @@ def _changed(changed: ChangedCells) -> Line:
 
 
 def _kept(table: LitTable) -> Iterator[Line]:
-    """The rest of the table."""
+    """Yield the unchanged entries of the table."""
     if table.kept or table.fallbacks:
         yield line(("As before", "title"))
     for keys, what in table.kept:

@@ -1,4 +1,4 @@
-"""The cell of the operator's table that the call around a step landed in, its reason, and the candidates that lost."""
+"""The dispatch table entry that the call at a step selected, its reason, and the other candidates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
-    """The card, or at which step there will be one."""
+    """The rows of the card, or the step at which there is one."""
     card = cell_card(trace, at)
     if card is None:
         return [not_yet(trace, at, KernelSelected, "No table entry here: this step is outside any dispatch")]
@@ -37,7 +37,7 @@ def _fact(name: str, value: str, rest: str, role: str) -> Line:
 
 
 def _candidates(candidates: tuple[Candidate, ...], width: int) -> list[Line]:
-    """In order of precedence, in columns where these have room; what took the cell has a sign."""
+    """The candidates in order of precedence, in columns if they fit. The one that fills the entry has a sign."""
     if not candidates:
         return []
     head = line(("Where a kernel can come from, highest precedence first:", "dim"))

@@ -1,4 +1,4 @@
-"""The Node of a step, whole: every member of PyTorch's class, its value at this moment, what it is for."""
+"""The Node of a step with every member of PyTorch's class, its current value and its purpose."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
-    """The card of the Node, or when there will be one."""
+    """The rows of the Node's card, or the step at which there is one."""
     node = node_of_step(trace, at)
     if node is None:
         return [not_yet(trace, at, ev.NodeCreated, "No Node at this step")]

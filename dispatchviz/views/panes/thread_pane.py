@@ -1,4 +1,4 @@
-"""The state of the thread: grad and inference mode, autocast, transforms, the guards as a stack, and its key sets."""
+"""The thread-local state: grad mode, inference mode, autocast, transforms, the stack of guards, and the key sets."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from dispatchviz.foundation.english import plain_dtype
 from dispatchviz.views.text.styled_line import Line, line
 
 NAME = 11
-"""Cells for the name of a fact."""
+"""The width of the name of a fact, in cells."""
 
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
-    """The state after this step."""
+    """The rows of the state after a step."""
     state = thread_state(trace, at)
     if is_unseen(trace.header, ev.GradModeChanged):
         return _live_rows(trace, state, at)
@@ -35,7 +35,9 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
 
 
 def _live_rows(trace: Trace, state: ThreadState, at: int) -> list[Line]:
-    """Of an installed PyTorch, whose switches are not seen: the sets as of the call around, the guards derived."""
+    """The rows for an installed PyTorch, whose switches are not visible: the sets at the enclosing call, and the
+    derived guards.
+    """
     calls = at_or_around(trace, at, ev.Dispatched) is not None
     sets = [_set("included", state.included), _set("excluded", state.excluded)]
     none = line((f"{'guards':<{NAME}}", "dim"), ("none derived", ""))

@@ -1,6 +1,8 @@
-"""Places to stop at by the names that a reader types: a line, a variable, a Node, an operator, a key, an event ...
+"""Places to stop at, by the names that a reader types: a line, a variable, a Node, an operator, a key, an event and
+others.
 
-What is not in the trace is refused, and told is what there is. A trace that is being recorded may still get it.
+A name that is not in the trace is refused with a list of the existing names. While a trace is being recorded, unknown
+names are accepted, since they may still appear.
 """
 
 from __future__ import annotations
@@ -31,21 +33,21 @@ from dispatchviz.views.cursor.breakpoints.hunt import LIKE
 from dispatchviz.views.cursor.typed_text import is_whole_number, repeated, whole_number
 
 KINDS = {kind.__name__.casefold(): kind.__name__ for kind in ev.KINDS}
-"""Names of the kinds of events, however they are written."""
+"""The kinds of events by name, in any capitalization."""
 
 TOLD = 8
-"""So many names are told of those that there are."""
+"""The maximum number of existing names to list."""
 
 PREFIXED = re.compile(r"(?P<what>step|line|variable|node|operator|key|event|function)\s+(?P<name>\S.*)", re.IGNORECASE)
 
 FILE_LINE = re.compile(r"(?P<file>.+):(?P<line>[0-9]+)")
 
 PYTHON = ("torch.", "tensor.")
-"""How names of Python functions begin that need no word before them."""
+"""The prefixes by which names of Python functions are recognized without a word before them."""
 
 
 def place_named(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
-    """The place that a text names, or why there is none."""
+    """Return the place that a text names, or the reason why there is none."""
     if is_whole_number(text):
         return _step(text, trace, growing)
     if (prefixed := PREFIXED.fullmatch(text)) is not None:
@@ -128,7 +130,9 @@ def _operator(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
 
 
 def _operator_names(trace: Trace) -> dict[str, str]:
-    """The operators by all names that people type, in lower case; without ``aten::`` PyTorch's own come first."""
+    """The operators by every name that people type, in lower case. Names without ``aten::`` mean PyTorch's own
+    operators first.
+    """
     called = named_steps.operators(trace)
     full = {name.casefold(): name for operator in reversed(called) for name in (operator, named_steps.base(operator))}
     by_namespace = sorted(full.values(), key=lambda name: name.startswith("aten::"))
@@ -174,14 +178,16 @@ READERS: Mapping[str, Reader] = {
     EVENT: _event,
     FUNCTION: _function,
 }
-"""By the word before a name."""
+"""The readers of places, by the word before a name."""
 
 
 # -- names without a word before them ----------------------------------------------------------------------------------
 
 
 def _bare(text: str, trace: Trace) -> Breakpoint | None:
-    """What the trace has of a name: a kind of event first, then a key, an operator, a Node, a variable."""
+    """Find a name without a word before it in the trace: first as a kind of event, then as a key, an operator, a Node
+    and a variable.
+    """
     for what in (EVENT, KEY, OPERATOR, NODE, VARIABLE):
         found = READERS[what](text, trace, False)
         if isinstance(found, Breakpoint):
@@ -211,7 +217,7 @@ def _near(text: str, names: Sequence[str], plural: str) -> str:
 
 
 def _alike(text: str, names: Sequence[str]) -> list[str]:
-    """Up to four names that are like a text or have it in them."""
+    """The up to four names that resemble a text or contain it."""
     by_text = {name.casefold(): name for name in names}
     by_text |= {name.partition("::")[2].casefold(): name for name in names if "::" in name}
     text = text.casefold()

@@ -1,4 +1,6 @@
-"""The input buffers: who waits for how many edges, what has arrived from where, how gradients that meet are summed."""
+"""The input buffers: the Nodes that wait and for how many edges, the gradients that arrived and their sources, and how
+gradients that meet are summed.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,13 @@ from dispatchviz.views.panes.engine.section import FEW, MANY, more
 from dispatchviz.views.text.styled_line import Line, line
 
 MOST_ARRIVALS = 8
-"""Of more gradients that arrived at one input the last ones are listed."""
+"""The maximum number of gradients to list per input; the last ones are listed."""
 
 
 def waiting_rows(trace: Trace, state: EngineState, at: int, whole: bool) -> Iterator[Line]:
-    """The Node that an event is about comes first, with all that has arrived; others have that where all is wanted."""
+    """Yield the Node of the event first with all of its arrived gradients. The other Nodes show theirs only if
+    ``whole`` is true.
+    """
     backward, event = backward_around(trace, at), trace[at]
     if backward is None:
         return
@@ -43,7 +47,7 @@ def waiting_rows(trace: Trace, state: EngineState, at: int, whole: bool) -> Iter
 
 
 def _counts(trace: Trace, event: ev.DependenciesCounted) -> Iterator[Line]:
-    """Edges into each Node; what is below the minimum is found and not followed."""
+    """Yield the number of edges into each Node. Nodes below the minimum are found but not followed."""
     yield line(("dependencies_", "title"), ("  edges into each Node, in order of discovery", "dim"))
     for node, count in event.counts[:MANY]:
         number = topological_nr(trace, node, event.seq)
@@ -54,7 +58,7 @@ def _counts(trace: Trace, event: ev.DependenciesCounted) -> Iterator[Line]:
 
 
 def _own(trace: Trace, at: int) -> int | None:
-    """The Node that something arrives at in this step."""
+    """The Node that receives a gradient in this step; None if there is none."""
     event = trace[at]
     return event.node if isinstance(event, ev.GradientBuffered | ev.DependencyMet) else None
 
@@ -91,7 +95,7 @@ def _waits(backward: Backward, node: int, left: int) -> tuple[str, str]:
 
 
 def _brief(trace: Trace, came: dict[int, list[Arrival]], at: int) -> str:
-    """What is there, by input."""
+    """The arrived gradients in short, by input."""
     last = [(number, found[-1]) for number, found in sorted(came.items())]
     names = (f"{number}: {_held(trace, each, at)} {each.buffered.how}" for number, each in last)
     return f"  input {', '.join(names)}" if came else ""
@@ -124,7 +128,7 @@ def _arrival(trace: Trace, number: int, each: Arrival, held: int | None, at: int
 
 
 def leaf_rows(trace: Trace, at: int) -> Iterator[Line]:
-    """How ``.grad`` was written, at that step and until its AccumulateGrad is done."""
+    """Yield how ``.grad`` was written, at that step and until its AccumulateGrad finishes."""
     event = _written(trace, at)
     if event is None:
         return
@@ -158,7 +162,7 @@ SIGNS = {True: ("✓", ""), False: ("✗", "removed"), None: ("–", "dim")}
 
 
 def condition_rows(conditions: Iterable[Condition], indent: int) -> Iterator[Line]:
-    """A row for each."""
+    """Yield one row for each condition."""
     for term in conditions:
         sign, role = SIGNS[term.holds]
         means = term.means if term.holds is not None else "not evaluated"

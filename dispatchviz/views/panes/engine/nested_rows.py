@@ -1,4 +1,4 @@
-"""Backward passes within each other, final callbacks, streams."""
+"""Nested backward passes, final callbacks and streams."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 def nested_section(trace: Trace, at: int, is_open: bool) -> Section | None:
-    """None where no other pass is around."""
+    """The section on nested passes; None without an enclosing pass."""
     passes = open_passes(trace, at)
     if len(passes) < 2:
         return None
@@ -57,12 +57,12 @@ def _pass(trace: Trace, each: OpenPass, inner: OpenPass | None, at: int) -> Line
 
 
 def _waits(trace: Trace, inner: OpenPass, at: int) -> str:
-    """Of the pass around another one."""
+    """The state of a pass around another one."""
     return "waits" if inner.within is None else f"waits in {node_title(trace, inner.within.node, at)}"
 
 
 def callbacks_section(trace: Trace, backward: Backward, at: int, is_open: bool) -> Section | None:
-    """None if none was queued."""
+    """The section on final callbacks; None if none was queued."""
     found = final_callbacks(trace, backward, at)
     if not found:
         return None
@@ -85,7 +85,7 @@ def _callbacks(found: list[FinalCallback]) -> Iterator[Line]:
 def streams_section(
     trace: Trace, backward: Backward, node: ev.NodeStarted | None, at: int, is_open: bool
 ) -> Section | None:
-    """None where nothing is on an accelerator."""
+    """The section on streams; None if nothing is on an accelerator."""
     found = node_streams(trace, backward, node, at, MANY if is_open else FEW)
     if found.current is None and not found.number and not is_stream_event(trace[at]):
         return None

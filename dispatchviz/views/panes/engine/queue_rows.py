@@ -1,4 +1,4 @@
-"""The ready queues: who waits for a turn, and which numbers decide who goes first."""
+"""The ready queues: the Nodes that wait, and the numbers that decide their order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 def queue_rows(trace: Trace, at: int, whole: bool) -> Iterator[Line]:
-    """A line per queue, and below it who waits there; the rule only where all is wanted."""
+    """Yield a line for each queue, with its Nodes below. Show the ordering rule only if ``whole`` is true."""
     queues = ready_queues(trace, at, MANY if whole else FEW)
     nested = any(turn.queued.depth for queue in queues for turn in queue.turns)
     for queue in queues:
@@ -57,12 +57,12 @@ def _turn(trace: Trace, place: int, turn: Turn, after: Turn | None, nested: bool
 
 
 def _number(sequence_nr: int) -> str:
-    """That of an AccumulateGrad is the largest there is."""
+    """The sequence number as text; an AccumulateGrad has the largest one, ``max``."""
     return "max" if sequence_nr == NO_NUMBER else str(sequence_nr)
 
 
 def _decided(turn: Turn, after: Turn | None) -> str:
-    """What puts it before the next."""
+    """The text on why a Node comes before the next one."""
     if after is None:
         return ""
     if turn.decided == "equal":

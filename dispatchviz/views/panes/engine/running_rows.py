@@ -1,4 +1,4 @@
-"""The Node that runs: its device and thread, and which of its formulas this graph task needs."""
+"""The running Node: its device and thread, and the formulas that this graph task needs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ PY_NODE = "torch::autograd::PyNode::apply"
 
 
 def running_rows(trace: Trace, node: ev.NodeStarted | None, at: int, whole: bool) -> Iterator[Line]:
-    """Nothing between two Nodes; of the edges those alone that are not needed, unless all are wanted."""
+    """Yield the running Node, or nothing between two Nodes. Unless ``whole`` is true, list only the edges that are not
+    needed.
+    """
     if node is None:
         return
     title = node_title(trace, node.node, at)
