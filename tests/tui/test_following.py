@@ -77,7 +77,7 @@ async def test_the_step_stays_and_more_comes(growing: Growing) -> None:
             before = len(session.trace)
             assert reader.at == at
         await reader.until(lambda: growing.file.over and len(session.trace) == len(growing.whole))
-        await reader.until(lambda: "The recording has ended after" in reader.text)
+        await reader.until(lambda: "The recording ended after" in reader.text)
         assert f"step {at} of {len(growing.whole):,}" in reader.text
         assert "  recording" not in reader.text
 
@@ -189,7 +189,7 @@ def test_a_program_is_followed_and_its_output_and_status_are_its_own(
     (tmp_path / "slow.py").write_text(SLOW.format(iterations=100))
     stepper = start("run", "--follow", "--save", str(tmp_path / "t.dvtrace"), str(tmp_path / "slow.py"))
     stepper.wait_for("  recording")
-    stepper.wait_for("The recording has ended after")
+    stepper.wait_for("The recording ended after")
     assert re.search(rb"(?<!> )last words", stepper.seen) is None  # no more than the row that tells it
     stepper.type("q")
     stepper.seen = b""
