@@ -181,7 +181,7 @@ def _scaled_dot_product_flash_attention_cpu(
     mask = None if attn_mask is None else _reshape_attn_mask_to_4d(attn_mask, query, key)
     _buffers_forward(query, key, wide)
     powers, total, sums = _powers(query, key, is_causal, mask, scale, wide.numpy)
-    kept = powers.astype(query._array.dtype).astype(wide.numpy)  # in the dtype of what they are multiplied with
+    kept = powers.astype(query._array.dtype).astype(wide.numpy)  # rounded to the dtype of the values
     xp = array_module(query._device.type)
     values = _of_each_head(value, query).astype(wide.numpy)
     output._array[...] = xp.swapaxes(kept @ values / total, 1, 2)

@@ -148,7 +148,7 @@ def _same(input: Tensor, weight: Tensor, bias: Bias, stride: Size, dilation: Siz
             "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
             "input be created"
         )
-        # what is missing on the right goes into the input; the last dimension comes first
+        # the extra element on the right is padded in the input; the last dimension comes first
         uneven = [one for pad in reversed(total) for one in (0, pad % 2)]
         input = ops.constant_pad_nd.call(input, tuple(uneven), 0)
     return _convolved(input, weight, bias, stride, tuple(left), dilation, False, (0,) * dims, groups)
@@ -357,7 +357,7 @@ def _by_backend(input: Tensor, weight: Tensor, bias: Bias, params: Params) -> Te
             return ops.mkldnn_convolution.call(
                 input, weight, bias, params.padding, params.stride, params.dilation, params.groups
             )
-    if backend is Backend.SLOW3D:  # copies inside
+    if backend is Backend.SLOW3D:  # its kernel makes the copies itself
         return _without_groups(input, weight, bias, backend, params)
     input, weight = in_format(input, memory_format), in_format(weight, memory_format)
     if params.groups == 1:

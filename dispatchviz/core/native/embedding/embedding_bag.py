@@ -82,7 +82,7 @@ def embedding_bag_padding_idx(
     if per_sample_weights is not None:
         with_gradient = with_gradient or per_sample_weights._requires_grad
     operator = ops._embedding_bag if with_gradient else ops._embedding_bag_forward_only
-    last = in_format(offsets)  # C++ evaluates the arguments from the last one
+    last = in_format(offsets)  # C++ evaluates the last argument first
     rest = (scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding)
     return call_maybe_undefined(operator, per_sample_weights, weight, in_format(indices), last, *rest)  # type: ignore[no-any-return]
 

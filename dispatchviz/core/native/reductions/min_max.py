@@ -248,7 +248,7 @@ def _values_and_indices(function: str, self: Tensor, dim: int, keepdim: bool, va
     if self._device.type == "cuda":
         for tensor in (values, indices):
             with_reduced_dims(tensor, self, reduced_mask((axis,), len(self._size)), keepdim)
-    elif not keepdim:  # the loop wants the dimension
+    elif not keepdim:  # the loop needs the reduced dimension
         for tensor in (values, indices):
             ops.unsqueeze_.call(tensor, dim)
         for tensor in (values, indices):

@@ -222,7 +222,7 @@ def lstm_data(
 def _lstm(layer: Layer, input: Any, layers: list[CellParams], hx: Tensors, stack: Stack) -> tuple[Any, Tensor, Tensor]:
     first, second = ops.unbind_int.call(hx[0], 0), ops.unbind_int.call(hx[1], 0)
     result, finals = stacked(layer, lstm_step, input, list(zip(first, second, strict=True)), layers, stack)
-    cy = ops.stack.call([cell for _, cell in finals], 0)  # arguments are evaluated from the right
+    cy = ops.stack.call([cell for _, cell in finals], 0)  # C++ evaluates the last argument first
     return result, ops.stack.call([hidden for hidden, _ in finals], 0), cy
 
 

@@ -78,7 +78,7 @@ def log_ndtr(xp: Any, x: Array) -> Array:
 def _normal_quantile(area: float) -> float:
     if area in (0, 1):
         return math.copysign(math.inf, area - 0.5)
-    from statistics import NormalDist  # which loads fractions and decimals
+    from statistics import NormalDist  # imported here because it loads fractions and decimals
 
     return NormalDist().inv_cdf(area) if 0 < area < 1 else math.nan
 

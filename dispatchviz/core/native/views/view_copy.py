@@ -345,7 +345,7 @@ def narrow_copy_dense_cpu_out(self: Tensor, dim: int, start: int, length: int, o
     if out._size != size:
         resize(out, size, contiguous_strides(size))
     buffer = out._storage.buffer
-    if buffer is not None:  # as in PyTorch, written in order, whatever the strides of out
+    if buffer is not None:  # as in PyTorch, written in order regardless of the strides of out
         target = strided(buffer, size, contiguous_strides(size), out._offset)
         target[...] = self._array[(*[slice(None)] * dim, slice(begin, begin + length))]
     return out
