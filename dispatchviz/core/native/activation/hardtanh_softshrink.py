@@ -137,7 +137,7 @@ def hardsigmoid_backward_out(grad_output: Tensor, self: Tensor, grad_input: Tens
     put_floating("hardsigmoid_backward", grad_input, function, grad_output, self)
 
 
-# -- shrinking ---------------------------------------------------------------------------------------------------------
+# -- softshrink, hardshrink --------------------------------------------------------------------------------------------
 
 
 def softshrink_meta(op: Structured, self: Tensor, lambd: Scalar) -> None:

@@ -93,7 +93,7 @@ def _as_float(mask: Tensor | None, query: Tensor) -> Tensor | None:
     return ops.where_ScalarSelf.call(mask, 0.0, infinity)
 
 
-# -- product by product ------------------------------------------------------------------------------------------------
+# -- the math backend --------------------------------------------------------------------------------------------------
 
 
 def _scaled_dot_product_attention_math(
@@ -159,7 +159,7 @@ def _safe_softmax(self: Tensor, dim: int, dtype: Any) -> Tensor:
     return ops.where_self_out.call(masked, zero, out, out)
 
 
-# -- all at once -------------------------------------------------------------------------------------------------------
+# -- flash attention ---------------------------------------------------------------------------------------------------
 
 
 def _scaled_dot_product_flash_attention_cpu(

@@ -169,7 +169,7 @@ def _type_name(tensor: Tensor) -> str:
     return f"{module}.{tensor._dtype.legacy}Tensor"
 
 
-# -- which library -----------------------------------------------------------------------------------------------------
+# -- choosing the backend ----------------------------------------------------------------------------------------------
 
 
 class Backend(Enum):

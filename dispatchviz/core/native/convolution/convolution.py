@@ -30,7 +30,7 @@ from dispatchviz.core.thread import warning
 
 Bias = Tensor | None
 
-# -- plain -------------------------------------------------------------------------------------------------------------
+# -- plain convolutions ------------------------------------------------------------------------------------------------
 
 
 def conv1d_symint(
@@ -85,7 +85,7 @@ def _batchified(input: Tensor, dims: int, name: str) -> tuple[Tensor, bool]:
     return (input, True) if rank == dims + 2 else (ops.unsqueeze.call(input, 0), False)
 
 
-# -- padding named by a word -------------------------------------------------------------------------------------------
+# -- padding "same" and "valid" ----------------------------------------------------------------------------------------
 
 
 def conv1d_padding_symint(
@@ -172,7 +172,7 @@ def _check_same(input: Tensor, weight: Tensor, stride: Size, dilation: Size, gro
         raise RuntimeError("padding='same' is not supported for strided convolutions")
 
 
-# -- transposed --------------------------------------------------------------------------------------------------------
+# -- transposed convolutions -------------------------------------------------------------------------------------------
 
 
 def conv_transpose1d_symint(
@@ -234,7 +234,7 @@ def _transposed(
     return output if was_batched else ops.squeeze_dim.call(output, 0)
 
 
-# -- complex -----------------------------------------------------------------------------------------------------------
+# -- complex convolutions ----------------------------------------------------------------------------------------------
 
 
 def _parts(tensor: Tensor) -> tuple[Tensor, Tensor]:

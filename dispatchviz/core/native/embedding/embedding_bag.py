@@ -174,7 +174,7 @@ def _is_fast(weight: Tensor, samples: Tensor | None, padding_idx: int) -> bool:
     return weight._dtype is not float64 and in_one_piece and padding_idx < 0
 
 
-# -- which index is in which bag ---------------------------------------------------------------------------------------
+# -- the bag of each index ---------------------------------------------------------------------------------------------
 
 
 def make_offset2bag(offsets: Tensor, counted: Tensor) -> Tensor:
@@ -211,7 +211,7 @@ def _fast_bags(offsets: Tensor, indices: Tensor, bags: int) -> Any:
     return xp.repeat(xp.arange(bags), ends - offsets._array[:bags])
 
 
-# -- adding up ---------------------------------------------------------------------------------------------------------
+# -- sums of rows ------------------------------------------------------------------------------------------------------
 
 
 def _add_rows_and_count(

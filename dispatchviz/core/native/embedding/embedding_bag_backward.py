@@ -24,7 +24,7 @@ from dispatchviz.core.tensor.dtype import bfloat16, float16, float32, float64, i
 from dispatchviz.core.tensor.tensor import Tensor, numel
 from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
 
-# -- the table ---------------------------------------------------------------------------------------------------------
+# -- gradients of the weight -------------------------------------------------------------------------------------------
 
 
 def _embedding_bag_backward_symint(
@@ -130,7 +130,7 @@ def _max_mode_backward(grad: Tensor, bag_size: Tensor, max_indices: Tensor, num_
     return result
 
 
-# -- the weights of samples --------------------------------------------------------------------------------------------
+# -- gradients of per-sample weights -----------------------------------------------------------------------------------
 
 
 def _embedding_bag_per_sample_weights_backward(

@@ -298,7 +298,7 @@ def huber_loss_backward_out(
     return grad_input
 
 
-# -- by other operators ------------------------------------------------------------------------------------------------
+# -- losses composed of operators --------------------------------------------------------------------------------------
 
 
 def kl_div(self: Tensor, target: Tensor, reduction: int, log_target: bool) -> Tensor:

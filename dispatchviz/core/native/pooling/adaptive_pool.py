@@ -161,7 +161,7 @@ def _distribute(grad: Tensor, out: Tensor, dims: int) -> None:
     store(out, found)
 
 
-# -- the largest -------------------------------------------------------------------------------------------------------
+# -- maxima ------------------------------------------------------------------------------------------------------------
 
 
 def adaptive_max_pool1d(self: Tensor, output_size: Size) -> Two:

@@ -34,7 +34,7 @@ Tensors = Sequence[Tensor]
 _PROJECTIONS = "LSTM with projections is not supported with oneDNN. Using default implementation."
 
 
-# -- one hidden state --------------------------------------------------------------------------------------------------
+# -- gru, rnn_tanh, rnn_relu -------------------------------------------------------------------------------------------
 
 
 def gru_input(
@@ -246,7 +246,7 @@ def _check_lstm_states(hx: Tensors, stack: Stack) -> None:
             )
 
 
-# -- which library -----------------------------------------------------------------------------------------------------
+# -- choosing the library ----------------------------------------------------------------------------------------------
 
 
 def _use_mkldnn(input: Tensor, params: Tensors, hx: Tensors) -> bool:

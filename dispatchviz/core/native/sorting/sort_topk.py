@@ -103,7 +103,7 @@ def _all_differ(ranks: list[int]) -> bool:
 
 
 def ranks_of(row: Any, descending: bool = False) -> list[int]:
-    """The number of different elements before each one, or minus the number of different elements after it; nan is the largest."""
+    """The number of different smaller elements for each one, or minus the number of larger ones; nan is the largest."""
     order = stable_argsort(row)
     ordered = row[order]
     is_new = (ordered[1:] != ordered[:-1]) & ((ordered[1:] == ordered[1:]) | (ordered[:-1] == ordered[:-1]))

@@ -17,7 +17,7 @@ from dispatchviz.core.native.views.select_slice import first_of_narrow
 from dispatchviz.core.tensor.dtype import DType, type_meta_name
 from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, numel, strided
 
-# -- one tensor --------------------------------------------------------------------------------------------------------
+# -- copies of one view ------------------------------------------------------------------------------------------------
 
 
 def _copied(view: Tensor) -> Tensor:
@@ -247,7 +247,7 @@ def alias_copy_out(self: Tensor, out: Tensor) -> Tensor:
     return into_out(out, ops.alias_copy.call(self))
 
 
-# -- several tensors ---------------------------------------------------------------------------------------------------
+# -- copies of several views -------------------------------------------------------------------------------------------
 
 
 def _all_copied(views: Sequence[Tensor]) -> list[Tensor]:
