@@ -79,7 +79,7 @@ def _end(found: dict[str, Any]) -> Iterator[str]:
         yield "  error: {0} at line {2}: {1}".format(*found["error"])
 
 
-# -- line by line -----------------------------------------------------------------------------------------------------
+# -- comparison by lines ----------------------------------------------------------------------------------------------
 
 
 def log_texts(log: list[list[Any]]) -> list[str]:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import torch
-import torch._dynamo  # before anything is watched: it compares signatures with the originals
+import torch._dynamo  # imported before watching begins: it compares signatures with the originals
 import torch.autograd
 
 from truth.observers.runs import FILE, Graphs, Run, in_new_thread, used_sequence_numbers
@@ -75,10 +75,10 @@ def watched_dispatcher(keys: Sequence[str] = WATCHED, namespaces: Sequence[str] 
     found = list(_cells(keys, namespaces))
     libraries = {namespace: torch.library.Library(namespace, "FRAGMENT") for namespace in namespaces}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that kernels are overridden is the point
+        warnings.simplefilter("ignore")  # it overrides kernels on purpose
         for operator, key, kernel in found:
             step = _watching(operator, key, kernel)
-            library = libraries[operator.partition("::")[0]].m  # its own method refuses some kernels at Meta
+            library = libraries[operator.partition("::")[0]].m  # its own method refuses some kernels for Meta
             library.impl(operator, key, step, True)
     torch.Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[method-assign,assignment]
     torch.Tensor.as_subclass = _as_subclass  # type: ignore[method-assign,assignment]

@@ -107,7 +107,7 @@ class Library:
                 self.objects.append(current)
             elif kind == FUNCTION and code.address <= value < code.address + code.size:
                 mangled = self._text(names.offset + at)
-                if ".cold" in mangled:  # parts that are seldom run, and put elsewhere
+                if ".cold" in mangled:  # parts that rarely run, which the compiler moves elsewhere
                     continue
                 if info >> 4 == LOCAL and current is not None:
                     self.locals.append((value, current))

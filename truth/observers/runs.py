@@ -126,7 +126,7 @@ class Run:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # PyTorch warns when the grad of a non-leaf is read
             for name, tensor in self.tensors.items():
-                with contextlib.suppress(RuntimeError):  # a stale view that must not be read any more
+                with contextlib.suppress(RuntimeError):  # a stale view must not be read
                     if tensor.grad is not None:
                         yield name, tensor.grad
 

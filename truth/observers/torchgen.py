@@ -55,7 +55,7 @@ class Generator:
         """Yield operator, function and flags of every kernel of a key."""
         parameters = dict(_FUNCTION.findall(self.written(key, self.groups)))
         for name, function in _REGISTRATION.findall(self.written(key, self.groups, Target.REGISTRATION)):
-            symbolic = "SymInt" in parameters[function]  # then it has no form without them
+            symbolic = "SymInt" in parameters[function]  # a kernel with SymInt has no unboxed form
             yield f"aten::{name}", function, BOXED | TYPED | UNBOXED * (not symbolic)
 
     def written(self, key: Any, groups: Iterable[Any], target: Target = Target.ANONYMOUS_DEFINITION) -> str:

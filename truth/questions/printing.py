@@ -70,7 +70,7 @@ def _numbers(choice: random.Random, dtype: str) -> tuple[str, tuple[int, ...]]:
     count = 1
     for length in shape:
         count *= length
-    if count > 400:  # long literals are written by a rule
+    if count > 400:  # a long literal becomes a comprehension
         rule = f"i * {_factor(choice, dtype)!r}" if dtype.startswith(("float", "bfloat", "complex")) else "i * 7 % 100"
         return f"[{rule} for i in range({count})]", shape
     one = _one(choice, dtype)

@@ -158,7 +158,7 @@ ONE_OF_THEM = re.compile(r"\n    \S.*\n  reason")
 # -- running them -----------------------------------------------------------------------------------------------------
 
 
-def normalised(text: str) -> str:
+def normalized(text: str) -> str:
     """A text without PyTorch's build folder and addresses of objects."""
     return re.sub(r"0x[0-9a-f]+>", "0x>", text.replace("/__w/pytorch/pytorch/", ""))
 
@@ -185,7 +185,7 @@ class History:
         return seen | {"gone": [self._shown(text) for text in gone]}
 
     def _shown(self, text: str) -> str:
-        return normalised(text).replace(self.namespace, "ns")
+        return normalized(text).replace(self.namespace, "ns")
 
     def _own(self, text: str) -> str:
         """A text in which ``ns`` and ``other`` are replaced by this history's own namespaces."""

@@ -111,7 +111,7 @@ def _casts_in_spite_of_a_dtype(op: Any, key: str) -> bool:
         return True
     try:
         return torch.float32 in _first_call(op, key, torch.float64)[1]
-    except RuntimeError:  # it got further than a cast
+    except RuntimeError:  # it got past the cast
         return False
 
 

@@ -45,7 +45,7 @@ def record_programs(programs: dict[str, str]) -> dict[str, Record]:
     dispatcher.watch_all_threads()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.autograd.forward_ad._maybe_load_decompositions()  # the first dual tensor would, and would warn
+        torch.autograd.forward_ad._maybe_load_decompositions()  # the first dual tensor would load them, with a warning
         torch.ones(1, device="meta").mul(1)  # the first such call loads modules that must not be watched
         found = dict(_unwatched(programs))
         with watched_dispatcher(KEYS):

@@ -36,7 +36,7 @@ def _written_parameters(text: str) -> list[str] | None:
 
 def described(value: Any) -> Any:
     """The kind and signature of a name of a module."""
-    if type(value).__name__ == "ufunc":  # a class of CuPy's own
+    if type(value).__name__ == "ufunc":  # CuPy has its own class
         return {"ufunc": value.types, "nin": value.nin, "nout": value.nout, "at": value._scatter_op is not None}
     if isinstance(value, type) or inspect.ismodule(value) or not callable(value):
         return {"value": type(value).__name__}

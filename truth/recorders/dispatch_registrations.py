@@ -39,7 +39,7 @@ UNASKED = re.compile(r"Python|PreDispatch|FuncTorchDynamic|Functionalize|Tracer|
 """Keys whose fallbacks must not be called directly, or whose fallbacks cannot be looked up."""
 
 
-def normalised(text: str) -> str:
+def normalized(text: str) -> str:
     """A text without folders and lines of this machine."""
     text = re.sub(r"/\S*?/(?=(?:aten|build|torch/csrc)/)", "", text)
     return re.sub(r"registered at (?:/dev/null|/\S+\.py):\d+", "registered at here:0", text).replace(
@@ -61,7 +61,7 @@ class Steps:
         try:
             getattr(self, verb)(*args)
         except RuntimeError as error:
-            return normalised(str(error))
+            return normalized(str(error))
         return None
 
     def library(self, name: str, kind: str, namespace: str, key: str) -> None:
@@ -129,7 +129,7 @@ def refusal(steps: list[list[str]]) -> list[Any]:
     """The steps, answers and dumps of a refusal case."""
     runner = Steps()
     answers = runner.run(steps)
-    dumps = [normalised(C._dispatch_dump(name)) for name in NAMES]
+    dumps = [normalized(C._dispatch_dump(name)) for name in NAMES]
     for library in reversed(runner.libraries.values()):
         library.reset()
     return [steps, answers, dumps]
@@ -241,7 +241,7 @@ def sequence(number: int, steps: list[list[Any]], keys: dict[str, int]) -> list[
     case = Sequence(number)
     case.run(steps)
     texts = (
-        normalised(dump(case.name)).replace(case.namespace, "ns") for dump in (C._dispatch_dump, C._dispatch_dump_table)
+        normalized(dump(case.name)).replace(case.namespace, "ns") for dump in (C._dispatch_dump, C._dispatch_dump_table)
     )
     cells = "".join(case.cell(name, raw) for name, raw in keys.items())
     return [steps, cells, case.stale(), *texts]

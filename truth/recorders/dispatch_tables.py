@@ -57,7 +57,7 @@ def names() -> list[str]:
     return [name for name in ordered if name in found]
 
 
-def normalised(debug: str) -> str:
+def normalized(debug: str) -> str:
     """A text without the folders of the machine that built or runs PyTorch."""
     debug = re.sub(r"registered at \S*?/((?:aten|build|torch|caffe2|functorch)/)", r"registered at \1", debug)
     return re.sub(r"registered at /\S*/site-packages/", "registered at ", debug)
@@ -66,7 +66,7 @@ def normalised(debug: str) -> str:
 def head(name: str) -> dict[str, str]:
     """``schema``, ``debug`` and ``alias analysis kind`` of an operator's dump."""
     pairs = (line.partition(": ") for line in C._dispatch_dump(name).splitlines()[1:4])
-    return {what: normalised(text) for what, _, text in pairs}
+    return {what: normalized(text) for what, _, text in pairs}
 
 
 def rows(name: str) -> Iterator[Row]:
@@ -74,13 +74,13 @@ def rows(name: str) -> Iterator[Row]:
     for line in C._dispatch_dump(name).splitlines():
         if row := _ROW.fullmatch(line):
             flags = sum(FLAGS[word] for word in row["flags"].split()) + TYPED * (row["schema"] != "(none)")
-            yield Row(row["key"], normalised(row["debug"]), flags)
+            yield Row(row["key"], normalized(row["debug"]), flags)
 
 
 def cells(name: str) -> dict[str, list[Any]]:
     """The debug text, reason and fallthrough flag of every valid dispatch table entry, by runtime key."""
     found = (_CELL.fullmatch(line) for line in C._dispatch_dump_table(name).splitlines())
-    return {c["key"]: [normalised(c["debug"]), c["reason"], bool(c["fallthrough"])] for c in found if c is not None}
+    return {c["key"]: [normalized(c["debug"]), c["reason"], bool(c["fallthrough"])] for c in found if c is not None}
 
 
 def fallbacks() -> Iterator[Row]:
@@ -98,13 +98,13 @@ def owners(namespaces: Iterable[str]) -> Iterator[tuple[str, str]]:
         try:
             C._dispatch_library("DEF", namespace, "").reset()
         except RuntimeError as error:
-            if owned := _OWNED.search(normalised(str(error))):
+            if owned := _OWNED.search(normalized(str(error))):
                 yield namespace, owned["place"]
 
 
 def dumps(name: str) -> list[str]:
     """Both dumps of an operator."""
-    return [normalised(C._dispatch_dump(name)), normalised(C._dispatch_dump_table(name))]
+    return [normalized(C._dispatch_dump(name)), normalized(C._dispatch_dump_table(name))]
 
 
 # -- files ------------------------------------------------------------------------------------------------------------

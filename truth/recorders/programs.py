@@ -77,7 +77,7 @@ def load_what_is_lazy() -> None:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.autograd.forward_ad._maybe_load_decompositions()  # the first dual tensor would, and would warn
+        torch.autograd.forward_ad._maybe_load_decompositions()  # the first dual tensor would load them, with a warning
         torch.ones(1, device="meta").mul(1)  # the first such call loads modules
 
 

@@ -103,7 +103,7 @@ def _expanded(size: list[int], stride: list[int], target: list[int]) -> Any:
 def test_expanded() -> None:
     for size, stride, target, expected in stored()["expanded"]:
         if not size and any(length < 0 for length in target):
-            continue  # refused by as_strided, later
+            continue  # as_strided refuses it later
         assert _expanded(size, stride, target) == (None if expected is None else pair(expected)), (size, stride, target)
 
 

@@ -109,7 +109,7 @@ def channels_size(input: Tensor) -> Size:
     return (*input._size[:2], *(1 for _ in input._size[2:]))
 
 
-# -- with the mask -----------------------------------------------------------------------------------------------------
+# -- dropout with its mask ---------------------------------------------------------------------------------------------
 
 
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:

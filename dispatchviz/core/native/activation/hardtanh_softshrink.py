@@ -137,7 +137,7 @@ def hardsigmoid_backward_out(grad_output: Tensor, self: Tensor, grad_input: Tens
     put_floating("hardsigmoid_backward", grad_input, function, grad_output, self)
 
 
-# -- shrinking ---------------------------------------------------------------------------------------------------------
+# -- softshrink, hardshrink --------------------------------------------------------------------------------------------
 
 
 def softshrink_meta(op: Structured, self: Tensor, lambd: Scalar) -> None:
@@ -152,7 +152,7 @@ def _check_lambda(self: Tensor, lambd: Any) -> None:
         raise not_implemented("softshrink_check", dtype)
     maximum = MAXIMUM[dtype.name]
     if not 0 <= lambd <= maximum:
-        python = self._device.type == "meta"  # where PyTorch's check is written in Python
+        python = self._device.type == "meta"  # PyTorch's meta kernel is written in Python
         bound, name = (f"{maximum}", f"{dtype}") if python else (f"{maximum:g}", dtype.legacy)
         raise RuntimeError(f"lambda must be in range [0, {bound}] for input dtype {name}, but found {lambd:g}")
 

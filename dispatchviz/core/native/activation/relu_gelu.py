@@ -96,7 +96,7 @@ def sigmoid_backward_out(grad_output: Tensor, output: Tensor, out: Tensor) -> No
 
 def _sigmoid_backward(g: Any, y: Any) -> Any:
     derivative = (1 - y) * y
-    return g * derivative.conj() if derivative.dtype.kind == "c" else g * (1 - y) * y  # rounded as PyTorch rounds
+    return g * derivative.conj() if derivative.dtype.kind == "c" else g * (1 - y) * y  # in PyTorch's order of rounding
 
 
 def _floating(kernel: str, dtype: DType, function: Callable[..., Any]) -> Callable[..., Any]:

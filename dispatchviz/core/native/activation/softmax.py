@@ -98,7 +98,7 @@ def log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) ->
     def log_softmax() -> Any:
         shifted = values - xp.max(values, axis, keepdims=True)
         total = xp.sum(xp.exp(shifted), axis, keepdims=True)
-        if self._device.type == "cpu" and axis == values.ndim - 1:  # this loop keeps the sums among the elements
+        if self._device.type == "cpu" and axis == values.ndim - 1:  # this loop rounds the sums
             return shifted - _rounded(self, xp.log(_rounded(self, total)))
         return shifted - xp.log(total)
 

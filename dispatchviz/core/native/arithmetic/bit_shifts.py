@@ -30,7 +30,7 @@ from dispatchviz.core.native.iterator.tensor_iterator import (
 from dispatchviz.core.tensor.dtype import DType, bool_
 from dispatchviz.core.tensor.tensor import Tensor
 
-# -- left --------------------------------------------------------------------------------------------------------------
+# -- left shift --------------------------------------------------------------------------------------------------------
 
 
 def bitwise_left_shift_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
@@ -83,7 +83,7 @@ def __ilshift___Scalar(self: Tensor, other: Scalar) -> Tensor:
     return _shifted_in_place("lshift_cpu", self, wrapped_scalar_tensor(other))
 
 
-# -- right -------------------------------------------------------------------------------------------------------------
+# -- right shift -------------------------------------------------------------------------------------------------------
 
 
 def bitwise_right_shift_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
@@ -136,7 +136,7 @@ def __irshift___Scalar(self: Tensor, other: Scalar) -> Tensor:
     return _shifted_in_place("rshift_cpu", self, wrapped_scalar_tensor(other))
 
 
-# -- both --------------------------------------------------------------------------------------------------------------
+# -- shared ------------------------------------------------------------------------------------------------------------
 
 
 def _shifted(kernel: str, self: Tensor, other: Tensor) -> Tensor:

@@ -69,7 +69,7 @@ def clamp_meta(op: Structured, self: Tensor, min: Scalar | None, max: Scalar | N
 
 def clamp_out(self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor) -> None:
     """self clamped to [min, max]; a bound that is nan makes every element nan"""
-    dtype = self._dtype  # meta has cast it
+    dtype = self._dtype  # the meta function has cast self
     bounds = [bound for bound in (min, max) if bound is not None]
     if any(isinstance(bound, float) and math.isnan(bound) for bound in bounds):
         ops.fill__Scalar.call(out, math.nan)

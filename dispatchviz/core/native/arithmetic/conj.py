@@ -15,7 +15,7 @@ from dispatchviz.core.tensor.conj_neg_bits import is_zerotensor, set_conj, set_n
 from dispatchviz.core.tensor.dtype import DType, float32, float64
 from dispatchviz.core.tensor.tensor import Size, Tensor, reinterpreted
 
-# -- the bits ----------------------------------------------------------------------------------------------------------
+# -- conj and neg bits -------------------------------------------------------------------------------------------------
 
 
 def is_conj(self: Tensor) -> bool:
@@ -62,7 +62,7 @@ def resolve_neg(self: Tensor) -> Tensor:
     return ops.clone.call(self, None) if _is_neg(self) else self
 
 
-# -- computed ----------------------------------------------------------------------------------------------------------
+# -- conj_physical, resolve --------------------------------------------------------------------------------------------
 
 
 def conj_physical(self: Tensor) -> Tensor:
@@ -90,7 +90,7 @@ def conj_physical_(self: Tensor) -> Tensor:
     return conj_physical_out(self, self) if self._dtype.is_complex else self
 
 
-# -- parts -------------------------------------------------------------------------------------------------------------
+# -- real and imaginary parts ------------------------------------------------------------------------------------------
 
 
 def real(self: Tensor) -> Tensor:

@@ -39,7 +39,7 @@ def _fma64(a: Any, b: Any, c: Any) -> Any:
     total = product + c
     part = total - product
     exact = total + ((product - (total - part)) + (c - part) + low)
-    return numpy.where(numpy.isfinite(exact), exact, total)  # the error of what is not finite is not a number
+    return numpy.where(numpy.isfinite(exact), exact, total)  # the rounding error of an infinite sum is nan
 
 
 def _two_product(a: Any, b: Any) -> tuple[Any, Any]:

@@ -21,7 +21,7 @@ from dispatchviz.core.native.iterator.tensor_iterator import (
 from dispatchviz.core.tensor.dtype import DType, can_cast, complex128, default_dtype, float64, int32, type_meta_name
 from dispatchviz.core.tensor.tensor import Tensor
 
-# -- degrees -----------------------------------------------------------------------------------------------------------
+# -- rad2deg, deg2rad --------------------------------------------------------------------------------------------------
 
 
 def _float_like(self: Tensor) -> Tensor:

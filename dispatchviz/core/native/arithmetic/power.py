@@ -52,7 +52,7 @@ def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> None:
 
 def pow_Tensor_Scalar_out(self: Tensor, exponent: Scalar, out: Tensor) -> None:
     """self ** number; an exponent of 0 fills with ones, an exponent of 1 copies"""
-    dtype = self._dtype  # meta has cast it
+    dtype = self._dtype  # the meta function has cast self
     if exponent == 0:
         ops.fill__Scalar.call(out, 1)
     elif exponent == 1:

@@ -26,7 +26,7 @@ from dispatchviz.core.native.iterator.tensor_iterator import (
 from dispatchviz.core.tensor.dtype import bool_
 from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides
 
-# -- infinite, real ----------------------------------------------------------------------------------------------------
+# -- isinf, isreal, nan_to_num -----------------------------------------------------------------------------------------
 
 
 def isneginf_meta(op: Structured, self: Tensor) -> None:

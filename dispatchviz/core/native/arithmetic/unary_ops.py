@@ -208,7 +208,7 @@ def sign_out(self: Tensor, out: Tensor) -> None:
     return compute(out, self._dtype, lambda v: (v > 0).astype(kind) - (v < 0).astype(kind), self)  # 0 for nan
 
 
-# -- by other operators ------------------------------------------------------------------------------------------------
+# -- square, isnan -----------------------------------------------------------------------------------------------------
 
 
 def square(self: Tensor) -> Tensor:

@@ -93,7 +93,7 @@ def _as_float(mask: Tensor | None, query: Tensor) -> Tensor | None:
     return ops.where_ScalarSelf.call(mask, 0.0, infinity)
 
 
-# -- product by product ------------------------------------------------------------------------------------------------
+# -- the math backend --------------------------------------------------------------------------------------------------
 
 
 def _scaled_dot_product_attention_math(
@@ -159,7 +159,7 @@ def _safe_softmax(self: Tensor, dim: int, dtype: Any) -> Tensor:
     return ops.where_self_out.call(masked, zero, out, out)
 
 
-# -- all at once -------------------------------------------------------------------------------------------------------
+# -- flash attention ---------------------------------------------------------------------------------------------------
 
 
 def _scaled_dot_product_flash_attention_cpu(
@@ -181,7 +181,7 @@ def _scaled_dot_product_flash_attention_cpu(
     mask = None if attn_mask is None else _reshape_attn_mask_to_4d(attn_mask, query, key)
     _buffers_forward(query, key, wide)
     powers, total, sums = _powers(query, key, is_causal, mask, scale, wide.numpy)
-    kept = powers.astype(query._array.dtype).astype(wide.numpy)  # in the dtype of what they are multiplied with
+    kept = powers.astype(query._array.dtype).astype(wide.numpy)  # rounded to the dtype of the values
     xp = array_module(query._device.type)
     values = _of_each_head(value, query).astype(wide.numpy)
     output._array[...] = xp.swapaxes(kept @ values / total, 1, 2)

@@ -84,7 +84,7 @@ def _warn(text: str, location: str) -> None:
     warning.warn(text, f"aten/src/ATen/native/transformers/{location}")
 
 
-# -- what the flash kernel asks for ------------------------------------------------------------------------------------
+# -- conditions of the flash kernel ------------------------------------------------------------------------------------
 
 
 def _flash_is_on(params: SDPParams) -> bool:

@@ -162,7 +162,7 @@ def transform_bias_rescale_qkv(qkv: Tensor, qkv_bias: Tensor, num_heads: int) ->
     return q, k, v
 
 
-# -- a layer -----------------------------------------------------------------------------------------------------------
+# -- the encoder layer -------------------------------------------------------------------------------------------------
 
 
 def transformer_encoder_layer_forward(

@@ -128,7 +128,7 @@ def _without_groups(grad: Tensor, input: Tensor, weight: Tensor, backend: Backen
     return transposed_backward(grad, input, weight, params, mask)
 
 
-# -- twice -------------------------------------------------------------------------------------------------------------
+# -- double backward ---------------------------------------------------------------------------------------------------
 
 
 def _convolution_double_backward(

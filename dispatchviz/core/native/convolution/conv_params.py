@@ -118,7 +118,7 @@ def _check_numbers(params: Params) -> None:
         raise RuntimeError("non-positive stride is not supported")
     if min(params.dilation) < 0:
         raise RuntimeError("dilation should be greater than zero")
-    if min(params.dilation) == 0:  # PyTorch's kernels of two dimensions say this, also for signals of one
+    if min(params.dilation) == 0:  # the message of PyTorch's 2D kernels, which also compute 1D
         dilation = [1, *params.dilation][-max(2, len(params.dilation)) :]
         raise RuntimeError(f"dilation should be greater than zero, but got {dilation}")
 
@@ -169,7 +169,7 @@ def _type_name(tensor: Tensor) -> str:
     return f"{module}.{tensor._dtype.legacy}Tensor"
 
 
-# -- which library -----------------------------------------------------------------------------------------------------
+# -- choosing the backend ----------------------------------------------------------------------------------------------
 
 
 class Backend(Enum):
@@ -220,7 +220,7 @@ def _slow_backend(input: Tensor, params: Params) -> Backend:
     if len(input._size) == 5:
         return Backend.SLOW3D
     if input._device.type == "cpu":
-        ops._nnpack_available.call()  # never chosen: it wants 16 examples, which oneDNN takes before
+        ops._nnpack_available.call()  # never chosen: it needs a batch of 16, which oneDNN takes
     return Backend.SLOW2D
 
 

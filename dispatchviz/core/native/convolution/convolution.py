@@ -30,7 +30,7 @@ from dispatchviz.core.thread import warning
 
 Bias = Tensor | None
 
-# -- plain -------------------------------------------------------------------------------------------------------------
+# -- plain convolutions ------------------------------------------------------------------------------------------------
 
 
 def conv1d_symint(
@@ -85,7 +85,7 @@ def _batchified(input: Tensor, dims: int, name: str) -> tuple[Tensor, bool]:
     return (input, True) if rank == dims + 2 else (ops.unsqueeze.call(input, 0), False)
 
 
-# -- padding named by a word -------------------------------------------------------------------------------------------
+# -- padding "same" and "valid" ----------------------------------------------------------------------------------------
 
 
 def conv1d_padding_symint(
@@ -148,7 +148,7 @@ def _same(input: Tensor, weight: Tensor, bias: Bias, stride: Size, dilation: Siz
             "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
             "input be created"
         )
-        # what is missing on the right goes into the input; the last dimension comes first
+        # the extra element on the right is padded in the input; the last dimension comes first
         uneven = [one for pad in reversed(total) for one in (0, pad % 2)]
         input = ops.constant_pad_nd.call(input, tuple(uneven), 0)
     return _convolved(input, weight, bias, stride, tuple(left), dilation, False, (0,) * dims, groups)
@@ -172,7 +172,7 @@ def _check_same(input: Tensor, weight: Tensor, stride: Size, dilation: Size, gro
         raise RuntimeError("padding='same' is not supported for strided convolutions")
 
 
-# -- transposed --------------------------------------------------------------------------------------------------------
+# -- transposed convolutions -------------------------------------------------------------------------------------------
 
 
 def conv_transpose1d_symint(
@@ -234,7 +234,7 @@ def _transposed(
     return output if was_batched else ops.squeeze_dim.call(output, 0)
 
 
-# -- complex -----------------------------------------------------------------------------------------------------------
+# -- complex convolutions ----------------------------------------------------------------------------------------------
 
 
 def _parts(tensor: Tensor) -> tuple[Tensor, Tensor]:
@@ -357,7 +357,7 @@ def _by_backend(input: Tensor, weight: Tensor, bias: Bias, params: Params) -> Te
             return ops.mkldnn_convolution.call(
                 input, weight, bias, params.padding, params.stride, params.dilation, params.groups
             )
-    if backend is Backend.SLOW3D:  # copies inside
+    if backend is Backend.SLOW3D:  # its kernel makes the copies itself
         return _without_groups(input, weight, bias, backend, params)
     input, weight = in_format(input, memory_format), in_format(weight, memory_format)
     if params.groups == 1:

@@ -82,7 +82,7 @@ def embedding_bag_padding_idx(
     if per_sample_weights is not None:
         with_gradient = with_gradient or per_sample_weights._requires_grad
     operator = ops._embedding_bag if with_gradient else ops._embedding_bag_forward_only
-    last = in_format(offsets)  # C++ evaluates the arguments from the last one
+    last = in_format(offsets)  # C++ evaluates the last argument first
     rest = (scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding)
     return call_maybe_undefined(operator, per_sample_weights, weight, in_format(indices), last, *rest)  # type: ignore[no-any-return]
 
@@ -174,7 +174,7 @@ def _is_fast(weight: Tensor, samples: Tensor | None, padding_idx: int) -> bool:
     return weight._dtype is not float64 and in_one_piece and padding_idx < 0
 
 
-# -- which index is in which bag ---------------------------------------------------------------------------------------
+# -- the bag of each index ---------------------------------------------------------------------------------------------
 
 
 def make_offset2bag(offsets: Tensor, counted: Tensor) -> Tensor:
@@ -211,7 +211,7 @@ def _fast_bags(offsets: Tensor, indices: Tensor, bags: int) -> Any:
     return xp.repeat(xp.arange(bags), ends - offsets._array[:bags])
 
 
-# -- adding up ---------------------------------------------------------------------------------------------------------
+# -- sums of rows ------------------------------------------------------------------------------------------------------
 
 
 def _add_rows_and_count(

@@ -24,7 +24,7 @@ from dispatchviz.core.tensor.dtype import bfloat16, float16, float32, float64, i
 from dispatchviz.core.tensor.tensor import Tensor, numel
 from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
 
-# -- the table ---------------------------------------------------------------------------------------------------------
+# -- gradients of the weight -------------------------------------------------------------------------------------------
 
 
 def _embedding_bag_backward_symint(
@@ -124,13 +124,13 @@ def _max_mode_backward(grad: Tensor, bag_size: Tensor, max_indices: Tensor, num_
     indices, rows = of_filled(max_indices), of_filled(grad)
     for dim in range(grad._size[1]):
         written = ops.select_int.call(result, 1, dim)
-        column = ops.select_int.call(rows, 1, dim)  # C++ evaluates the arguments from the last one
+        column = ops.select_int.call(rows, 1, dim)  # C++ evaluates the last argument first
         index = ops.select_int.call(indices, 1, dim)
         ops.index_add_.call(written, 0, index, column, 1)
     return result
 
 
-# -- the weights of samples --------------------------------------------------------------------------------------------
+# -- gradients of per-sample weights -----------------------------------------------------------------------------------
 
 
 def _embedding_bag_per_sample_weights_backward(

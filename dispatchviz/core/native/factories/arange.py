@@ -132,7 +132,7 @@ def range_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
     if out._dtype.category is Category.INTEGRAL:
         first, last, each = int(first), int(last), int(each)
     count = int((last - first) / each + 1)
-    if count >> 63:  # as int64_t it is the smallest number
+    if count >> 63:  # converted to int64_t, it becomes the smallest number
         raise RuntimeError(f"IntArrayRef contains an int that cannot be represented as a SymInt: {-(1 << 63)}")
     if numel(out._size) != count:
         ops.resize_.call(out, (count,), None)

@@ -70,7 +70,7 @@ def logspace_out(start: Scalar, end: Scalar, steps: int, base: float, out: Tenso
         return ops.fill__Scalar.call(out, base**start.real if out._dtype.can_require_grad else int(base**start.real))
     if out._dtype is bool_:
         raise not_implemented("logspace_cpu", bool_)
-    if not out._dtype.can_require_grad:  # the ends are cut to integers, the steps between are not
+    if not out._dtype.can_require_grad:  # the ends are truncated to integers, the steps are not
         start, end = convert(start, out._dtype), convert(end, out._dtype)
     line = _exponents(start, end, steps, out._dtype)
     return _stored(out, quiet.run(numpy.power, numpy.asarray(base, line.dtype), line))

@@ -124,7 +124,7 @@ def check_real_out(name: str, out: Tensor | None) -> None:
         raise RuntimeError(f"{name} expects a floating point output tensor, but got {out._dtype.legacy}")
 
 
-# -- the kernel, functional or into out --------------------------------------------------------------------------------
+# -- calls of the kernels ----------------------------------------------------------------------------------------------
 
 
 def r2c(name: str, out: Tensor | None, self: Tensor, dim: Size, norm: int, onesided: bool) -> Tensor:

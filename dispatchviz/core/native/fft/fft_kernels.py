@@ -180,7 +180,7 @@ def _exec_fft(out: Tensor, self: Tensor, size: Size, dim: Size, transform: Calla
     permuted = ops.permute.call(self, (*batch, *dim))
     signals = ops.reshape.call(permuted, (-1, *(self._size[d] for d in dim)))
     ops.resize_.call(out, (signals._size[0], *(size[d] for d in dim)), "contiguous_format")
-    if 0 in signals._stride:  # which MKL does not take
+    if 0 in signals._stride:  # MKL does not accept a stride of 0
         signals = ops.clone.call(signals, "contiguous_format")
     if out._array is not None and numel(out._size):
         xp = array_module(out._device.type)

@@ -86,7 +86,7 @@ def fft_ihfft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None
     return out
 
 
-# -- by kinds of numbers -----------------------------------------------------------------------------------------------
+# -- real and complex transforms ---------------------------------------------------------------------------------------
 
 
 def _full(

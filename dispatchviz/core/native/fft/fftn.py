@@ -151,7 +151,7 @@ def fft_ihfft2_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, ou
     return out
 
 
-# -- by kinds of numbers -----------------------------------------------------------------------------------------------
+# -- real and complex transforms ---------------------------------------------------------------------------------------
 
 
 def _fftn(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor | None) -> Tensor:

@@ -338,7 +338,7 @@ def _signal_range(points: int, n_fft: int, center: bool, length: int | None) -> 
 def _check_envelope(call: str, envelope: Tensor) -> None:
     too_small = ops.lt_Scalar.call(ops.min.call(ops.abs.call(envelope)), 1e-11)
     if is_scalar_tensor_true(too_small):
-        ops.to_device.call(too_small, Device("cpu"), float64, False, False, None)  # as it is printed
+        ops.to_device.call(too_small, Device("cpu"), float64, False, False, None)  # PyTorch converts it to print it
         raise RuntimeError(f"{call}window overlap add min: 1\n[ {legacy_type(too_small)}{{}} ]")
 
 

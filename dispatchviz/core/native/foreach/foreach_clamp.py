@@ -81,7 +81,7 @@ def foreach_tensor_clamp_max_scalar_kernel_cuda_(self: Tensors, scalar: Scalar) 
         _in_place(_bounded(self, scalar, "minimum"), self)
 
 
-# -- by another list ---------------------------------------------------------------------------------------------------
+# -- with another list -------------------------------------------------------------------------------------------------
 
 
 def _each_pair(operator: Any, self: Tensors, other: Tensors) -> list[Tensor]:

@@ -61,7 +61,7 @@ def _new(function: Callable[..., Any], *lists: Tensors) -> list[Tensor]:
     return results
 
 
-# -- a number ----------------------------------------------------------------------------------------------------------
+# -- with a number -----------------------------------------------------------------------------------------------------
 
 
 def foreach_tensor_add_scalar_kernel_cuda(self: Tensors, scalar: Scalar) -> list[Tensor]:
@@ -109,7 +109,7 @@ def foreach_tensor_div_scalar_kernel_cuda_(self: Tensors, scalar: Scalar) -> Non
     return _in_place(lambda a: a / number, self)
 
 
-# -- a number of each, or one in a tensor ------------------------------------------------------------------------------
+# -- with a list of numbers or a 0-dim tensor --------------------------------------------------------------------------
 
 
 def foreach_tensor_div_scalarlist_kernel_cuda_(self: Tensors, scalars: Sequence[Scalar]) -> None:
@@ -169,7 +169,7 @@ def foreach_tensor_mul_tensor_kernel_cuda_(self: Tensors, other: Tensor) -> None
     return _increment_version(self)
 
 
-# -- another list ------------------------------------------------------------------------------------------------------
+# -- with another list -------------------------------------------------------------------------------------------------
 
 
 def foreach_tensor_add_list_kernel_cuda(self: Tensors, other: Tensors, alpha: Scalar) -> list[Tensor]:
@@ -233,7 +233,7 @@ def foreach_tensor_lerp_list_cuda_(self: Tensors, tensors1: Tensors, weight: Sca
     return _in_place((lambda a, b: a + number * (b - a)) if near else (lambda a, b: b - (b - a) * rest), self, tensors1)
 
 
-# -- two other lists ---------------------------------------------------------------------------------------------------
+# -- with two other lists ----------------------------------------------------------------------------------------------
 
 
 def foreach_tensor_addcmul_scalar_cuda(
@@ -277,7 +277,7 @@ def foreach_tensor_addcdiv_scalarlist_cuda_(
     return None
 
 
-# -- alone -------------------------------------------------------------------------------------------------------------
+# -- unary -------------------------------------------------------------------------------------------------------------
 
 
 def foreach_tensor_neg_cuda(self: Tensors) -> list[Tensor]:

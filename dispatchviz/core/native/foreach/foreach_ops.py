@@ -40,7 +40,7 @@ def check_scalar_tensor(scalar: Tensor) -> None:
         )
 
 
-# -- a number ----------------------------------------------------------------------------------------------------------
+# -- with a number -----------------------------------------------------------------------------------------------------
 
 
 def foreach_tensor_add_scalar_kernel_slow(self: Tensors, scalar: Scalar) -> list[Tensor]:
@@ -76,7 +76,7 @@ def foreach_tensor_div_scalar_kernel_slow_(self: Tensors, scalar: Scalar) -> Non
         ops.div__Scalar.call(tensor, scalar)
 
 
-# -- a number of each, or one in a tensor ------------------------------------------------------------------------------
+# -- with a list of numbers or a 0-dim tensor --------------------------------------------------------------------------
 
 
 def foreach_tensor_div_scalarlist_kernel_slow_(self: Tensors, scalars: Sequence[Scalar]) -> None:
@@ -115,7 +115,7 @@ def foreach_tensor_mul_tensor_kernel_slow_(self: Tensors, other: Tensor) -> None
         ops.mul__Tensor.call(tensor, other)
 
 
-# -- another list ------------------------------------------------------------------------------------------------------
+# -- with another list -------------------------------------------------------------------------------------------------
 
 
 def foreach_tensor_add_list_kernel_slow(self: Tensors, other: Tensors, alpha: Scalar) -> list[Tensor]:
@@ -166,7 +166,7 @@ def foreach_tensor_lerp_list_kernel_slow_(self: Tensors, tensors1: Tensors, weig
         ops.lerp__Scalar.call(a, b, weight)
 
 
-# -- two other lists ---------------------------------------------------------------------------------------------------
+# -- with two other lists ----------------------------------------------------------------------------------------------
 
 
 def foreach_tensor_addcmul_scalar_slow(
@@ -200,7 +200,7 @@ def foreach_tensor_addcdiv_scalarlist_slow_(
         ops.addcdiv_.call(a, b, c, value)
 
 
-# -- alone -------------------------------------------------------------------------------------------------------------
+# -- unary -------------------------------------------------------------------------------------------------------------
 
 
 def foreach_tensor_neg_slow(self: Tensors) -> list[Tensor]:

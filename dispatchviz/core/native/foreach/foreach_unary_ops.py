@@ -16,7 +16,7 @@ from dispatchviz.core.native.foreach.foreach_ops import Tensors, check_foreach_a
 from dispatchviz.core.native.iterator.scalar import Scalar
 from dispatchviz.core.tensor.tensor import Tensor
 
-# -- each by itself ----------------------------------------------------------------------------------------------------
+# -- unary -------------------------------------------------------------------------------------------------------------
 
 
 def _each(operator: Any, self: Tensors) -> list[Tensor]:
@@ -119,7 +119,7 @@ def foreach_tensor_neg_cuda_(self: Tensors) -> None:
     return _each_in_place(ops.neg_, self) if function is None else _in_place(function, self)
 
 
-# -- with another list, or a number of each ----------------------------------------------------------------------------
+# -- with another list or a list of numbers ----------------------------------------------------------------------------
 
 
 def foreach_tensor_mul_list_kernel_slow(self: Tensors, other: Tensors) -> list[Tensor]:

@@ -251,7 +251,7 @@ def reduce_at(reduce: str, out: Tensor, key: Any, values: Any) -> None:
     ufunc_at(_UFUNCS[reduce], out._array.reshape(_nonempty(out._size)), key, values)
 
 
-# -- scatter with a word for how ---------------------------------------------------------------------------------------
+# -- scatter with a reduction ------------------------------------------------------------------------------------------
 
 
 def _check_old_reduce(reduce: str) -> None:

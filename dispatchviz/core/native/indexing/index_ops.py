@@ -217,7 +217,7 @@ def index_reduce_out(
     if several and numel(index._size) and numel(self._size):
         ops.select_int.call(out, dim, 0)
         ops.select_int.call(source, dim, 0)
-    count = None if several else counting_from(out, include_self)  # a vector is counted whatever is requested
+    count = None if several else counting_from(out, include_self)  # a vector is counted for every reduction
     indices = index._array.reshape(-1)
     length = out._size[dim] if out._size else 1
     if ((indices < 0) | (indices >= length)).any():

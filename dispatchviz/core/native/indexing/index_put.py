@@ -360,7 +360,7 @@ def _make_sorted(linear: Tensor, slice_size: int) -> None:
     """Allocate the tensors of the sort. The linear indices are divided by the size of the slices that are added as a
     whole.
     """
-    for _ in range(2):  # the sorted places, and where they came from
+    for _ in range(2):  # the sorted indices and their original positions
         ops.empty_like.call(linear, None, None, None, None, "contiguous_format")
     ops.divide__Scalar_mode.call(linear, slice_size, "trunc")
     ops.arange.call(linear._size[0], int64, "strided", linear._device, None)

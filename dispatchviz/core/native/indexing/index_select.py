@@ -111,7 +111,7 @@ def _added(out: Tensor, dim: int, source: Tensor, indices: Any, factor: Any = 1)
 
 def nonzero(self: Tensor) -> Tensor:
     """The indices of nonzero elements, one per row."""
-    if self._device.type == "cuda":  # at::detail::empty_cuda, which is no operator
+    if self._device.type == "cuda":  # at::detail::empty_cuda, which is not an operator
         return nonzero_out(self, empty_strided((0,), (1,), int64, self._device))
     return nonzero_out(self, ops.empty_memory_format.call((0,), int64, "strided", self._device, None, None))
 

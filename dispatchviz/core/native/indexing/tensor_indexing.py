@@ -73,7 +73,7 @@ def bool_as_tensor(self: Tensor, value: bool) -> Tensor:
     return ops.fill__Scalar.call(empty, 0.0) if value else empty
 
 
-# -- several -----------------------------------------------------------------------------------------------------------
+# -- several indices ---------------------------------------------------------------------------------------------------
 
 
 class MultiDimIndexing:

@@ -69,7 +69,7 @@ def _extent(tensor: Tensor) -> int:
     return (1 + last) * tensor._dtype.itemsize
 
 
-# -- rule 2 ------------------------------------------------------------------------------------------------------------
+# -- rule 2: reading written values ------------------------------------------------------------------------------------
 
 
 def reads_what_it_writes(output: Tensor, *operands: Tensor) -> bool:

@@ -151,7 +151,7 @@ def linalg_eigvals_out(self: Tensor, out: Tensor) -> Tensor:
     _check("torch.linalg.eigvals", self, out, "eigenvalues")
     info = ops.zeros.call((max(1, numel(self._size[:-2])),), int32, "strided", CPU, None)
     values = out if _values_fit(out, self) else _empty_on_cpu(_complex_type(self._dtype))
-    _empty_on_cpu(self._dtype)  # for vectors, which stay without elements
+    _empty_on_cpu(self._dtype)  # PyTorch creates it for the vectors
     _eig_info(self, values, None)
     if values is not out:
         copied(out, values)

@@ -212,7 +212,7 @@ def _names_of(plan: Plan, i: int, rank: int) -> Iterator[Name]:
 
 
 def _mismatch(name: Name, i: int, dim: int, size: int, seen: int) -> str:
-    if isinstance(name, int):  # PyTorch's text lacks a blank too
+    if isinstance(name, int):  # PyTorch's message lacks a space too
         return (
             f"dimension {dim} covered by ellipsis in operand {i}has size {size} which does not broadcast with "
             f"previously seen ellipsis with size {seen} for the respective dimension"
@@ -273,7 +273,7 @@ def sumproduct_pair(left: Tensor, right: Tensor, sum_dims: tuple[int, ...]) -> T
     """
     if not sum_dims:
         return ops.mul_Tensor.call(left, right)
-    for dim in sum_dims:  # what only one has is summed before
+    for dim in sum_dims:  # a dimension of only one factor is summed first
         if left._size[dim] != 1 and right._size[dim] == 1:
             left = ops.sum_dim_IntList.call(left, (dim,), True, None)
         elif left._size[dim] == 1 and right._size[dim] != 1:

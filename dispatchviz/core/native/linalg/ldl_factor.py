@@ -39,7 +39,7 @@ def linalg_ldl_factor_ex_out(
         return
     ops.tril_out.call(self, 0, LD)
     check_lapack_dtype("ldl_factor_kernel_cpu", self._dtype)
-    ops.empty_memory_format.call((1,), self._dtype, "strided", self._device, None, None)  # the memory LAPACK works in
+    ops.empty_memory_format.call((1,), self._dtype, "strided", self._device, None, None)  # LAPACK's workspace
     for output, values in zip((LD, pivots, info), lapack_symmetric.xsytrf(LD._array, hermitian), strict=True):
         store(output, values)
     if check_errors:

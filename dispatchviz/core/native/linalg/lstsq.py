@@ -150,7 +150,7 @@ def _empty_or(output: Tensor, size: Size, ordered: bool) -> bool:
     return 0 in output._size or (ordered and output._size == size)
 
 
-# -- the work ----------------------------------------------------------------------------------------------------------
+# -- the solution ------------------------------------------------------------------------------------------------------
 
 
 def _solve(self: Tensor, b: Tensor, rcond: float, driver: str, outputs: Results, info: Tensor) -> None:

@@ -120,7 +120,7 @@ def block(whole: Tensor, row: int, column: int, n: int) -> Tensor:
     return ops.narrow.call(ops.narrow.call(whole, -2, row, n), -1, column, n)
 
 
-# -- which degree ------------------------------------------------------------------------------------------------------
+# -- choosing the degree -----------------------------------------------------------------------------------------------
 
 
 def _scalar_type(self: Tensor) -> Any:

@@ -175,7 +175,7 @@ def linalg_norm_ord_str_out(
     return _into(out, ops.linalg_norm_ord_str.call(self, ord, dim, keepdim, dtype), "linalg.norm")
 
 
-# -- the old names -----------------------------------------------------------------------------------------------------
+# -- old names ---------------------------------------------------------------------------------------------------------
 
 
 def frobenius_norm(self: Tensor, dim: Size, keepdim: bool) -> Tensor:

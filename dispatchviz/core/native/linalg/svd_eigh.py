@@ -184,7 +184,7 @@ def _linalg_eigh_out(A: Tensor, UPLO: str, compute_v: bool, eigenvalues: Tensor,
     info = ops.zeros.call(A._size[:-2], int32, "strided", A._device, None)
     check_lapack_dtype("linalg_eigh_cpu", A._dtype)
     for dtype in (A._dtype, int32, real_type(A._dtype)) if A._dtype.is_complex else (A._dtype, int32):
-        ops.empty_memory_format.call((1,), dtype, "strided", A._device, None, None)  # the memory LAPACK works in
+        ops.empty_memory_format.call((1,), dtype, "strided", A._device, None, None)  # LAPACK's workspace
     values, vectors = lapack.xsyevd(matrix._array, UPLO.upper() == "U", compute_v)
     store(eigenvalues, values)
     if vectors is not None:

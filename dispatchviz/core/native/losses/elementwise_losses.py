@@ -61,7 +61,7 @@ def binary_cross_entropy_out(
     def entropy(x: Any, y: Any) -> Any:
         return (y - 1) * xp.maximum(xp.log1p(-x), -100) - y * xp.maximum(xp.log(x), -100)
 
-    out_elementwise(squeezed[0], *squeezed[1:])  # which leaves a wrong size of the loss itself
+    out_elementwise(squeezed[0], *squeezed[1:])  # this leaves the size of the loss itself wrong
     compute(squeezed[0], self._dtype, entropy, *squeezed[1:], narrow=True)
     if weight is not None:
         ops.mul__Tensor.call(loss, weight)
@@ -298,7 +298,7 @@ def huber_loss_backward_out(
     return grad_input
 
 
-# -- by other operators ------------------------------------------------------------------------------------------------
+# -- losses composed of operators --------------------------------------------------------------------------------------
 
 
 def kl_div(self: Tensor, target: Tensor, reduction: int, log_target: bool) -> Tensor:
@@ -457,7 +457,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
     )
     size = broadcast_sizes(x1._size, x2._size)
     if x1._size != x2._size:
-        x2, x1 = (ops.expand.call(tensor, size, False) for tensor in (x2, x1))  # C++ evaluates the last one first
+        x2, x1 = (ops.expand.call(tensor, size, False) for tensor in (x2, x1))  # C++ evaluates the last argument first
     norms = [ops.clone.call(ops.linalg_vector_norm.call(tensor, 2, (dim,), True, None), None) for tensor in (x1, x2)]
     with AutoGradMode(False, "cosine_similarity"):
         least = ops.scalar_tensor.call(eps, dtype, "strided", norms[0]._device, None)

@@ -34,7 +34,7 @@ NONE, MEAN, SUM = 0, 1, 2
 def mse_loss_meta(op: Structured, self: Tensor, target: Tensor, reduction: int) -> None:
     """The common shape, or 0-dim if the loss is reduced."""
     elementwise(op, self, target)
-    if reduction != NONE:  # it has room for the squares, which are then kept elsewhere
+    if reduction != NONE:  # the squares are computed in another tensor
         ops.resize_.call(op.output, (), None)
 
 

@@ -189,7 +189,7 @@ def contiguous(self: Tensor, memory_format: str = "contiguous_format") -> Tensor
     return ops.clone.call(self, memory_format)
 
 
-# -- the same memory ---------------------------------------------------------------------------------------------------
+# -- alias, detach, resize_ --------------------------------------------------------------------------------------------
 
 
 def alias(self: Tensor) -> Tensor:

@@ -161,7 +161,7 @@ def _distribute(grad: Tensor, out: Tensor, dims: int) -> None:
     store(out, found)
 
 
-# -- the largest -------------------------------------------------------------------------------------------------------
+# -- maxima ------------------------------------------------------------------------------------------------------------
 
 
 def adaptive_max_pool1d(self: Tensor, output_size: Size) -> Two:
@@ -170,7 +170,7 @@ def adaptive_max_pool1d(self: Tensor, output_size: Size) -> Two:
     check_1d("adaptive_max_pool1d", "output_size", output_size)
     lines = ops.unsqueeze.call(self, -2)
     output, indices = ops.adaptive_max_pool2d.call(lines, (1, *output_size))
-    indices = ops.squeeze_dim.call(indices, -2)  # C++'s arguments, evaluated from the right
+    indices = ops.squeeze_dim.call(indices, -2)  # C++ evaluates the last argument first
     return ops.squeeze_dim.call(output, -2), indices
 
 

@@ -219,7 +219,7 @@ def _distribute(
     by = divisors(xp, lengths, windows, space, count_include_pad, divisor_override)
     part = (converted(grad._array, accumulated(out._dtype)) / by).astype(out._array.dtype)
     whole = padded(xp, xp.zeros(out._size, out._array.dtype), windows, space, 0)
-    for _, window in reversed(list(kernel_positions(windows, space))):  # as the results follow each other
+    for _, window in reversed(list(kernel_positions(windows, space))):  # in PyTorch's order of addition
         whole[window] += part
     inside = tuple(slice(pad, pad + length) for pad, length in zip(windows.padding, lengths, strict=True))
     store(out, whole[(..., *inside)])

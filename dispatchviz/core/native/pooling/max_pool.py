@@ -250,7 +250,7 @@ def empty_of(self: Tensor) -> Tensor:
     return ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
 
 
-# -- back --------------------------------------------------------------------------------------------------------------
+# -- unpooling ---------------------------------------------------------------------------------------------------------
 
 
 def max_unpooling2d_forward(self: Tensor, indices: Tensor, output_size: Size) -> Tensor:

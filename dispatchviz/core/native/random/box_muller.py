@@ -64,7 +64,7 @@ def _single_blocks(first: Any, second: Any) -> tuple[Any, Any, Any]:
 
 
 def _log(x: Any) -> Any:
-    """The logarithm of normal positive numbers: the part of the exponent, and a polynomial of the mantissa, from sqrt(1/2)
+    """The logarithm of positive normal numbers: the exponent's part, and a polynomial of the mantissa, from sqrt(1/2)
     to sqrt(2).
     """
     bits = numpy.ascontiguousarray(x).view(numpy.uint32)

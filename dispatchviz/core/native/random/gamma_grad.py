@@ -28,7 +28,7 @@ def _standard_gamma_grad(self: Tensor, output: Tensor) -> Tensor:
         raise not_implemented("_standard_gamma_grad_cpu", self._dtype)
     if result._array is not None:
         given = numpy.broadcast_arrays(on_host(self._array), on_host(output._array))
-        pairs = zip(*(array.astype("float64").flat for array in given), strict=True)  # NumPy's numbers divide by 0
+        pairs = zip(*(array.astype("float64").flat for array in given), strict=True)  # NumPy scalars can divide by 0
         found = quiet.run(lambda: [_gradient(alpha, x) for alpha, x in pairs])
         store(result, array_module(result._device.type).asarray(numpy.array(found).reshape(result._size)))
     return result

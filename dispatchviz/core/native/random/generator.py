@@ -100,7 +100,7 @@ class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
 
     def seed(self) -> int:
         """Set and return a seed from the operating system's randomness."""
-        import secrets  # which loads OpenSSL
+        import secrets  # imported here because it loads OpenSSL
 
         return self.manual_seed(secrets.randbits(64)).initial_seed()
 

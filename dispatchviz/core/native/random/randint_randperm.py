@@ -213,7 +213,7 @@ def randperm_out_generator_out(n: int, generator: Generator | None, out: Tensor)
     """
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")
-    ops.scalar_tensor.call(n, out._dtype, "strided", out._device, None)  # PyTorch asks whether the dtype holds n
+    ops.scalar_tensor.call(n, out._dtype, "strided", out._device, None)  # PyTorch checks that n fits the dtype
     ops.resize_.call(out, (n,), None)
     if out._device.type == "cpu":
         ops.resize_.call(out, (n,), None)

@@ -92,7 +92,7 @@ def _chain(numbers: Any, axis: int) -> Any:
     return first
 
 
-# -- running sums and products -----------------------------------------------------------------------------------------
+# -- cumulative sums and products --------------------------------------------------------------------------------------
 
 
 def cumsum_meta(op: Structured, self: Tensor, dim: int, dtype: DType | None) -> None:

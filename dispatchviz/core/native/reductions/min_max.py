@@ -16,7 +16,7 @@ from dispatchviz.core.native.reductions.sum_mean import Dims, set_reduced, with_
 from dispatchviz.core.tensor.dtype import can_cast, int64
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
-# -- over everything ---------------------------------------------------------------------------------------------------
+# -- over all elements -------------------------------------------------------------------------------------------------
 
 
 def max(self: Tensor) -> Tensor:
@@ -203,7 +203,7 @@ def _arg_out(name: str, self: Tensor, dim: int | None, keepdim: bool, out: Tenso
         out._array[...] = found.reshape(out._size)
 
 
-# -- along one dimension, with places ----------------------------------------------------------------------------------
+# -- along one dimension, with indices ---------------------------------------------------------------------------------
 
 
 def max_dim_meta(op: tuple[Structured, Structured], self: Tensor, dim: int, keepdim: bool) -> None:
@@ -248,7 +248,7 @@ def _values_and_indices(function: str, self: Tensor, dim: int, keepdim: bool, va
     if self._device.type == "cuda":
         for tensor in (values, indices):
             with_reduced_dims(tensor, self, reduced_mask((axis,), len(self._size)), keepdim)
-    elif not keepdim:  # the loop wants the dimension
+    elif not keepdim:  # the loop needs the reduced dimension
         for tensor in (values, indices):
             ops.unsqueeze_.call(tensor, dim)
         for tensor in (values, indices):

@@ -61,7 +61,7 @@ def _cropped(tensor: Tensor, dim: int, left: int, right: int) -> Tensor:
     return tensor
 
 
-# -- by mode -----------------------------------------------------------------------------------------------------------
+# -- padding modes -----------------------------------------------------------------------------------------------------
 
 MODES = ("reflect", "replicate", "circular", "constant")
 """The padding modes, indexed by their numbers (``padding_mode`` of ``aten/src/ATen/native/PadNd.h``)."""

@@ -40,7 +40,7 @@ class Samples(NamedTuple):
         """The element for every sample, as (N, C, *output size); 0 where it is outside."""
         found = self.values[self.positions(element)]
         kept = self.xp.where(element.inside, found, found.dtype.type(0))
-        return kept.astype(found.dtype, copy=False)  # CuPy chooses among float32 numbers for bfloat16
+        return kept.astype(found.dtype, copy=False)  # CuPy computes where() of bfloat16 in float32
 
     def positions(self, element: Element) -> tuple[Any, ...]:
         """The index of an element in the input, with batch and channel."""

@@ -73,7 +73,7 @@ def _select_each(input: Tensor, output: Tensor) -> None:
         ops.select_int.call(output, 0, index)
 
 
-# -- numbers -----------------------------------------------------------------------------------------------------------
+# -- windows -----------------------------------------------------------------------------------------------------------
 
 
 def _windows(size: Size, dilation: Size, stride: Size, blocks: Size) -> Any:

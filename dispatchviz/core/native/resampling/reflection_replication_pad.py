@@ -17,7 +17,7 @@ from dispatchviz.core.native.iterator.tensor_iterator import not_implemented, st
 from dispatchviz.core.native.resampling.pad_checks import check_gradient, check_padded, padded_size
 from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides
 
-# -- both --------------------------------------------------------------------------------------------------------------
+# -- shared ------------------------------------------------------------------------------------------------------------
 
 
 def _sources(xp: Any, name: str, length: int, left: int, right: int) -> Any:

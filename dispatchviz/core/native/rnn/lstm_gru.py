@@ -34,7 +34,7 @@ Tensors = Sequence[Tensor]
 _PROJECTIONS = "LSTM with projections is not supported with oneDNN. Using default implementation."
 
 
-# -- one hidden state --------------------------------------------------------------------------------------------------
+# -- gru, rnn_tanh, rnn_relu -------------------------------------------------------------------------------------------
 
 
 def gru_input(
@@ -222,7 +222,7 @@ def lstm_data(
 def _lstm(layer: Layer, input: Any, layers: list[CellParams], hx: Tensors, stack: Stack) -> tuple[Any, Tensor, Tensor]:
     first, second = ops.unbind_int.call(hx[0], 0), ops.unbind_int.call(hx[1], 0)
     result, finals = stacked(layer, lstm_step, input, list(zip(first, second, strict=True)), layers, stack)
-    cy = ops.stack.call([cell for _, cell in finals], 0)  # arguments are evaluated from the right
+    cy = ops.stack.call([cell for _, cell in finals], 0)  # C++ evaluates the last argument first
     return result, ops.stack.call([hidden for hidden, _ in finals], 0), cy
 
 
@@ -246,7 +246,7 @@ def _check_lstm_states(hx: Tensors, stack: Stack) -> None:
             )
 
 
-# -- which library -----------------------------------------------------------------------------------------------------
+# -- choosing the library ----------------------------------------------------------------------------------------------
 
 
 def _use_mkldnn(input: Tensor, params: Tensors, hx: Tensors) -> bool:

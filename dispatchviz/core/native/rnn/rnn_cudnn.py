@@ -23,6 +23,6 @@ def refuse_cudnn(input: Tensor) -> None:
     """Raise NotImplementedError where PyTorch would call cuDNN."""
     if ops.cudnn_is_acceptable.call(input):
         raise NotImplementedError(
-            "recurrent networks computed by cuDNN are not in dispatchviz's model of PyTorch; "
-            "torch.backends.cudnn.enabled = False has PyTorch's own CUDA kernels run"
+            "recurrent networks of cuDNN are not part of dispatchviz's model of PyTorch; "
+            "set torch.backends.cudnn.enabled = False to run PyTorch's own CUDA kernels"
         )

@@ -51,7 +51,7 @@ def _as_output(hidden: Hidden) -> Tensor:
 
 
 def _concatenated(hiddens: Sequence[Hidden]) -> Hidden:
-    if isinstance(hiddens[0], tuple):  # arguments are evaluated from the right
+    if isinstance(hiddens[0], tuple):  # C++ evaluates the last argument first
         cells = ops.cat.call([cell for _, cell in hiddens], 0)
         return ops.cat.call([hidden for hidden, _ in hiddens], 0), cells
     return ops.cat.call(list(hiddens), 0)

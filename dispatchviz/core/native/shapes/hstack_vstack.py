@@ -7,7 +7,7 @@ from __future__ import annotations
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor.tensor import Tensor, numel
 
-# -- atleast -----------------------------------------------------------------------------------------------------------
+# -- atleast_1d, atleast_2d, atleast_3d --------------------------------------------------------------------------------
 
 
 def atleast_1d(self: Tensor) -> Tensor:
@@ -46,7 +46,7 @@ def atleast_3d_Sequence(tensors: list[Tensor]) -> list[Tensor]:
     return [atleast_3d(tensor) for tensor in tensors]
 
 
-# -- stacks ------------------------------------------------------------------------------------------------------------
+# -- hstack, vstack, dstack, column_stack ------------------------------------------------------------------------------
 
 
 def hstack(tensors: list[Tensor]) -> Tensor:
@@ -121,7 +121,7 @@ def _check(name: str, tensors: list[Tensor]) -> None:
         raise RuntimeError(f"{name} expects a non-empty TensorList")
 
 
-# -- other names of cat ------------------------------------------------------------------------------------------------
+# -- aliases of cat ----------------------------------------------------------------------------------------------------
 
 
 def concat(tensors: list[Tensor], dim: int) -> Tensor:

@@ -151,7 +151,7 @@ def diag_embed(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     return result
 
 
-# -- places in triangles -----------------------------------------------------------------------------------------------
+# -- tril_indices, triu_indices ----------------------------------------------------------------------------------------
 
 
 def tril_indices(

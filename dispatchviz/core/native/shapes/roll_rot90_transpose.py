@@ -81,7 +81,7 @@ def flipud(self: Tensor) -> Tensor:
     return ops.flip.call(self, (0,))
 
 
-# -- NumPy's names -----------------------------------------------------------------------------------------------------
+# -- NumPy aliases -----------------------------------------------------------------------------------------------------
 
 
 def swapaxes(self: Tensor, axis0: int, axis1: int) -> Tensor:

@@ -72,7 +72,7 @@ def split_with_sizes(self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
                 f"split_sizes={[*split_sizes]}"
             )
         start = end - size
-        inside = max(min(size, self._size[wrapped] - start), 0)  # the sum is looked at in the end
+        inside = max(min(size, self._size[wrapped] - start), 0)  # the sum is checked at the end
         shape = (*self._size[:wrapped], inside, *self._size[wrapped + 1 :])
         offset = self._offset + start * self._stride[wrapped]
         pieces.append(ops.as_strided.call(self, shape, self._stride, offset))

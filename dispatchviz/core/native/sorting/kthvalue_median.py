@@ -42,7 +42,7 @@ def _with_unit_dim(values: Tensor, indices: Tensor, self: Tensor, dim: int, keep
         raise RuntimeError("output indices must be of scalar type Long")
     for out in (values, indices):
         if not keepdim and len(out._size) == len(self._size) - 1:
-            ops.unsqueeze_.call(out, dim)  # keeps the strides of a given tensor
+            ops.unsqueeze_.call(out, dim)  # keeps the strides of the caller's tensor
         resize_in_order(out, size)
 
 
@@ -179,7 +179,7 @@ def _median_with_indices(
     results = (values, indices)
     if not keepdim or not self._size:
         results = ops.unsqueeze.call(values, dim), ops.unsqueeze.call(indices, dim)
-    if rows._stride[dim] > 1:  # the loop wants the elements of a row side by side
+    if rows._stride[dim] > 1:  # the loop needs contiguous rows
         rows = ops.contiguous.call(_dim_to_last(rows, dim), "contiguous_format")
         results = _dim_to_last(results[0], dim), _dim_to_last(results[1], dim)
         dim = len(rows._size) - 1

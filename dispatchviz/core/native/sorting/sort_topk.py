@@ -41,7 +41,7 @@ def sort_stable_meta(
         resized = each.variant == "out" and each.output._size != self._size
         each.set_output_raw_strided(self._size, stride, dtype, self._device)
         if resized and stride == contiguous_strides(self._size):
-            ops.as_strided_.call(each.output, self._size, stride, None)  # strides were requested, if the usual ones
+            ops.as_strided_.call(each.output, self._size, stride, None)  # strides are requested even if contiguous
 
 
 def _refuse_complex(name: str, self: Tensor) -> None:
@@ -62,7 +62,7 @@ def sort_stable_out(
         _fill_indices(indices, axis)
     if values._array is not None and numel(self._size):
         positions = _stable_argsort(self, axis, descending)
-        if not stable and self._device.type == "cpu" and self._stride[axis]:  # one number repeated is left alone
+        if not stable and self._device.type == "cpu" and self._stride[axis]:  # a stride of 0 means equal elements
             positions = _argsort_like_std_sort(self, axis, descending, positions)
         indices._array[...] = positions
         values._array[...] = array_module(self._device.type).take_along_axis(self._array, positions, axis)
@@ -103,7 +103,7 @@ def _all_differ(ranks: list[int]) -> bool:
 
 
 def ranks_of(row: Any, descending: bool = False) -> list[int]:
-    """The number of different elements before each one, or minus the number of different elements after it; nan is the largest."""
+    """The number of different smaller elements for each one, or minus the number of larger ones; nan is the largest."""
     order = stable_argsort(row)
     ordered = row[order]
     is_new = (ordered[1:] != ordered[:-1]) & ((ordered[1:] == ordered[1:]) | (ordered[:-1] == ordered[:-1]))

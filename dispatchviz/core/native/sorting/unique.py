@@ -73,7 +73,7 @@ def _in_order(self: Tensor) -> tuple[Any, Any]:
 def _groups(ordered: Any) -> Any:
     """The number of the group of equal elements, counted from 0; nan is equal to nothing."""
     changes = ordered[1:] != ordered[:-1]
-    groups = numpy.zeros_like(ordered, "int64")  # of CuPy where it is one of CuPy's
+    groups = numpy.zeros_like(ordered, "int64")  # a CuPy array for a CuPy array
     groups[1:] = changes.cumsum()
     return groups
 

@@ -51,7 +51,7 @@ def chebyshev_series(x: Array, coefficients: Coefficients) -> Array:
     return (total - before) * 0.5
 
 
-# -- of the first and of the second kind -------------------------------------------------------------------------------
+# -- first and second kind ---------------------------------------------------------------------------------------------
 
 
 def bessel_j0(xp: Any, x: Array) -> Array:
@@ -117,7 +117,7 @@ def spherical_bessel_j0(xp: Any, x: Array) -> Array:
     return xp.where(xp.isinf(x), 0.0, xp.where(abs(x) < 0.5, near, _sin(xp, x) / x))
 
 
-# -- modified ones -----------------------------------------------------------------------------------------------------
+# -- modified Bessel functions -----------------------------------------------------------------------------------------
 
 
 def modified_bessel_i0(xp: Any, x: Array) -> Array:
@@ -170,7 +170,7 @@ def _k1_near(xp: Any, x: Array) -> Array:
     return fma(_log(xp, 0.5 * x), modified_bessel_i1(xp, x), chebyshev_series(fma(x, x, -2), table.K1_NEAR) / x)
 
 
-# -- Airy's ------------------------------------------------------------------------------------------------------------
+# -- Airy function -----------------------------------------------------------------------------------------------------
 
 
 def airy_ai(xp: Any, x: Array) -> Array:

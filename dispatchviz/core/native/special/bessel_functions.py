@@ -62,7 +62,7 @@ def of_numbers(name: str) -> Kernel:
     return call
 
 
-# -- of one tensor -----------------------------------------------------------------------------------------------------
+# -- functions of one tensor -------------------------------------------------------------------------------------------
 
 special_airy_ai_meta: StructuredKernel = _floating_result
 special_bessel_j0_meta: StructuredKernel = _floating_result
@@ -90,7 +90,7 @@ special_scaled_modified_bessel_k0_out: StructuredKernel = of_function(bessel.sca
 special_scaled_modified_bessel_k1_out: StructuredKernel = of_function(bessel.scaled_modified_bessel_k1)
 special_spherical_bessel_j0_out: StructuredKernel = of_function(bessel.spherical_bessel_j0)
 
-# -- polynomials: of places and degrees --------------------------------------------------------------------------------
+# -- polynomials: functions of points and degrees ----------------------------------------------------------------------
 
 special_chebyshev_polynomial_t_meta: StructuredKernel = _floating_result
 special_chebyshev_polynomial_u_meta: StructuredKernel = _floating_result

@@ -107,7 +107,7 @@ def mvlgamma_out(self: Tensor, p: int, out: Tensor) -> Tensor:
     """The ``out=`` version of ``mvlgamma``."""
     result = ops.mvlgamma.call(self, p)
     if not can_cast(result._dtype, out._dtype):
-        made, wanted = self._dtype.legacy, result._dtype.legacy  # the words are PyTorch's: they name the wrong two
+        made, wanted = self._dtype.legacy, result._dtype.legacy  # PyTorch's message names the wrong two dtypes
         raise RuntimeError(f"mvlgamma: result type {made} can't be cast to the desired output type {wanted}")
     return copied_to(out, result)
 

@@ -40,7 +40,7 @@ def _whole(n: Array) -> Array:
     return n.astype("int64")
 
 
-# -- Chebyshev's -------------------------------------------------------------------------------------------------------
+# -- Chebyshev ---------------------------------------------------------------------------------------------------------
 
 
 class _Kind(NamedTuple):
@@ -148,7 +148,7 @@ def shifted_chebyshev_polynomial_w(xp: Any, x: Array, n: Array) -> Array:
     return _chebyshev(xp, _W, x, n, shifted=True)
 
 
-# -- Hermite's, Laguerre's, Legendre's ---------------------------------------------------------------------------------
+# -- Hermite, Laguerre, Legendre ---------------------------------------------------------------------------------------
 
 
 def hermite_polynomial_h(xp: Any, x: Array, n: Array) -> Array:

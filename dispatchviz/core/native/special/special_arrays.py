@@ -32,7 +32,7 @@ def each(function: Callable[[float], float]) -> Callable[[Any, Array], Array]:
 
 erf, erfc, lgamma = each(math.erf), each(math.erfc), each(math.lgamma)
 
-# -- the error function's relatives ------------------------------------------------------------------------------------
+# -- the error function ------------------------------------------------------------------------------------------------
 
 
 def erfinv(xp: Any, y: Array) -> Array:
@@ -78,7 +78,7 @@ def log_ndtr(xp: Any, x: Array) -> Array:
 def _normal_quantile(area: float) -> float:
     if area in (0, 1):
         return math.copysign(math.inf, area - 0.5)
-    from statistics import NormalDist  # which loads fractions and decimals
+    from statistics import NormalDist  # imported here because it loads fractions and decimals
 
     return NormalDist().inv_cdf(area) if 0 < area < 1 else math.nan
 
@@ -97,7 +97,7 @@ def xlog1py(xp: Any, x: Array, y: Array) -> Array:
     return xp.where(xp.isnan(y), math.nan, xp.where(x == 0, 0.0, x * xp.log1p(y)))
 
 
-# -- the gamma function's relatives ------------------------------------------------------------------------------------
+# -- the gamma function ------------------------------------------------------------------------------------------------
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,
               854513 / 138, -236364091 / 2730)  # fmt: skip

@@ -97,7 +97,7 @@ def narrow_tensor_symint(self: Tensor, dim: int, start: Tensor, length: int) -> 
     return ops.narrow.call(self, dim, int(ops.item.call(start).real), length)
 
 
-# -- several at once ---------------------------------------------------------------------------------------------------
+# -- unbind, tensor_split ----------------------------------------------------------------------------------------------
 
 
 def unbind(self: Tensor, dim: int) -> list[Tensor]:

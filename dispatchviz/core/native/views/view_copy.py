@@ -17,7 +17,7 @@ from dispatchviz.core.native.views.select_slice import first_of_narrow
 from dispatchviz.core.tensor.dtype import DType, type_meta_name
 from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, numel, strided
 
-# -- one tensor --------------------------------------------------------------------------------------------------------
+# -- copies of one view ------------------------------------------------------------------------------------------------
 
 
 def _copied(view: Tensor) -> Tensor:
@@ -247,7 +247,7 @@ def alias_copy_out(self: Tensor, out: Tensor) -> Tensor:
     return into_out(out, ops.alias_copy.call(self))
 
 
-# -- several tensors ---------------------------------------------------------------------------------------------------
+# -- copies of several views -------------------------------------------------------------------------------------------
 
 
 def _all_copied(views: Sequence[Tensor]) -> list[Tensor]:
@@ -345,7 +345,7 @@ def narrow_copy_dense_cpu_out(self: Tensor, dim: int, start: int, length: int, o
     if out._size != size:
         resize(out, size, contiguous_strides(size))
     buffer = out._storage.buffer
-    if buffer is not None:  # as in PyTorch, written in order, whatever the strides of out
+    if buffer is not None:  # as in PyTorch, written in order regardless of the strides of out
         target = strided(buffer, size, contiguous_strides(size), out._offset)
         target[...] = self._array[(*[slice(None)] * dim, slice(begin, begin + length))]
     return out
