@@ -1,7 +1,6 @@
-"""Root gradients of a backward pass: checks of those that are given, ones for a missing one of a scalar
-(``_make_grads``).
+"""Root gradients of a backward pass: checks of given ones, and ones for a scalar without a gradient (``_make_grads``).
 
-Mirrors ``_make_grads`` and ``_calculate_shape`` of ``torch/autograd/__init__.py``.
+This module mirrors ``_make_grads`` and ``_calculate_shape`` of ``torch/autograd/__init__.py``.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ OptionalTensors = Tensor | Iterable[Tensor | None] | None
 
 
 class _Expected(NamedTuple):
-    """What a root's gradient must be like."""
+    """The requirements for a root's gradient."""
 
     size: Size
     dtype: DType
@@ -32,16 +31,16 @@ class _Expected(NamedTuple):
 
 
 def as_tuple(gradients: OptionalTensors, count: int) -> tuple[Tensor | None, ...]:
-    """One place per root if nothing is given."""
+    """The gradients as a tuple, with one None per root if none is given."""
     if gradients is None:
         return (None,) * count
     return (gradients,) if isinstance(gradients, Tensor) else tuple(gradients)
 
 
 def make(roots: Sequence[Root], gradients: Sequence[Tensor | None], batched: bool) -> tuple[Tensor | None, ...]:
-    """The gradients to start with; ``batched`` ones have a dimension more in front.
+    """Return the gradients to start with. ``batched`` ones have one more dimension in front.
 
-    RuntimeError or TypeError for a gradient that does not fit, or a missing one that is needed.
+    Raise RuntimeError or TypeError for a gradient that does not fit, or a missing one that is needed.
     """
     pairs = enumerate(zip(roots, gradients, strict=False))
     return tuple([_gradient(index, root, gradient, batched) for index, (root, gradient) in pairs])

@@ -26,9 +26,9 @@ _NO_GRADIENT = "cannot register a hook on a tensor that doesn't require gradient
 
 
 def register_hook(tensor: Tensor, hook: Hook) -> RemovableHandle:
-    """``hook(grad)`` runs when the gradient of ``tensor`` is complete and may return another.
+    """Register ``hook(grad)``, which runs when the gradient of ``tensor`` is complete and may return another.
 
-    RuntimeError if the tensor does not require grad.
+    Raise RuntimeError if the tensor does not require grad.
     """
     if not requires_grad(tensor):
         raise RuntimeError(_NO_GRADIENT)
@@ -42,7 +42,9 @@ def register_hook(tensor: Tensor, hook: Hook) -> RemovableHandle:
 
 
 def register_post_accumulate_grad_hook(tensor: Tensor, hook: Hook) -> RemovableHandle:
-    """``hook(leaf)`` runs after ``leaf.grad`` was updated. RuntimeError for anything but a leaf that requires grad."""
+    """Register ``hook(leaf)``, which runs after ``leaf.grad`` was updated. Raise RuntimeError for anything but a leaf
+    that requires grad.
+    """
     if not requires_grad(tensor):
         raise RuntimeError(_NO_GRADIENT)
     if not is_leaf(tensor):
@@ -55,9 +57,9 @@ def register_post_accumulate_grad_hook(tensor: Tensor, hook: Hook) -> RemovableH
 
 
 def retain_grad(tensor: Tensor) -> None:
-    """The tensor's ``.grad`` will be set although it is no leaf; nothing happens for a leaf.
+    """Set the ``.grad`` of a tensor that is not a leaf during backward. Do nothing for a leaf.
 
-    RuntimeError if it does not require grad.
+    Raise RuntimeError if the tensor does not require grad.
     """
     if not requires_grad(tensor):
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
@@ -71,7 +73,7 @@ def retain_grad(tensor: Tensor) -> None:
 
 
 def _retaining(reference: weakref.ref[Tensor]) -> Callable[[Tensor], bool]:
-    """Write a gradient to ``.grad``, unless the tensor is gone; return whether it did."""
+    """Return a hook that writes a gradient to ``.grad`` if the tensor still exists, and returns whether it did."""
 
     def retain(gradient: Tensor) -> bool:
         tensor = reference()
