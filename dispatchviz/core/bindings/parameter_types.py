@@ -2,9 +2,10 @@
 ``torch/csrc/utils/python_arg_parser.cpp``).
 
 Rule 1: an ``int`` parameter accepts no bool, but it accepts a NumPy integer and a 0-dim tensor that holds a whole
-number. Rule 2: a size (``SymInt``) also accepts a tensor with one whole number or bool, and any object with
-``__index__``. Rule 3: only the first element of a list is checked here. A tuple of known size also accepts a single
-int. Rule 4: numbers of any kind accept a 0-dim tensor that does not require grad.
+number.
+Rule 2: a size (``SymInt``) also accepts a tensor with one whole number or bool, and any object with ``__index__``.
+Rule 3: only the first element of a list is checked here. A tuple of known size also accepts a single int.
+Rule 4: numbers of any kind accept a 0-dim tensor that does not require grad.
 
 Not here: the conversion of the value (``parameter_values.py``).
 """

@@ -1,8 +1,8 @@
 """The order in which the argument parser tries the signatures of one function (``sort_overloads`` of
 ``tools/autograd/gen_python_functions.py``).
 
-Rule 1: signatures are sorted alphabetically by their text with C++ types. Rule 2: a signature comes after those whose
-argument types in the same places are tried first (``_TRIED_LATER``).
+Rule 1: signatures are sorted alphabetically by their text with C++ types.
+Rule 2: a signature comes after those whose argument types in the same places are tried first (``_TRIED_LATER``).
 """
 
 from __future__ import annotations

@@ -4,11 +4,12 @@ This module mirrors ``aten/src/ATen/core/dispatch/OperatorEntry.cpp`` and the ma
 Registrations are given. The table, the masks and the two look-up tables of the dispatcher are derived. A *cell* is an
 entry of the dispatch table.
 
-Rule 1 (precedence): a cell takes the kernel that ``candidates`` yields as taken (``precedence.py`` has the order). Rule
-2 (recomputation): a change under key d recomputes the cells of ``affected_by(d)`` and no others. A cell that is missed
-there stays as it was: PyTorch has the same stale cells. Rule 3 (laziness): a table exists once it has been read.
-Registrations before that belong to the process's stock, whose order makes no difference. ``Library`` reads the table
-before it registers, so that Rule 2 holds for everything that users do.
+Rule 1 (precedence): a cell takes the kernel that ``candidates`` yields as taken (``precedence.py`` has the order).
+Rule 2 (recomputation): a change under key d recomputes the cells of ``affected_by(d)`` and no others. A cell that is
+missed there stays as it was: PyTorch has the same stale cells.
+Rule 3 (laziness): a table exists once it has been read. Registrations before that belong to the process's stock, whose
+order makes no difference. ``Library`` reads the table before it registers, so that Rule 2 holds for everything that
+users do.
 
 Not here: texts about an operator (``dump.py``), calling conventions (``boxing.py``).
 """

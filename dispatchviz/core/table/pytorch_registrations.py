@@ -6,8 +6,9 @@ implements a kernel replaces it by a copy with a function (``native_library.py``
 looking up an operator creates only that operator.
 
 A *build* is the configuration for which PyTorch was compiled: ``cpu``, or ``cuda``, which has kernels for CUDA's keys
-too. NB: in PyTorch, if Triton is installed, ``torch/_native`` puts a Python kernel in front of CUDA's ``aten::bmm``;
-not so here.
+too.
+NB: in PyTorch, if Triton is installed, ``torch/_native`` puts a Python kernel in front of CUDA's ``aten::bmm``; not so
+here.
 
 Not here: PyTorch's names of kernels (``kernel_names.py``).
 """

@@ -4,8 +4,8 @@ This module mirrors ``torch/csrc/autograd/anomaly_mode.cpp`` and ``python_anomal
 process, not to a thread. ``node.py`` (construction) and ``engine.py`` (errors, nan) use it.
 
 Rule 1: a Node's ``metadata`` has ``traceback_``, formatted lines, and ``parent_``, the Node that was being evaluated,
-if any. Rule 2: while the mode is off, nothing checks for it: ``process_modes.py`` exchanges the functions that depend
-on it.
+if any.
+Rule 2: while the mode is off, nothing checks for it: ``process_modes.py`` exchanges the functions that depend on it.
 
 NB: in PyTorch, the lines include frames of PyTorch's own Python files. Here the frames of this package, and of the code
 that runs the user's program, are left out.

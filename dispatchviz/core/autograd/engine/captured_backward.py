@@ -3,8 +3,9 @@
 It mirrors ``torch/csrc/dynamo/python_compiled_autograd.cpp``, without a compiler. PyTorch traces the pass into a graph
 of calls and compiles it. Here the capture is the list of Nodes in the order in which the engine runs them.
 
-Rule 1: capturing runs nothing. Its only effect is that the Nodes are marked as having a parent. Rule 2: a replay calls
-every Node's ``apply_with_saved``. Hooks run, and gradients are summed, checked and accumulated as in a backward.
+Rule 1: capturing runs nothing. Its only effect is that the Nodes are marked as having a parent.
+Rule 2: a replay calls every Node's ``apply_with_saved``. Hooks run, and gradients are summed, checked and accumulated
+as in a backward.
 """
 
 from __future__ import annotations

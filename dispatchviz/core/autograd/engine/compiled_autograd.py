@@ -5,8 +5,8 @@ This module mirrors ``torch/csrc/dynamo/compiled_autograd.h``. A capture of a wh
 ``captured_backward.py``.
 
 Rule 1: the state of a Node is in the slots of its class. Saved tensors are lifted out, in the order of the slots.
-Everything else is part of the key, so that captures with one key differ only in their tensors. Rule 2: a swap is undone
-when the Node has run, even if it raised.
+Everything else is part of the key, so that captures with one key differ only in their tensors.
+Rule 2: a swap is undone when the Node has run, even if it raised.
 
 NB: in PyTorch, sizes and numbers may be lifted out too. Here they are part of the key.
 """

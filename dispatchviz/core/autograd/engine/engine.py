@@ -8,10 +8,12 @@ the process. ``engine_recording.py`` has the notes for a recorder.
 
 Rule 1: nothing recurses along the graph. A backward called during a backward is a new graph task, run in place by the
 loop of the thread that called it. Its Nodes are deeper and come first. ``thread_pool.py`` takes over if that becomes
-too deep. Rule 2: at every Node the key sets and modes of the thread that called ``backward`` are in force, and grad
-mode is ``create_graph``, even if a hook has changed them. Rule 3: gradients are in lists, and in no variable while a
-Node runs: see ``accumulate_grad.py``. Rule 4: every thread that calls backward has a queue and runs its own graph
-tasks. Threads meet only at Nodes; ``node.py`` has the rules for that.
+too deep.
+Rule 2: at every Node the key sets and modes of the thread that called ``backward`` are in force, and grad mode is
+``create_graph``, even if a hook has changed them.
+Rule 3: gradients are in lists, and in no variable while a Node runs: see ``accumulate_grad.py``.
+Rule 4: every thread that calls backward has a queue and runs its own graph tasks. Threads meet only at Nodes;
+``node.py`` has the rules for that.
 
 NB: in PyTorch, CUDA Nodes run on a worker thread per device, ``pt_autograd_0``, beside the calling thread. Here one
 thread runs both kinds from one queue, in one of the orders that are possible there. Events name the thread that PyTorch

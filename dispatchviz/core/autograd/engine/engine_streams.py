@@ -5,8 +5,9 @@ A Node runs on the stream on which its forward operator ran, and its gradients a
 Node of another stream, an event is recorded after it, and the other stream waits for that event: before a sum if there
 is one, otherwise before the Node. At the end the caller's stream waits for the streams of the leaves.
 
-No function here is called before a program has a second stream. NB: there is one device here, so the stream of a sum is
-always the receiving Node's. In PyTorch it may also be the producer's or that of a third device.
+No function here is called before a program has a second stream.
+NB: there is one device here, so the stream of a sum is always the receiving Node's. In PyTorch it may also be the
+producer's or that of a third device.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 When several Nodes are ready, the one with the largest sequence number runs first. A deeper reentrant backward comes
 before a shallower one.
 
-Rule 1: the heap algorithm of the C++ library decides ties (``node_heap.py``). Rule 2: priorities are read when tasks
-are compared, never copied, so ``_set_sequence_nr`` affects a queued Node too.
+Rule 1: the heap algorithm of the C++ library decides ties (``node_heap.py``).
+Rule 2: priorities are read when tasks are compared, never copied, so ``_set_sequence_nr`` affects a queued Node too.
 
 NB: in PyTorch, each calling thread has a queue for CPU Nodes, and each accelerator a worker thread with a queue of its
 own. Here a calling thread runs everything from its queue, so that mixed graphs have a fixed order too. Shutdown tasks

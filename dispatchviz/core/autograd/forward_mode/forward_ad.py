@@ -6,8 +6,9 @@ This module mirrors ``torch/csrc/autograd/autograd_meta.cpp`` (``fw_grad``, ``se
 ``native/derivatives.yaml``.
 
 Rule 1: a tensor and its tangent have the same size, strides, offset, amount of memory and conj and neg bits. A tangent
-with another layout is copied. Rule 2: the tangent of a view is the same view of the base's tangent, so both share
-memory as the tensors do. Rule 3: an in-place operation writes into the existing tangent.
+with another layout is copied.
+Rule 2: the tangent of a view is the same view of the base's tangent, so both share memory as the tensors do.
+Rule 3: an in-place operation writes into the existing tangent.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 A level is open for the whole process, not for a thread. While none is open, no tensor has a tangent, and kernels only
 check that ``levels`` is empty. ``forward_ad.py`` sets and reads tangents.
 
-Rule 1: PyTorch allows one level at a time. Rule 2: leaving a level drops its tangents from all tensors that still have
-them.
+Rule 1: PyTorch allows one level at a time.
+Rule 2: leaving a level drops its tangents from all tensors that still have them.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 This module mirrors ``_process_forward_mode_AD`` of ``torch/csrc/autograd/custom_function.cpp`` and
 ``jvp_user_function`` of ``python_function.cpp``.
 
-Rule 1: the jvp runs if an input has a tangent, after the outputs have their history, with forward mode off. Rule 2: the
-jvp must do to the tangents of inputs what the forward did to the inputs: write in place, or take a view.
+Rule 1: the jvp runs if an input has a tangent, after the outputs have their history, with forward mode off.
+Rule 2: the jvp must do to the tangents of inputs what the forward did to the inputs: write in place, or take a view.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
 This module mirrors ``process_outputs`` of ``torch/csrc/autograd/python_function.cpp`` and ``_wrap_outputs`` of
 ``custom_function.cpp``.
 
-Rule 1: identity decides whether an output is an input, or was marked. Rule 2: an input that is returned unchanged
-becomes a view of itself. A returned view must not be written to, unless the Function declares it a pure view, since its
-backward would be lost.
+Rule 1: identity decides whether an output is an input, or was marked.
+Rule 2: an input that is returned unchanged becomes a view of itself. A returned view must not be written to, unless the
+Function declares it a pure view, since its backward would be lost.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ here; its name in Python is ``torch._C._FunctionBase``). ``custom_function.py`` 
 Rule 1: ``ctx.x = ...`` belongs to the user. The machine's attributes are in slots, and not in ``__dict__``. Their names
 begin with ``_thp`` (PyTorch keeps them in the struct ``THPFunction``), so that programs hardly ever set one of them.
 Rule 2: calls of the forward on ``ctx`` (``save_for_backward``, ``mark_dirty``...) only store their arguments. These are
-read, checked and dropped when the forward has returned. Rule 3: undefined gradients reach the backward as zeros unless
-``set_materialize_grads(False)``.
+read, checked and dropped when the forward has returned.
+Rule 3: undefined gradients reach the backward as zeros unless ``set_materialize_grads(False)``.
 
 NB: in PyTorch, the Node and its Python object are two, so that any attribute name is free on a ctx. Here ``hooks``,
 ``input_metadata`` and the other slots of ``Node`` are taken, and so are its methods (except ``name``, ``device`` and

@@ -4,10 +4,10 @@ This module mirrors ``torch/csrc/autograd/functions/accumulate_grad.h`` and ``ut
 numbers of the cases are PyTorch's. Those of sparse, nested and mkldnn tensors (1.2, 1.3, 1.4, 2.1, 3.1) and of vmap
 (2.2) do not exist here.
 
-Rule 1: a gradient becomes ``.grad`` (it is stolen) only if the engine holds the only reference to it. Rule 2: once
-there is a ``.grad``, it stays the same object, unless the sum needs a history. Rule 3: ``.grad`` has the strides of the
-leaf if that is dense, else it is contiguous. A stolen gradient may have other strides if that is not enforced
-(``enforce_grad_layout_policy``).
+Rule 1: a gradient becomes ``.grad`` (it is stolen) only if the engine holds the only reference to it.
+Rule 2: once there is a ``.grad``, it stays the same object, unless the sum needs a history.
+Rule 3: ``.grad`` has the strides of the leaf if that is dense, else it is contiguous. A stolen gradient may have other
+strides if that is not enforced (``enforce_grad_layout_policy``).
 """
 
 from __future__ import annotations

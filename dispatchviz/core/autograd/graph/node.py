@@ -5,13 +5,14 @@ Nodes are in ``generated/nodes.py``, handwritten ones in ``basic_nodes.py``, ``a
 ``engine.py`` runs them.
 
 Rule 1: a Node takes its sequence number when it is constructed, from the counter of its thread. MAX_SEQUENCE_NR is for
-Nodes that do not take one. Rule 2: reading ``topological_nr()`` marks the Node as having a parent. After that its
-number must not change. Rule 3: nothing here recurses along edges. Freeing a long chain needs no code of ours, since
-CPython's deallocator puts the objects that die in a chain on a list of its own (its "trashcan"). In PyTorch
-``Node::release_resources`` has ``gatherFunctions`` for that, as ``deleteNode`` of older releases had. ``node_life.py``
-reports the end of a Node to a recorder. Rule 4: while a Node that saved tensors is applied, no other thread applies it
-or releases its saved tensors. The mutex is created when a second thread has used the machine. AccumulateGrad and
-CopySlices, which write, always have one.
+Nodes that do not take one.
+Rule 2: reading ``topological_nr()`` marks the Node as having a parent. After that its number must not change.
+Rule 3: nothing here recurses along edges. Freeing a long chain needs no code of ours, since CPython's deallocator puts
+the objects that die in a chain on a list of its own (its "trashcan"). In PyTorch ``Node::release_resources`` has
+``gatherFunctions`` for that, as ``deleteNode`` of older releases had. ``node_life.py`` reports the end of a Node to a
+recorder.
+Rule 4: while a Node that saved tensors is applied, no other thread applies it or releases its saved tensors. The mutex
+is created when a second thread has used the machine. AccumulateGrad and CopySlices, which write, always have one.
 """
 
 from __future__ import annotations

@@ -5,8 +5,9 @@ weak reference with a callback that is not Python code. A ``__del__`` would lose
 raise at the end of a deep stack, and keep the Node alive in one more way.
 
 Rule 1: the Node keeps its own NodeLife. So Nodes that the garbage collector frees are not reported: the time of a
-collection is not part of the program. Rule 2: a long chain is freed at once, in one operation that no other thread
-interrupts. ``deletion_order.py`` computes the order in which PyTorch would have freed it.
+collection is not part of the program.
+Rule 2: a long chain is freed at once, in one operation that no other thread interrupts. ``deletion_order.py`` computes
+the order in which PyTorch would have freed it.
 """
 
 from __future__ import annotations

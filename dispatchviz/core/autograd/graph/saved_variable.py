@@ -2,8 +2,8 @@
 
 Rule 1: an input, or a leaf, is saved as the same object. An output that is not a leaf is saved as an alias without
 history, since tensor -> Node -> tensor would be a cycle. Unpacking returns a new tensor with that history each time.
-Rule 2: unpacking compares the version at saving with the current version. Rule 3: the alias keeps the tangent too,
-while the dual level is open.
+Rule 2: unpacking compares the version at saving with the current version.
+Rule 3: the alias keeps the tangent too, while the dual level is open.
 
 Not here: hooks that pack the saved tensor (``saved_variable_hooks.py``).
 """

@@ -5,10 +5,11 @@ the parts of ``saved_variable.cpp`` that handle hooks. Not here: ``torch.autogra
 only pushes and pops.
 
 Rule 1: every thread has a stack of default hooks. The innermost pair packs a tensor as it is saved, under no_grad,
-except for wrapped numbers. ``register_hooks`` packs a tensor that is saved already. Rule 2: a packed tensor has no
-version to compare. Unpacking gives it the history, or the accumulator, that the saved tensor had. Rule 3: hooks cost
-nothing unless they are used. A SavedVariable becomes a PackedVariable when it gets hooks, and SavedVariables check for
-default hooks only while some thread has pushed any.
+except for wrapped numbers. ``register_hooks`` packs a tensor that is saved already.
+Rule 2: a packed tensor has no version to compare. Unpacking gives it the history, or the accumulator, that the saved
+tensor had.
+Rule 3: hooks cost nothing unless they are used. A SavedVariable becomes a PackedVariable when it gets hooks, and
+SavedVariables check for default hooks only while some thread has pushed any.
 """
 
 from __future__ import annotations

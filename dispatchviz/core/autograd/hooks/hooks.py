@@ -4,9 +4,9 @@ This module mirrors ``torch/csrc/autograd/python_hook.cpp`` and ``torch/utils/ho
 tensor pre hooks (grouped per tensor, in the order in which the tensors got their first), retains-grad hooks, pre hooks,
 the Node, post hooks. ``tensor_hooks.py`` has the rules for registering hooks on a tensor.
 
-Rule 1: a list of hooks is copied before it is run. Adding and removing take effect at the next backward. Rule 2:
-gradients are replaced in the engine's list, and nothing here keeps a reference to one, since AccumulateGrad may steal a
-gradient only if it has no other reference.
+Rule 1: a list of hooks is copied before it is run. Adding and removing take effect at the next backward.
+Rule 2: gradients are replaced in the engine's list, and nothing here keeps a reference to one, since AccumulateGrad may
+steal a gradient only if it has no other reference.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ Not here: the boxed kernels of PyTorch's own operators without a derivative (``n
 raise.
 
 Rule 1: there is no guard. The calls of the backend's kernel are differentiated, and a result with a history of its own
-keeps it. Then a hook on that result warns. Rule 2: an argument that the schema declares as written in place gets no
-Node.
+keeps it. Then a hook on that result warns.
+Rule 2: an argument that the schema declares as written in place gets no Node.
 """
 
 from __future__ import annotations

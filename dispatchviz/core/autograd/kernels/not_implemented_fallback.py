@@ -8,7 +8,8 @@ companion for ADInplaceOrView, for custom operators written in C++.
 Not here: the backend fallback, which only warns (``autograd_fallback.py``).
 
 Rule 1: a result leads to a ``NotImplemented`` Node, with edges only for the arguments that require grad. Backward
-raises there. Rule 2: only in-place operators and views leave ADInplaceOrView in the set.
+raises there.
+Rule 2: only in-place operators and views leave ADInplaceOrView in the set.
 """
 
 from __future__ import annotations

@@ -4,9 +4,10 @@
 This module mirrors ``torch/csrc/autograd/variable.cpp`` and ``function.h``. The fields themselves are slots of
 ``Tensor``. Views and in-place operations are in ``view_info.py``, hooks on tensors in ``tensor_hooks.py``.
 
-Rule 1: a tensor with a ``grad_fn`` is not a leaf; a view requires grad if its base does. Rule 2: reading the
-``grad_fn`` of a view may create a Node: if the storage was written to since the view's Node was created, that Node is
-stale. Every access goes through ``grad_fn``. Rule 3: a leaf holds its AccumulateGrad weakly; graphs hold it.
+Rule 1: a tensor with a ``grad_fn`` is not a leaf; a view requires grad if its base does.
+Rule 2: reading the ``grad_fn`` of a view may create a Node: if the storage was written to since the view's Node was
+created, that Node is stale. Every access goes through ``grad_fn``.
+Rule 3: a leaf holds its AccumulateGrad weakly; graphs hold it.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ This module mirrors ``torch/csrc/autograd/VariableTypeUtils.h`` and ``rebase_his
 history of a stale view is in ``variable.py``, the Node of a base that was written to through a view in
 ``copy_nodes.py``, the checks of in-place operations in ``variable_checks.py``.
 
-Rule 1: a view's base is the root base, never a view itself. Rule 2: writing through a view changes the history of the
-base. The view's own is rebuilt when it is next read.
+Rule 1: a view's base is the root base, never a view itself.
+Rule 2: writing through a view changes the history of the base. The view's own is rebuilt when it is next read.
 """
 
 from __future__ import annotations
