@@ -73,7 +73,7 @@ def _wrapped(args: tuple[Any, ...], numbers: tuple[int, ...]) -> list[Any]:
 
 
 def _has_too_large(args: tuple[Any, ...], ints: tuple[int, ...]) -> bool:
-    """Return whether an int exceeds 64 bits. Only the parser handles such an int."""
+    """Return whether an int exceeds 64 bits. Only the parser handles it then."""
     return not all(_SMALLEST <= args[i] <= _LARGEST for i in ints)
 
 

@@ -30,7 +30,7 @@ NUMBERS = (int, float, complex, numpy.number, numpy.bool_)
 LISTS_OF_INTS = ("tuple of ints", "tuple of SymInts")
 
 LISTS_OF_NUMBERS = (*LISTS_OF_INTS, "tuple of floats")
-"""Types of lists. Errors name the first wrong element of such a list."""
+"""Types of lists for which an error names the first wrong element."""
 
 VALUE_CHECKED_TYPES = frozenset(("int", "SymInt", "Number", "float", *LISTS_OF_INTS))
 """Types of parameters for which a tensor's value decides whether it is accepted."""

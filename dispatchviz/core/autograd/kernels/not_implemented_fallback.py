@@ -141,7 +141,7 @@ def autograd_not_implemented_inplace_or_view_fallback(op: OperatorEntry, ks: int
 
 
 def _viewed(op: OperatorEntry, arguments: Sequence[Any]) -> Tensor | None:
-    """Return the tensor of which the first return is a view; None if the operator returns no view."""
+    """Return the tensor that the first return views; None if the operator returns no view."""
     expects = "Fallback ADInplaceOrView kernel expects only a single {} in the operator schema"
     output = _only_view(op.schema.returns, expects.format("output"), "outputs are aliased with inputs")
     given = _only_view(op.schema.arguments, expects.format("input"), "inputs are aliased with outputs", " ")

@@ -73,9 +73,7 @@ class LineError(DispatchvizError, ValueError):
 
 
 def decode_lines(raw: Raw, first: int) -> list[AnyEvent]:
-    """The events of some whole lines, the first one of which has ``seq == first``. Raise LineError if one is
-    damaged.
-    """
+    """The events of some whole lines, beginning with ``seq == first``. Raise LineError if a line is damaged."""
     try:
         events: list[AnyEvent] = _decoder().decode_lines(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

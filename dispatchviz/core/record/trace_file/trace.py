@@ -84,7 +84,9 @@ class Trace:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Sentences for the head of every display of the trace: what the trace lacks, and the damage of its file."""
+        """Sentences for the head of every display of the trace, about missing parts of the trace and damage of its
+        file.
+        """
         return tuple(dict.fromkeys(each for each in (*self.header.remarks, self.notice) if each))
 
     # -- what is known without looking at the events ------------------------------------------------------------------
@@ -100,12 +102,12 @@ class Trace:
 
     @property
     def depths(self) -> Sequence[int]:
-        """For each event, the number of events around it."""
+        """The number of events around each event."""
         return self.columns.depths
 
     @property
     def ends(self) -> Sequence[int]:
-        """For each event, the ``seq`` of the last event within it (its own if there is none)."""
+        """The ``seq`` of the last event within each event (its own if there is none)."""
         return self.columns.ends
 
     def steps_of(self, *kinds: type[Event]) -> Sequence[int]:

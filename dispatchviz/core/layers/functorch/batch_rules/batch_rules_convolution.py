@@ -146,9 +146,7 @@ def _all_batched(
 
 
 def _dummy(tensor: Tensor, bdim: int | None, dim: int, size: int) -> Tensor:
-    """Return a tensor of which only the shape is used: that of an example, with ``dim`` multiplied by ``size``
-    (``make_dummy``).
-    """
+    """Return a placeholder with the shape of an example, with ``dim`` multiplied by ``size`` (``make_dummy``)."""
     one = tensor if bdim is None else ops.select_int.call(tensor, bdim, 0)
     length = one._size[dim]
     one = ops.slice_Tensor.call(one, dim, 0, 1, 1)
