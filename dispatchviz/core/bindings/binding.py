@@ -169,7 +169,7 @@ class Binding:
         """Run the first overload whose signature fits. Raise TypeError if none does."""
         state = thread.state
         included, excluded, grad_mode = state.included, state.excluded, state.grad_mode
-        saved = None if included == default_included_set else save_state()  # with modes and transforms there is more
+        saved = None if included == default_included_set else save_state()  # modes and transforms have more state
         try:
             plan = None
             if not kwargs:

@@ -141,7 +141,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "torch.layout": lambda value: type(value).__name__ == "layout",
     "torch.memory_format": lambda value: type(value).__name__ == "memory_format",
     "object": lambda value: True,
-    "Stream": lambda value: True,  # the binding itself says what it expected
+    "Stream": lambda value: True,  # the binding itself reports what it expected
     "torch.Storage": lambda value: type(value).__name__ in ("UntypedStorage", "TypedStorage"),
     "torch.Generator": lambda value: type(value).__name__ == "Generator",
 }

@@ -53,7 +53,7 @@ def call_boxed(op: OperatorEntry, stack: list[Any]) -> None:
     try:
         cell, ks = op.lookup[(boxed_keys(op, stack) | state.included) & (_BACKENDS | ~state.excluded)]
         _run_boxed("callBoxed", op, cell, ks, stack)
-    except BaseException:  # it may be what ``torch.ops`` calls
+    except BaseException:  # it may be the call of ``torch.ops``
         restore_state(saved)
         raise
 

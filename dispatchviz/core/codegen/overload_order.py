@@ -46,7 +46,7 @@ def sorted_overloads(overloads: list[Overload]) -> list[Overload]:
     waiting = sorted(overloads, key=_text)
     before = {id(one): [other for other in waiting if _is_tried_later(one, other)] for one in waiting}
     found = [one for one in waiting if not before[id(one)]]
-    for one in found:  # which grows on the way
+    for one in found:  # the list grows during the loop
         for other in waiting:
             if one in before[id(other)]:
                 before[id(other)].remove(one)

@@ -87,7 +87,7 @@ class ProcessModes:
         self._dependents: list[tuple[Mode, Callable[[], None]]] = []
         self._changing = threading.RLock()
 
-    # -- who depends on modes -----------------------------------------------------------------------------------------
+    # -- functions and actions that depend on modes -------------------------------------------------------------------
 
     def hot_function(
         self, owner: type | ModuleType, name: str, implementations: Mapping[Mode, Callable[..., Any]]

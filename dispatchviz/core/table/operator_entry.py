@@ -270,7 +270,7 @@ class OperatorEntry:
         """
         backend_key = self._backend_key_with_kernel(key)
         if key == K.AutogradOther and backend_key is not None:
-            return ""  # it is taken, and fails when it is called: see ``_reason``
+            return ""  # it is taken, and raises when it is called: see ``_reason``
         if K.CompositeExplicitAutograd in self.registrations:
             return "a CompositeExplicitAutograd kernel exists, so the composite is not used"
         return "" if backend_key is None else f"a kernel for {backend_key} exists, so the composite is not used"
@@ -340,7 +340,7 @@ class OperatorEntry:
         if changed and recorder.active is not None:
             recorder.active.cells_recomputed(self, changed)
 
-    # -- what the dispatcher reads ------------------------------------------------------------------------------------
+    # -- look-up tables of the dispatcher -----------------------------------------------------------------------------
 
     def _lookups(self) -> Iterator[dict[int, Any]]:
         yield from (self.lookup, self.kernels, self.redispatch_lookup, self.redispatch_kernels)
@@ -361,7 +361,7 @@ class OperatorEntry:
         rec = recorder.active
         if rec is None:
             return cell.function, effective
-        from dispatchviz.core.kernel.recorded_kernels import recorded_call  # a large module: for those who record
+        from dispatchviz.core.kernel.recorded_kernels import recorded_call  # a large module, loaded only by recordings
 
         return recorded_call(rec, cell), effective
 

@@ -95,7 +95,7 @@ def execution_order(roots: Sequence[Edge]) -> list[Node]:
     first = roots[0].function
     assert first is not None, "a root leads to a Node"
     root = first if len(roots) == 1 else GraphRoot(list(roots), [None] * len(roots))
-    task, queue = GraphTask(True, False, 0), list[NodeTask]()  # a queue of no thread, of which nothing is recorded
+    task, queue = GraphTask(True, False, 0), list[NodeTask]()  # a queue that belongs to no thread and is not recorded
     task.compute_dependencies(root, 0)
     node_heap.push(queue, NodeTask(task, root, []), lower)
     order = []

@@ -205,7 +205,7 @@ def _run(task: GraphTask) -> None:
             continue  # left over from a backward that failed
         if devices:
             thread.state = own
-            _put_in_force(own, base, ready.node)  # what a device's thread carries is a copy of it
+            _put_in_force(own, base, ready.node)  # a device's thread has a copy of it
             state = thread.state = device_threads.state_for(ready.node, own)
         _put_in_force(state, base, ready.node)
         try:
@@ -234,7 +234,7 @@ def _evaluate(queue: ReadyQueue, task: GraphTask, node: Node, buffer: Buffer) ->
         return
     outputs = _call_function(queue, task, node, buffer)
     if outputs is not buffer:
-        buffer.clear()  # what the Node received is dead by now: whether a gradient is shared counts references
+        buffer.clear()  # they must be dead by now: counting references decides whether a gradient is shared
     if outputs:
         _route(queue, task, node, outputs)
 
@@ -279,7 +279,7 @@ def _call_with_hooks(node: Node, inputs: Buffer) -> Gradients:
         outputs = node.apply_alone(inputs) if process_modes.several_threads else node.apply(inputs)
         validate_outputs(node.next_edges, outputs, node)
     else:
-        outputs = node.apply_alone(inputs.copy())  # the hooks see what the Node was given
+        outputs = node.apply_alone(inputs.copy())  # the hooks see the gradients that the Node received
         validate_outputs(node.next_edges, outputs, node)
         run_post_hooks(node, hooks.post, outputs, inputs)
     return outputs
@@ -306,7 +306,7 @@ def _route(queue: ReadyQueue, task: GraphTask, node: Node, outputs: Gradients) -
             del not_ready[target]
         if gradient is not None:
             if buffer[edge.input_nr] is None and _add is _add_plain:
-                buffer[edge.input_nr] = gradient  # all that there is to adding, mostly
+                buffer[edge.input_nr] = gradient  # the usual case of adding
             else:
                 _add(task, buffer, edge.input_nr, gradient, target)
         if not left:
@@ -318,7 +318,7 @@ def _add(task: GraphTask, buffer: Buffer, position: int, gradient: Tensor | None
     input_buffer.add(buffer, position, gradient, node)
 
 
-# -- what runs in which modes ------------------------------------------------------------------------------------------
+# -- implementations for each mode -------------------------------------------------------------------------------------
 
 _evaluate_plain, _route_plain, _add_plain = _evaluate, _route, _add
 

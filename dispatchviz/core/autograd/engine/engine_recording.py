@@ -50,7 +50,7 @@ def recorded_task(run_task: RunTask) -> RunTask:
             run_task(task, roots, gradients, accumulate, outputs, inputs)
         except BaseException as error:
             if depth:
-                rec.queues_change()  # of what it has queued nothing says when it is gone
+                rec.queues_change()  # no note says when the Nodes that it has queued are gone
             rec.error_raised(error)
             rec.backward_over(task)
             raise

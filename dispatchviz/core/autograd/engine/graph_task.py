@@ -123,7 +123,7 @@ class GraphTask:
         """Count the edges that lead to each Node below ``root``. The root itself has no entry."""
         self.root, self.min_topological_nr = root, min_topological_nr
         counts = self.dependencies
-        root.topological_nr()  # from now on nobody may give it edges; the others have a parent already
+        root.topological_nr()  # fixes its edges, as it then has a parent; the other Nodes have one already
         stack = [root]
         while stack:
             node = stack.pop()
@@ -251,7 +251,7 @@ class GraphTask:
         """
         if self.not_ready:
             raise RuntimeError("could not compute gradients for some functions")
-        callbacks = iter(self.final_callbacks)  # a list iterator meets what is appended on the way
+        callbacks = iter(self.final_callbacks)  # a list iterator also yields items that are appended meanwhile
         for position, callback in enumerate(callbacks):
             if recorder.active is not None:
                 recorder.active.callback_called(self, recorded_name(callback), position)

@@ -54,7 +54,7 @@ def _gradient(index: int, root: Root, gradient: Tensor | None, batched: bool) ->
         and gradient._size == root._size
         and gradient._dtype is root._dtype
     ):
-        return gradient  # as nearly all are
+        return gradient  # the usual case
     expected = _expected(root)
     if isinstance(gradient, Tensor):
         _check(index, root, expected, gradient, batched)
@@ -78,7 +78,7 @@ def _ones(root: Root, expected: _Expected) -> Tensor:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if not expected.dtype.is_floating_point:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {expected.dtype!r}")
-    with AutoDispatchBelowADInplaceOrView():  # as every binding of a factory function
+    with AutoDispatchBelowADInplaceOrView():  # as for every binding of a factory function
         if isinstance(root, Tensor):
             return ops.ones_like.call(root, None, None, None, False, "preserve_format")
         return ops.ones.call(expected.size, expected.dtype, None, expected.device, False)
@@ -111,7 +111,7 @@ def _mismatch(index: int, root: Root, wanted: Size, found: Size, batched: bool) 
         )
     if isinstance(root, GradientEdge):
         return RuntimeError("Batched grads are not supported with GradientEdge")
-    return RuntimeError(  # the batch dimension is gone by now, and yet PyTorch leaves another one out
+    return RuntimeError(  # the batch dimension is removed already, and yet PyTorch leaves another one out
         "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
         "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch "
         f"was detected: grad_output[{index}] has a shape of {_torch_size(found[1:])} and output[{index}] has a shape "

@@ -66,7 +66,7 @@ class ThreadPool:
         while True:
             job = self._jobs.get()
             job.run()
-            del job  # it holds what was run, until the next comes
+            del job  # otherwise it would hold the last work until the next one comes
             self._idle.release()
 
 

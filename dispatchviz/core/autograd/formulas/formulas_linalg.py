@@ -24,7 +24,7 @@ from dispatchviz.core.thread.thread_state import thread
 
 Gradients = tuple[Tensor | None, ...]
 
-# -- words of C++ ------------------------------------------------------------------------------------------------------
+# -- C++ helpers -------------------------------------------------------------------------------------------------------
 
 
 def mH(tensor: Tensor) -> Tensor:

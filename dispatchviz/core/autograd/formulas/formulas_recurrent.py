@@ -124,7 +124,7 @@ def _differentiable_backward(
         bias = ops.sum_dim_IntList.call(of_gates, (0,), False, None)
         of_inputs[time] = ops.unsqueeze.call(ops.matmul.call(of_gates, weight_ih), 0)
         of_hidden = ops.matmul.call(of_gates, weight_hh)
-        at_time = _at(input, time)  # arguments are evaluated from the right
+        at_time = _at(input, time)  # arguments are evaluated from right to left
         inputs = ops.matmul.call(ops.transpose_int.call(of_gates, 0, 1), at_time)
         hiddens = ops.matmul.call(ops.transpose_int.call(of_gates, 0, 1), states[index][0])
         found: tuple[Tensor, ...] = (bias, inputs, hiddens)

@@ -240,7 +240,7 @@ def _zeros_with_layout_of(tensor: Tensor, tangent: Tensor) -> Tensor:
     return zeros
 
 
-# -- what Nodes keep --------------------------------------------------------------------------------------------------
+# -- tangents of saved tensors -----------------------------------------------------------------------------------------
 
 
 def saved_tangent(tensor: Tensor) -> ForwardGrad | None:
@@ -260,7 +260,7 @@ def restore_tangent(tensor: Tensor, saved: ForwardGrad | None) -> None:
         set_fw_grad(tensor, tangent)
 
 
-# -- what has no formula ----------------------------------------------------------------------------------------------
+# -- operators without a formula ---------------------------------------------------------------------------------------
 
 OUT = "because it is an out= function"
 _ISSUE = "Please file an issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml"

@@ -86,7 +86,7 @@ def process_forward_mode_ad(
             of_plain_tensor = _check_view(inputs, result, tangent)
             set_fw_grad(result, tangent, is_inplace_op=of_plain_tensor)
             if of_plain_tensor:
-                return  # the outputs that follow get nothing, in PyTorch too
+                return  # later outputs get no tangent, as in PyTorch
 
 
 def _jvp(node: FunctionBase, inputs: Sequence[Tensor], tangents: Sequence[Tensor | None]) -> list[Tensor | None]:

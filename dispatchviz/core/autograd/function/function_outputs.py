@@ -247,7 +247,7 @@ def _without_history(output: Tensor, is_input: bool, is_dirty: bool) -> tuple[Te
 
 def _written(call: Call, output: Tensor, is_input: bool, position: int) -> None:
     """Change the history of an input that was written to and returned, as any in-place operation does."""
-    if output._grad_fn is None and requires_grad(output):  # as it is noted: a stale view is not looked into
+    if output._grad_fn is None and requires_grad(output):  # the stored one: a stale view's history is not read
         raise RuntimeError(_LEAF)
     if not is_input:
         warnings.warn(_NOT_AN_INPUT, UserWarning, stacklevel=5)

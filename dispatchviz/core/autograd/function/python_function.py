@@ -164,7 +164,7 @@ class FunctionBase(Node):
         """Return the name of the operation in messages: the Function's own name."""
         return Node.name(self).removesuffix("Backward")
 
-    # -- what was saved -----------------------------------------------------------------------------------------------
+    # -- saved tensors ------------------------------------------------------------------------------------------------
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
@@ -269,7 +269,7 @@ class FunctionBase(Node):
     # -- the class side -----------------------------------------------------------------------------------------------
 
     @classmethod
-    def apply(cls, *args: Any, **kwargs: Any) -> Any:  # of Nodes it is what the engine calls
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:  # on the class of Nodes it is the method that the engine calls
         """Call a Function. See ``custom_function.apply``."""
         from dispatchviz.core.autograd.function import custom_function  # which needs this class
 

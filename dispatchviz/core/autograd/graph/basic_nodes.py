@@ -108,7 +108,7 @@ class UndefinedGrad(Node):
 
 def _detached(tensor: Tensor) -> Tensor:
     alias = shallow_copy_and_detach(tensor, tensor._version_counter)
-    if recorder.active is not None and alias._number < 0:  # no handler made it
+    if recorder.active is not None and alias._number < 0:  # it did not come from a handler
         recorder.active.tensor_created(alias)
     return alias
 

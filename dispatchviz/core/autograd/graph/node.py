@@ -316,7 +316,7 @@ class Node:
         outputs = self.apply_alone(list(grads))
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
-    # -- names and what Python sees -----------------------------------------------------------------------------------
+    # -- names and attributes for Python ------------------------------------------------------------------------------
 
     def name(self) -> str:
         """Return the name, ``MulBackward0``; for handwritten Nodes the full C++ name."""

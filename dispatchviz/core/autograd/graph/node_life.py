@@ -27,7 +27,7 @@ class NodeLife(weakref.ref["Node"]):
 
     __slots__ = ("number",)
 
-    __hash__ = object.__hash__  # a dead one has one too: it lies among the notes, which are looked up
+    __hash__ = object.__hash__  # a dead one needs a hash too, since the notes that contain it are looked up
 
     number: int
     """Serial number of the Node."""

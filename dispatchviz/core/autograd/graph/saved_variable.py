@@ -96,7 +96,7 @@ class SavedVariable:
         if is_inference(variable):
             raise RuntimeError(_INFERENCE)
         self._version = variable._version_counter.value
-        self._is_leaf = variable._grad_fn is None  # as it is noted: a stale view's is not replayed
+        self._is_leaf = variable._grad_fn is None  # the stored one: a stale view's history is not replayed
         if is_inplace_on_view:
             node = grad_fn(variable)
             assert node is not None, "the result of an in-place operation on a view has a history"
@@ -124,7 +124,7 @@ class SavedVariable:
             and data._view is None
             and (self._is_leaf or data._grad_fn is not None)
         ):
-            return data  # the common case, with nothing left to find out
+            return data  # the common case, which needs no more checks
         history = self._history(data, saved_for)
         if data._version_counter.value != self._version:
             raise RuntimeError(self._was_modified(data, history))
@@ -148,7 +148,7 @@ class SavedVariable:
         variable = shallow_copy_and_detach(data, data._version_counter)
         variable._grad_fn = history
         variable._output_nr = self._output_nr
-        if recorder.active is not None and variable._number < 0:  # no handler made it
+        if recorder.active is not None and variable._number < 0:  # the history did not come from a handler
             recorder.active.tensor_created(variable)
         restore_tangent(variable, self._fw_grad)
         return variable

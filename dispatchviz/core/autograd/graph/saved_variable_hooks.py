@@ -77,7 +77,7 @@ def push_default_hooks(pack: Pack, unpack: Unpack) -> None:
     check_enabled()
     pair = Hooks(pack, unpack)
     state = thread.state
-    process_modes.enter(Mode.SAVED_TENSOR_HOOKS)  # first: an exception from outside leaves it on, never off
+    process_modes.enter(Mode.SAVED_TENSOR_HOOKS)  # first: after an exception from outside it is on, never off
     state.saved_tensors_hooks = (*state.saved_tensors_hooks, pair)
 
 
@@ -90,7 +90,7 @@ def pop_default_hooks() -> None:
     state.saved_tensors_hooks = pairs[:-1]
     try:
         process_modes.leave(Mode.SAVED_TENSOR_HOOKS)
-    except BaseException:  # one from outside: nothing was popped
+    except BaseException:  # an exception from outside: nothing was popped
         state.saved_tensors_hooks = pairs
         raise
 
@@ -130,7 +130,7 @@ def _init_packing(
     if hooks is None or variable is None or variable._wrapped_number:
         _init(self, variable, is_output, is_inplace_on_view)
         return
-    _init(self, variable, False, is_inplace_on_view)  # what is packed needs no alias
+    _init(self, variable, False, is_inplace_on_view)  # a packed tensor needs no alias
     self._original = False
     self._output_nr = variable._output_nr
     _packed(self)._pack(hooks, variable, is_output)
@@ -198,7 +198,7 @@ class PackedVariable(SavedVariable):
         else:
             variable._requires_grad = packed.requires_grad
             variable._accumulator = packed.accumulator
-        if recorder.active is not None and variable._number < 0:  # no handler made it
+        if recorder.active is not None and variable._number < 0:  # it did not come from a handler
             recorder.active.tensor_created(variable)
         restore_tangent(variable, packed.fw_grad)
         return variable

@@ -32,7 +32,7 @@ def register_hook(tensor: Tensor, hook: Hook) -> RemovableHandle:
     """
     if not requires_grad(tensor):
         raise RuntimeError(_NO_GRADIENT)
-    hooks, node = _hooks_of(tensor), tensor._grad_fn  # of a stale view that has hooks already: the Node of before
+    hooks, node = _hooks_of(tensor), tensor._grad_fn  # a stale view that has hooks already keeps its previous Node
     if hooks.backward is None:
         node = grad_fn(tensor)
         hooks.backward = HookDict()
@@ -65,7 +65,7 @@ def retain_grad(tensor: Tensor) -> None:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     check_supports_retain_grad()
     if tensor._retains_grad or (node := grad_fn(tensor)) is None:
-        return  # a tensor that retains already is not asked for its Node: that of a stale view might be refused
+        return  # if the tensor retains already, its Node is not read: that of a stale view might be refused
     node.own_hooks().retains_grad[tensor._output_nr] = _retaining(weakref.ref(tensor))
     tensor._retains_grad = True
     if recorder.active is not None:

@@ -106,7 +106,7 @@ def _leave_warning(result: Tensor, node: WarnNotImplemented, mutable: bool) -> N
         warn = warns(node.op_name)
         register_hook(result, warn)
         if mutable and result._view is not None and requires_grad(result._view.base):
-            register_hook(result._view.base, warn)  # the history may be rebased: then the base's gradient passes by
+            register_hook(result._view.base, warn)  # if the history is rebased, the base's gradient passes here
     elif not mutable:
         set_history(result, node)
     elif recorder.active is not None:

@@ -70,7 +70,7 @@ def get_data(tensor: Tensor) -> Tensor:
     if tensor._ks & functorch_batched_ks:
         raise RuntimeError("accessing `data` under vmap transform is not allowed")
     alias = shallow_copy_and_detach(tensor, VersionCounter())
-    if recorder.active is not None and alias._number < 0:  # no handler made it
+    if recorder.active is not None and alias._number < 0:  # it did not come from a handler
         recorder.active.tensor_created(alias)
     return alias
 

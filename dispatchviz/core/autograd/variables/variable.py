@@ -120,7 +120,7 @@ _making_accumulators = threading.RLock()
 
 
 def _new_accumulator(leaf: Tensor) -> Node:
-    with _making_accumulators:  # two threads must not make one each: then nothing would keep their sums apart
+    with _making_accumulators:  # two threads must not create one each, since two Nodes would not keep their sums apart
         reference = leaf._accumulator
         accumulator = reference() if reference is not None else None
         if accumulator is None:

@@ -50,7 +50,7 @@ def _verdict(tensor: Tensor, op_requires_grad: bool) -> InplaceVerdict:
         return "it does not require grad"
     if view is not None and is_leaf(view.base):
         return "view of a leaf that requires grad"
-    if tensor._grad_fn is None:  # as it was last set: a stale view does not replay its history
+    if tensor._grad_fn is None:  # the history as it was last set: a stale view does not replay it
         return "leaf that requires grad"
     return "it is not a leaf"
 

@@ -52,7 +52,7 @@ def as_view(
     tensors are inference tensors, for which nothing is stored.
     """
     if is_inference(base):
-        tensor._version_counter = VersionCounter()  # not that of a base that was detached
+        tensor._version_counter = VersionCounter()  # not that of a detached base
         return tensor
     if base is tensor:
         raise RuntimeError(
@@ -146,7 +146,7 @@ def _rebase_base(view: Tensor, base: Tensor, node: Node) -> None:
         raise RuntimeError("Functions which modify views in-place must return a single Variable")
     view._output_nr = 0
     copy_slices = CopySlices(base, view, node)
-    if requires_grad(view):  # otherwise nobody can have registered a hook
+    if requires_grad(view):  # otherwise no hook can have been registered
         move_hooks_to_new_grad_fn(base, base._grad_fn, copy_slices)
     set_gradient_edge(base, copy_slices, 0)
     if recorder.active is not None:

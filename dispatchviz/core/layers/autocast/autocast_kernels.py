@@ -87,7 +87,7 @@ def _banned(name: str, device_type: str) -> Wrapper:
     return banned
 
 
-# -- what they share ---------------------------------------------------------------------------------------------------
+# -- shared helpers ----------------------------------------------------------------------------------------------------
 
 
 def _no_autocast(device_type: str) -> ExcludeDispatchKeyGuard:

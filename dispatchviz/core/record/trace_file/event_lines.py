@@ -135,7 +135,7 @@ def _with_escapes(line: Raw, seq: int) -> AnyEvent:
     fields = json.loads(bytes(line))
     try:
         return msgspec.convert(fields, AnyEvent)  # type: ignore[no-any-return]
-    except (msgspec.ValidationError, UnicodeEncodeError):  # the latter where a field has certain words only
+    except (msgspec.ValidationError, UnicodeEncodeError):  # the latter if a field has a closed vocabulary
         return _unknown(fields, seq)
 
 

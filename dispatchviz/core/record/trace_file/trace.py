@@ -89,14 +89,14 @@ class Trace:
         """
         return tuple(dict.fromkeys(each for each in (*self.header.remarks, self.notice) if each))
 
-    # -- what is known without looking at the events ------------------------------------------------------------------
+    # -- facts that need no events ------------------------------------------------------------------------------------
 
     @cached_property
     def columns(self) -> Columns:
         """The columns of all events, read from the file or made on first access."""
         if isinstance(self.events, StoredEvents):
             return self.events.columns
-        from dispatchviz.core.record.trace_file.column_builder import columns_of  # NumPy is loaded where it is needed
+        from dispatchviz.core.record.trace_file.column_builder import columns_of  # NumPy is loaded only here
 
         return columns_of(self.events)
 
