@@ -90,7 +90,9 @@ def codegen(session: Session) -> Reply:
     if operator in pytorch_operators():
         return Overlay(lambda view: CodegenScreen(operator, view.palette))
     reason = (
-        f"{operator} is not PyTorch's: nothing was generated for it" if operator else "No operator runs at this step"
+        f"{operator} is not an operator of PyTorch, so no code is generated for it"
+        if operator
+        else "No operator runs at this step"
     )
     return Update(session.cursor, line((f" {reason}", "hint")))
 

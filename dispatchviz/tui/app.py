@@ -120,7 +120,7 @@ class StepperApp(TerminalApp[Callable[[OpenStepper], None]]):
         use_named(name)
         self.use_keys(entries(self.session.leaving))
         self.view.show_keys()
-        self.show(Update(self.session.cursor, line((f" The keys are those of the {name} keymap", "hint"))))
+        self.show(Update(self.session.cursor, line((f" Now using the {name} keymap", "hint"))))
 
     @property
     def what_failed(self) -> str:

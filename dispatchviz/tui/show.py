@@ -48,5 +48,5 @@ def show(
         print_step(trace, step, pager)
 
 
-HINT = " (--plain asks for text, --step N --view NAME for one view of a step)"
+HINT = " (--plain prints text, --step N --view NAME prints one view of a step)"
 """What to type, for whoever typed a command."""

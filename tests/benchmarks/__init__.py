@@ -1,1 +1,1 @@
-"""Tests of the benchmarks: that they run, not how fast."""
+"""Tests that the benchmarks run, regardless of speed."""

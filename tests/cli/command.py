@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 FORUM = str(ROOT / "examples" / "forum.py")
 
 
-HINT = " (--plain asks for text, --step N --view NAME for one view of a step)\n"
+HINT = " (--plain prints text, --step N --view NAME prints one view of a step)\n"
 LOG_INSTEAD = f"dispatchviz: the log instead of the stepper: this is not a terminal{HINT}"
 STEP_INSTEAD = f"dispatchviz: the step as text instead of the stepper: this is not a terminal{HINT}"
 """Why there is no stepper, on stderr."""

@@ -26,12 +26,12 @@ def test_two_scripts(tmp_path: Path) -> None:
     ended = dispatchviz("diff", *names, cwd=tmp_path)
     assert ended.status == 1
     assert ended.out == (
-        "The ways part first at line 5 in no_grad.py: with torch.no_grad():\n"
+        "The steps first differ at line 5 in no_grad.py: with torch.no_grad():\n"
         "  Only in no_grad.py: torch.no_grad() switches grad mode off: no key changes and the autograd\n"
         "  kernels still run, but they make no Nodes until it is on again.\n"
         "  Step 67 in no_grad.py\n"
         "\n"
-        "What differs after that\n"
+        "Differences after that\n"
         "  line 5 in plain.py, line 6 in no_grad.py: z = torch.add(x, y)\n"
         "      In plain.py VariableType::add_Tensor makes AddBackward0. In no_grad.py it makes none: grad\n"
         "      mode is off, so no Node is made: the kernel only redispatches.\n"
@@ -56,7 +56,7 @@ def test_a_trace_without_hashes_says_so(tmp_path: Path) -> None:
     assert dispatchviz("export", name, "-o", "t.jsonl", cwd=tmp_path).status == 0
     ended = dispatchviz("diff", "t.jsonl", name, cwd=tmp_path)
     assert ended.status == 0
-    assert "numbers were not compared: a trace has hashes of results if it is recorded with --hashes" in " ".join(
+    assert "numbers were not compared. Record the traces with --hashes to compare the results" in " ".join(
         ended.out.split()
     )
 
@@ -167,7 +167,7 @@ def test_what_if_runs_a_script_as_it_is_and_changed(tmp_path: Path) -> None:
     ended = dispatchviz("diff", "--what-if", "line 5: no_grad", name, cwd=tmp_path)
     assert ended.status == 1
     assert ended.out.startswith(
-        "What if line 5: no_grad\n\nThe ways part first at line 5: z = torch.add(x, y)\n"
+        "What if line 5: no_grad\n\nThe steps first differ at line 5: z = torch.add(x, y)\n"
         "  Only in the changed run: torch.no_grad() switches grad mode off"
     )
     assert "In the changed run it makes none: grad mode is off" in " ".join(ended.out.split())

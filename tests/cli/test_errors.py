@@ -85,10 +85,10 @@ MISTAKES = {
     "help for nothing": (["help", "trce"], "there is no command 'trce', did you mean trace?"),
     "other forms": (["trace", "--format", "torch", "--level", "calls", "--op", "add", FORUM], "--level and --op with"),
     "both forms": (["run", "--json", "--level", "calls", FORUM], "--level with --json would do nothing: leave one of"),
-    "no module": (["run", "-m", "nowhere"], "no module is named nowhere: "),
-    "no module in it": (["run", "-m", "nowhere.main"], "no module is named nowhere.main: "),
-    "no name": (["run", "-m", ""], "no module is named : "),
-    "a relative name": (["run", "-m", ".alone"], "no module is named .alone: "),
+    "no module": (["run", "-m", "nowhere"], "there is no module named nowhere: "),
+    "no module in it": (["run", "-m", "nowhere.main"], "there is no module named nowhere.main: "),
+    "no name": (["run", "-m", ""], "there is no module named : "),
+    "a relative name": (["run", "-m", ".alone"], "there is no module named .alone: "),
 }
 
 

@@ -46,7 +46,7 @@ def test_why_not_is_said(tmp_path: Path) -> None:
     (tmp_path / "folder.jsonl").mkdir()
     for name, says in {
         "weights.pt": "cannot save the trace as weights.pt: the name of a trace ends in .dvtrace, .jsonl or .jsonl.gz",
-        "data.jsonl": "data.jsonl is there and is no trace: it is not overwritten, choose another name",
+        "data.jsonl": "data.jsonl exists and is not a trace: it is not overwritten, choose another name",
         "folder.jsonl": "cannot write folder.jsonl: Is a directory",
     }.items():
         assert refused("trace", "--save", name, FORUM, cwd=tmp_path) == f"dispatchviz: {says}\n"
@@ -68,7 +68,7 @@ def test_a_log_takes_the_place_of_a_log_only(tmp_path: Path) -> None:
             assert dispatchviz("trace", "--format", form, "-o", "log.txt", name, cwd=tmp_path) == (0, "", "")
     for file in (name, "weights.pt"):
         (tmp_path / "weights.pt").write_bytes(OTHERS["weights.pt"])
-        assert f"{file} is there and is no log" in refused("trace", "-o", file, name, cwd=tmp_path)
+        assert f"{file} exists and is not a log" in refused("trace", "-o", file, name, cwd=tmp_path)
     assert "--format jsonl" in refused("trace", "-o", "t.jsonl", name, cwd=tmp_path)
 
 
@@ -84,7 +84,7 @@ def test_export_does_not_start_a_program_whose_picture_has_no_place(tmp_path: Pa
 def test_a_picture_takes_the_place_of_a_picture_of_its_form_only(form: str, tmp_path: Path) -> None:
     started = script(tmp_path, "open('started', 'w')\n")
     (tmp_path / f"notes{form}").write_text("my notes on <svg> and digraphs\n")
-    says = f"notes{form} is there and is no {form} picture: it is not overwritten, choose another name"
+    says = f"notes{form} exists and is not a {form} picture: it is not overwritten, choose another name"
     assert says in refused("export", started, "-o", f"notes{form}", cwd=tmp_path)
     assert refused("codegen", "add", "--structured", "-o", f"notes{form}", cwd=tmp_path) == f"dispatchviz: {says}\n"
     assert (tmp_path / f"notes{form}").read_text() == "my notes on <svg> and digraphs\n"
@@ -111,8 +111,10 @@ def test_a_hand_out_takes_the_place_of_a_hand_out_only(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("# mine\n")
     (tmp_path / "folder.md").mkdir()
     for name, says in {
-        source: f"cannot write {source}: a hand-out is .md, a page that steps is .html",
-        "notes.md": "notes.md is there and is no hand-out of ours: it is not overwritten, choose another name",
+        source: f"cannot write {source}: a hand-out is .md, an interactive page is .html",
+        "notes.md": (
+            "notes.md exists and is not a hand-out from dispatchviz: it is not overwritten, choose another name"
+        ),
         "folder.md": "cannot write folder.md: Is a directory",
         "no/a.md": "cannot write no/a.md: No such file or directory",
     }.items():

@@ -118,7 +118,9 @@ def test_a_short_log_and_who_wants_no_pager(folder: Path, monkeypatch: pytest.Mo
 @pytest.mark.long
 def test_a_pager_that_is_left_early_is_no_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAGER", "head -n 1")
-    script(folder, "import torch\nfor turn in range(300):\n    torch.ones(2) + 1\nraise SystemExit(5)\n", "long.py")
+    script(
+        folder, "import torch\nfor iteration in range(300):\n    torch.ones(2) + 1\nraise SystemExit(5)\n", "long.py"
+    )
     status, screen = in_terminal("run", "--plain", "long.py", cwd=folder, keys="")
     assert status == 5
     assert screen.startswith("long.py on the model of PyTorch ") or "long.py on the model of PyTorch " in screen
@@ -128,7 +130,7 @@ def test_a_pager_that_is_left_early_is_no_error(folder: Path, monkeypatch: pytes
 
 @pytest.mark.long
 def test_what_the_program_prints_does_not_go_through_the_pager(folder: Path) -> None:
-    script(folder, "import torch\nprint('mine')\nfor turn in range(30):\n    torch.ones(2)\n", "prints.py")
+    script(folder, "import torch\nprint('mine')\nfor iteration in range(30):\n    torch.ones(2)\n", "prints.py")
     status, screen = in_terminal("trace", "prints.py", cwd=folder, keys="")
     assert status == 0
     assert screen.startswith("mine\r\n")

@@ -29,7 +29,7 @@ def test_a_table_of_a_few_keys() -> None:
 aten::add.Tensor  (build cpu)
   aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
   defined: registered at build/aten/src/ATen/RegisterSchema.cpp:6
-  95 of 137 cells hold a kernel; mask of its calls 0x3fd7387bfbffffff
+  95 of 137 entries hold a kernel; the mask of its calls is 0x3fd7387bfbffffff
 
  1 ● CPU            kernel
      wrapper_CPU_add_Tensor  RegisterCPU_0.cpp:1297
@@ -79,19 +79,19 @@ def test_the_history_of_a_cell() -> None:
     assert "TORCH_LIBRARY_IMPL(aten, Autograd, m) {\n" in alias
     assert "autograd_fallback [backend fallback] → VariableType::add_Tensor [autograd kernel]" in alias
     assert "The alias Autograd covers 18 keys" in alias
-    assert end.startswith("Empty from first to last: Fake.\n[backend fallback]")
+    assert end.startswith("Empty throughout: Fake.\n[backend fallback]")
 
 
 def test_the_whole_history_folded_and_all_of_it() -> None:
     folded = dispatchviz("table", "aten::empty.memory_format", "--history").out
     assert "PyTorch promises no order" in folded
-    assert "setOperatorHasFallthroughForKey(BackendSelect, false): the key is back in the mask" in folded
-    assert folded.count("A fallback is for all operators") < 5
+    assert "setOperatorHasFallthroughForKey(BackendSelect, false): the key is in the mask again" in folded
+    assert folded.count("A fallback applies to all operators") < 5
     everything = dispatchviz("table", "aten::empty.memory_format", "--history", "--all").out
     assert (
         "TORCH_LIBRARY_IMPL(_, BackendSelect, m) { m.fallback(torch::CppFunction::makeFallthrough()); }" in everything
     )
-    assert everything.count("A fallback is for all operators") == 38
+    assert everything.count("A fallback applies to all operators") == 38
     assert len(everything.splitlines()) > len(folded.splitlines())
 
 
@@ -99,7 +99,7 @@ def test_the_history_in_short() -> None:
     short = dispatchviz("table", "add", "--history", "--short").out.splitlines()
     assert "    1-3    3 fallbacks   Functionalize, Conjugate and Batched" in short[1]
     assert "   52 ●  alias kernel  Autograd: VariableType::add_Tensor, 18 cells" in "\n".join(short)
-    assert "   54    fallback      Tracer: general_trace_function, no cell changes" in "\n".join(short)
+    assert "   54    fallback      Tracer: general_trace_function, no table entry changes" in "\n".join(short)
     assert len(short) < 40
     of_a_cell = dispatchviz("table", "add", "AutogradCPU", "--history", "--short").out
     assert [row.split()[0] for row in of_a_cell.splitlines()[1:3]] == ["27", "52"]

@@ -77,8 +77,8 @@ def test_one_clear_error(trace: str, tmp_path: Path, options: tuple[str, ...], s
 
 
 @pytest.mark.parametrize(("name", "options", "says"), [
-    ("a.png", ("--theme", "auto"), "the theme auto is for .svg, which a browser draws: a .png is light or dark"),
-    ("a.dot", ("--dark",), "the theme dark is for .svg and .png: a .dot is light"),
+    ("a.png", ("--theme", "auto"), "the theme auto is only for .svg, which a browser draws: choose light or dark"),
+    ("a.dot", ("--dark",), "the theme dark is only for .svg and .png: a .dot is always light"),
     ("a.jsonl", ("--picture", "calls"), "--picture is for a picture (.svg, .dot, .png, .pdf), not for a .jsonl"),
 ])  # fmt: skip
 def test_before_the_program_runs(tmp_path: Path, name: str, options: tuple[str, ...], says: str) -> None:

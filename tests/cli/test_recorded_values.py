@@ -16,12 +16,12 @@ from dispatchviz.trace import Trace
 from .command import dispatchviz, script
 
 LOOP = "import torch\nx = torch.zeros(2)\nfor step in range({}):\n    x.add_(1)\n"
-"""Numbers are recorded once for each turn, and twice before."""
+"""Numbers are recorded once for each iteration, and twice before."""
 
 
-def recorded(tmp_path: Path, values: bool | None = None, only: tuple[str, ...] = (), turns: int = 9) -> Trace:
+def recorded(tmp_path: Path, values: bool | None = None, only: tuple[str, ...] = (), iterations: int = 9) -> Trace:
     return run_script(
-        str(tmp_path / script(tmp_path, LOOP.format(turns))), (), "auto", None, only=only, values=values
+        str(tmp_path / script(tmp_path, LOOP.format(iterations))), (), "auto", None, only=only, values=values
     ).trace
 
 
@@ -35,7 +35,7 @@ def test_they_are_recorded_without_an_option(tmp_path: Path) -> None:
 
 def test_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorded_values, "SMALL", RecordedValues(16, 6))
-    assert end_of_numbers(recorded(tmp_path, turns=1)) is None
+    assert end_of_numbers(recorded(tmp_path, iterations=1)) is None
     trace = recorded(tmp_path)
     assert end_of_numbers(trace) == trace.steps_of(ev.NumbersRecorded)[-1]
     assert len(trace.steps_of(ev.NumbersRecorded)) == 6 + 1

@@ -122,4 +122,7 @@ def test_a_program_of_standard_input_finds_its_end(tmp_path: Path) -> None:
 
 def test_what_is_no_text_is_not_for_a_terminal() -> None:
     status, screen = in_terminal("export", "-o", "-", "--format", "png", FORUM)
-    assert (status, screen) == (2, "dispatchviz: .png is no text for a terminal: give a file with -o, or a pipe\r\n")
+    assert (status, screen) == (
+        2,
+        "dispatchviz: .png is not text for a terminal: write it to a file with -o, or to a pipe\r\n",
+    )

@@ -101,19 +101,19 @@ def same(one: Links, other: Links) -> bool:
 
 
 def tiles(items: tuple[Item, ...], low: int, high: int) -> None:
-    """The items follow on each other, without gaps; those of a turn cover its first one."""
+    """The items follow on each other, without gaps; those of an iteration cover its first one."""
     for item in items:
         assert start(item) == low
         low = stop(item)
         if isinstance(item, Repeat):
-            assert item.turns >= 2
+            assert item.iterations >= 2
             tiles(item.body, item.start, item.start + item.period)
     assert low == high
 
 
 LEAVES = 30
 FoldedPart = tuple[str, list[int | str | None]] | tuple[int, list["Part"]]
-"""A Node and where its edges lead, or a loop: turns and its parts."""
+"""A Node and where its edges lead, or a loop: iterations and its parts."""
 
 
 def part(dice: random.Random, depth: int) -> FoldedPart:
@@ -179,18 +179,18 @@ def transformer(layers: int) -> Links:
     return Links([*names, "EmbeddingBackward0", "AccumulateGrad"], [*edges, (), ()])
 
 
-def test_layers_are_turns() -> None:
+def test_layers_are_iterations() -> None:
     links = transformer(12)
     head, layers, *rest = fold(links, 100).items
     assert head == 0
     assert isinstance(layers, Repeat)
-    assert (layers.start, layers.period, layers.turns, dict(layers.exits)) == (1, 6, 12, {})
+    assert (layers.start, layers.period, layers.iterations, dict(layers.exits)) == (1, 6, 12, {})
     assert rest == [73, 74]
     assert layers.strides[0] == ((6, 0), (6, 0)), "to the next layer, and within this one"
     assert layers.strides[4] == ((6, 0), (0, 0)), "the mask is the same for all"
 
 
-def test_what_only_the_last_turn_does_differently() -> None:
+def test_what_only_the_last_iteration_does_differently() -> None:
     """Where the next layer would be used, the last one has two Nodes, an edge of each kind."""
     names = [*["AddBackward0", "SinBackward0"] * 5, "AccumulateGrad", "AccumulateGrad"]
     edges: list[tuple[Link, ...]] = []
@@ -198,7 +198,7 @@ def test_what_only_the_last_turn_does_differently() -> None:
         edges += [((at + 2, 0), (at + 1, 0)), ((at + 2, 0),)]
     edges[8] = ((11, 0), (9, 0))
     (repeat,) = repeats(fold(Links(names, [*edges, (), ()]), 100).items)
-    assert (repeat.start, repeat.period, repeat.turns) == (0, 2, 5)
+    assert (repeat.start, repeat.period, repeat.iterations) == (0, 2, 5)
     assert repeat.exits == {(8, 0): (11, 0)}
 
 
@@ -206,14 +206,14 @@ def test_a_loop_in_a_loop() -> None:
     names = ["SumBackward0", *["MulBackward0", *["AddBackward0"] * 4] * 5, "AccumulateGrad"]
     edges = [((at + 1, 0),) for at in range(len(names) - 1)]
     outer, inner = repeats(fold(Links(names, [*edges, ()]), 100).items)
-    assert (outer.start, outer.period, outer.turns) == (1, 5, 5)
-    assert (inner.start, inner.period, inner.turns) == (2, 1, 4)
+    assert (outer.start, outer.period, outer.iterations) == (1, 5, 5)
+    assert (inner.start, inner.period, inner.iterations) == (2, 1, 4)
 
 
-def test_a_node_that_is_asked_for_stands_between_the_turns() -> None:
+def test_a_node_that_is_asked_for_stands_between_the_iterations() -> None:
     links = transformer(12)
     found = fold(links, 100, whole=[1 + 6 * 5 + 4])
-    assert [item.turns for item in repeats(found.items)] == [5, 6]
+    assert [item.iterations for item in repeats(found.items)] == [5, 6]
     assert set(range(31, 37)) <= set(_single(found.items))
 
 

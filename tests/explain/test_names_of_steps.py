@@ -34,7 +34,7 @@ from .programs import traced
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 
 OWN = {
-    "turns": """
+    "iterations": """
         import torch
         w = torch.ones(2, requires_grad=True)
         losses, kept = [], None

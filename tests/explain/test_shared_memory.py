@@ -133,6 +133,6 @@ def test_what_is_said_of_a_tensor_that_is_put_onto_another_memory() -> None:
         for question in tensor_questions(trace, named(trace)["y"], len(trace) - 1, uses(trace).finish())
     }
     assert answers["Who shares its memory?"] == [
-        "w appeared on its memory",
+        "w began to share its memory",
         "x took it by set_.source_Storage_storage_offset",
     ]

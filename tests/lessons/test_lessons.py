@@ -103,7 +103,7 @@ def test_a_lesson_is_played_to_its_end(path: Path, right: bool) -> None:
     assert of.asking.guesses.score(trace) == total
     end = move(of, "resume").note
     assert end is not None
-    assert "That was the lesson" in end.plain
+    assert "End of the lesson" in end.plain
 
 
 @pytest.mark.parametrize("path", LESSONS)

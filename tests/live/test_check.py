@@ -64,7 +64,7 @@ def said(found: Checked) -> str:
 def test_a_run_is_as_itself() -> None:
     trace = traced(PROGRAM)
     assert checked_traces(trace, traced(PROGRAM)).same
-    assert "did what the model does" in said(checked_traces(trace, trace))
+    assert "did the same as the model" in said(checked_traces(trace, trace))
 
 
 def test_a_backward_that_only_one_ran_is_a_difference() -> None:
@@ -360,7 +360,7 @@ def test_the_command_says_so_and_keeps_it_in_the_header(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "dispatchviz", "check", "--save", str(tmp_path / "a.dvtrace"), "-c", PROGRAM]
     ended = subprocess.run(words, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
-    assert "did what the model does" in ended.stdout
+    assert "did the same as the model" in ended.stdout
     assert "tensor([[2., 2., 2.]" in ended.stderr
     assert str(Trace.load(tmp_path / "a.dvtrace").header.checked).endswith(": no difference")
 
@@ -415,7 +415,7 @@ def test_the_operators_and_keys_of_what_differs_are_those_of_the_calls_around_it
 def test_what_was_printed_otherwise_is_a_line_that_rounding_does_not_explain() -> None:
     found = checked_traces(traced("print(1.00001)\nprint('a')\n"), traced("print(1.0)\nprint('b')\n"))
     assert found.printed == ("a", "b")
-    assert "Printed otherwise, first: a in the model, b in PyTorch" in said(found)
+    assert "The output first differs: a in the model, b in PyTorch" in said(found)
 
 
 def test_two_steps_of_the_same_words_say_what_of_them_differs() -> None:

@@ -196,7 +196,7 @@ def test_a_kernel_counts_only_under_a_key_that_is_called() -> None:
     others = tuple(one for one in sin.kernels if one.key != "CPU")
     on_cpu = msgspec.structs.replace(sin, kernels=(*kernels("CPU boxed torch/_native/registry.py:1"), *others))
     (sentence,) = said(with_operator(later(), on_cpu))
-    assert sentence.startswith("PyTorch 2.14.1 registers aten::sin otherwise than PyTorch 2.13.0: ")
+    assert sentence.startswith("PyTorch 2.14.1 registers aten::sin differently from PyTorch 2.13.0: ")
     assert "the kernel for CPU is boxed torch/_native/registry.py (before: unboxed " in sentence
 
 

@@ -15,10 +15,10 @@ from dispatchviz.live.snapshot import read_snapshot
 from dispatchviz.running.import_hook import torch_is_the_model
 
 INIT = {
-    "nothing": ("", "`import torch` finds .*, which is none"),
+    "nothing": ("", "`import torch` finds .*, another module"),
     "old": (
         "__version__ = '2.4.1'\nclass _C: _dispatch_dump = None",
-        "asks PyTorch 2.6 or later; installed is 2.4.1, at ",
+        "needs PyTorch 2.6 or later, but 2.4.1 is installed, at ",
     ),
     "broken": (
         "raise OSError('libcudart.so.12: cannot open\\nmore')",
@@ -57,7 +57,7 @@ def test_where_none_is_installed(
     ended = capsys.readouterr()
     assert ended.out == ""
     assert len(ended.err.splitlines()) == 1
-    assert "finds none: install PyTorch 2.6 or later there, or dispatchviz where PyTorch is" in ended.err
+    assert "finds none: install PyTorch 2.6 or later there, or install dispatchviz where PyTorch is" in ended.err
 
 
 def test_check_says_once_that_there_is_none(capfd: pytest.CaptureFixture[str]) -> None:

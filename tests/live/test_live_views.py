@@ -77,7 +77,7 @@ def test_the_log_begins_with_what_was_observed(traces: dict[str, Trace], name: s
     assert first[0].endswith(f" on PyTorch {torch.__version__} (installed, observed), cuda: {cuda_text(torch)}")
     assert first[1] == f"build: {traces[name].header.build}"
     if traces[name].header.differs:
-        assert first[2] == "otherwise than in PyTorch 2.13:"
+        assert first[2] == "differences from PyTorch 2.13:"
     else:
         assert first[2].startswith("not seen: ")
 

@@ -96,7 +96,7 @@ def test_only_a_snapshot_is_overwritten(tmp_path: Path) -> None:
         check_snapshot(str(tmp_path / name))
         write_snapshot(OLD, tmp_path / "old.json")
     (tmp_path / "other.json").write_text("{}")
-    with pytest.raises(DispatchvizError, match=r"other\.json is there and is no snapshot"):
+    with pytest.raises(DispatchvizError, match=r"other\.json exists and is not a snapshot"):
         check_snapshot(str(tmp_path / "other.json"))
     with pytest.raises(DispatchvizError, match=r"its name ends in \.json or \.json\.gz"):
         check_snapshot(str(tmp_path / "pytorch.txt"))
@@ -136,7 +136,7 @@ def text(found: Difference, every: bool = False) -> str:
 def test_a_snapshot_differs_in_nothing_from_itself() -> None:
     found = difference(OLD, OLD)
     assert found.same
-    assert text(found).splitlines()[1:] == ["Both register the same."]
+    assert text(found).splitlines()[1:] == ["Both have the same registrations."]
 
 
 def test_a_line_or_a_part_of_a_generated_file_is_no_difference() -> None:
@@ -182,7 +182,7 @@ def test_a_file_that_one_release_does_not_say_is_not_compared() -> None:
     for before, after in ((OLD, other), (other, OLD)):
         found = difference(before, after)
         assert (found.same, found.unsaid) == (True, 1)
-        assert "Of one kernel that Python registers one of the two does not say the file" in text(found)
+        assert "The file of one kernel registered from Python is known for only one of the two" in text(found)
 
 
 def test_operators_and_schemas() -> None:
@@ -266,7 +266,7 @@ def test_what_only_one_of_two_builds_can_have_is_compared_if_asked_for() -> None
     found = difference(OLD, with_cuda())
     assert found.same
     assert found.left_out == ("CUDA", "AutogradCUDA")
-    assert "Not compared are kernels under CUDA" in text(found)
+    assert "Kernels for CUDA, which only one of the two builds has, are not compared" in text(found)
     assert [change.what for change in difference(OLD, with_cuda(), True).operators["aten::tril"].kernels] == ["new"]
     assert difference(with_cuda(), with_cuda()).left_out == ()
 

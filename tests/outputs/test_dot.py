@@ -45,7 +45,7 @@ def test_the_founding_program() -> None:
             "[2, 2] float32 cuda:0",
             "no gradient",
             "Backward graph of forum.py",
-            "Arrows: where the gradients go",
+            "Arrows: the direction of the gradients",
             "1st, 2nd, ...: the order in which the engine ran the Nodes",
             "cuda: emulated on NumPy (no GPU)",
         )
@@ -103,7 +103,7 @@ def test_the_parent_of_anomaly_mode_is_an_edge_also_if_it_is_in_another_graph() 
     trace = tape.trace()
     drawn = drawing(backward_graph(trace))
     assert re.search(r"n2 -> n1 .*class=parent", drawn.source)
-    assert "Dotted arrows: to the Node during whose run a Node was made (parent in anomaly mode)" in drawn.texts
+    assert "Dotted arrows: to the Node that was running when a Node was made (parent in anomaly mode)" in drawn.texts
     assert (drawn.boxes, drawn.edges) == (3, 3)
     tape.grad_fn[y] = None
     [z] = tape.op("ExpBackward0", y)

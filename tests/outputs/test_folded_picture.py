@@ -62,8 +62,8 @@ def program(dice: random.Random) -> Trace:
     def run(found: list[object]) -> None:
         for line in found:
             match line:
-                case (int(turns), list(body)):
-                    for _ in range(turns):
+                case (int(iterations), list(body)):
+                    for _ in range(iterations):
                         run(body)
                 case (str(operator), list(given), int(to), bool(has_leaf)):
                     leaves = [tape.leaf()] if has_leaf else []
@@ -76,12 +76,12 @@ def program(dice: random.Random) -> Trace:
 
 
 def box_names(items: tuple[Item, ...], shift: int = 0, into: dict[int, str] | None = None) -> dict[int, str]:
-    """The box of each position, found by writing out every turn."""
+    """The box of each position, found by writing out every iteration."""
     found: dict[int, str] = {} if into is None else into
     for item in items:
         if isinstance(item, Repeat):
-            for turn in range(item.turns):
-                box_names(item.body, shift + turn * item.period, found)
+            for iteration in range(item.iterations):
+                box_names(item.body, shift + iteration * item.period, found)
         else:
             found.update((at + shift, name(start(item))) for at in range(start(item), stop(item)))
     return found
@@ -136,12 +136,12 @@ def test_a_frame_says_how_many_times_and_where_its_edges_lead() -> None:
     drawn = folded_picture(graph, fold(links_of(graph), 100))
     ((frame, lines),) = drawn.frames.items()
     assert lines[0] == "40 times 5 Nodes: sequence_nr 159 … 0"
-    assert frame.turns == 40
+    assert frame.iterations == 40
     titles = {box.name: box.title for box in drawn.boxes}
     arrows = {(titles[arrow.tail], titles[arrow.head], arrow.label) for arrow in drawn.arrows}
-    assert ("AddBackward0", "next turn: AddBackward0", "") in arrows
-    assert ("next turn: AddBackward0", "AccumulateGrad (x)", "last turn") in arrows
-    assert ("MulBackward0", "AccumulateGrad (mask)", "each turn") in arrows
+    assert ("AddBackward0", "next iteration: AddBackward0", "") in arrows
+    assert ("next iteration: AddBackward0", "AccumulateGrad (x)", "last iteration") in arrows
+    assert ("MulBackward0", "AccumulateGrad (mask)", "each iteration") in arrows
 
 
 def test_all_texts_are_in_the_svg() -> None:
@@ -170,7 +170,7 @@ def test_folded_by_wish(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("asked", "times"), [("80-87", 3 + 1), ("81", 2 + 1), ("mask", 1), ("TanhBackward0", 40)])
 def test_nodes_that_are_asked_for_are_drawn_one_by_one(asked: str, times: int) -> None:
-    """80 to 87 are two turns; each of the frames before and after them shows one more."""
+    """80 to 87 are two iterations; each of the frames before and after them shows one more."""
     shown = backward_graph(blocks(40)).svg(expand=[asked])
     assert shown.count(">TanhBackward0<") == times
 

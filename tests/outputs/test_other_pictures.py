@@ -107,10 +107,10 @@ def test_the_decision_is_that_of_the_cards() -> None:
     assert f"→ {cell.source}: {cell.kernel}" in shown
     assert cell.kernel in shown
     assert [text for text in shown if text[:1] in "+−="] == [
-        "+ included by the thread",
-        "− excluded by the thread",
+        "+ thread-local include set",
+        "− thread-local exclude set",
         "− the operator's mask: keys whose kernel falls through",
-        "= what is left, the highest key first",
+        "= remaining key set, the highest key first",
     ]
 
 
@@ -195,7 +195,7 @@ def test_a_step_that_is_not_there() -> None:
 def test_many_calls_are_cut_with_a_note() -> None:
     trace = traced("import torch\nx = torch.ones(2)\n" + "x = x + 1\n" * 150)
     drawn = drawn_picture(trace, "calls", None)
-    assert re.fullmatch(r"\d+ more calls are not drawn: --steps A-B or --step N says which ones to draw", drawn.note)
+    assert re.fullmatch(r"\d+ more calls are not drawn: --steps A-B or --step N selects others", drawn.note)
     assert sum(text.startswith("aten::add.Tensor") for text in drawn.drawing.texts) <= 120
 
 

@@ -208,7 +208,7 @@ def test_the_same_program_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_only_our_own_file_is_replaced(tmp_path: Path) -> None:
     mine = tmp_path / "trace.json"
     mine.write_text('{"schemaVersion": 1, "traceEvents": []}')
-    with pytest.raises(DispatchvizError, match="is there and is no trace for Perfetto of ours"):
+    with pytest.raises(DispatchvizError, match="exists and is not a Perfetto trace from dispatchviz"):
         check_export(str(mine), ".json")
     mine.unlink()
     for _ in range(2):
@@ -218,7 +218,7 @@ def test_only_our_own_file_is_replaced(tmp_path: Path) -> None:
     export(forum(), packed)
     check_export(str(packed), ".json.gz")
     packed.write_bytes(gzip.compress(b'{"dispatchviz_snapshot": 1}'))
-    with pytest.raises(DispatchvizError, match="is there and is no trace for Perfetto"):
+    with pytest.raises(DispatchvizError, match="exists and is not a Perfetto trace"):
         check_export(str(packed), ".json.gz")
 
 

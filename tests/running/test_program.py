@@ -310,7 +310,7 @@ def test_an_expression_may_be_as_deep_as_python_takes_it(expression: str) -> Non
 
 
 def test_what_is_too_deep_for_python_is_told_in_a_line() -> None:
-    with pytest.raises(DispatchvizError, match=r"p\.py is nested deeper than Python takes it"):
+    with pytest.raises(DispatchvizError, match=r"p\.py is nested too deeply for Python"):
         _run(f"x = {'-' * 200_000}1")
 
 

@@ -42,7 +42,7 @@ def test_the_trace_knows_the_lines_that_called() -> None:
     assert trace.header.sources == {HERE: Path(__file__).read_text()}
 
 
-def test_each_turn_of_a_loop_is_a_line() -> None:
+def test_each_iteration_of_a_loop_is_a_line() -> None:
     x = torch.ones(2)
     with dispatchviz.record() as trace:
         for _ in range(3):
@@ -106,7 +106,7 @@ def test_a_recorder_that_fails_is_dropped_and_the_program_goes_on(monkeypatch: p
     with pytest.warns(RuntimeWarning, match="recording stopped"), record() as trace:
         result = torch.ones(2) + 1
     assert result.tolist() == [2.0, 2.0]
-    assert "by a fault of dispatchviz: ZeroDivisionError('ours')" in trace.notice
+    assert "because of a bug in dispatchviz: ZeroDivisionError('ours')" in trace.notice
 
 
 def test_traces_are_saved_loaded_and_drawn(tmp_path: Path) -> None:

@@ -25,9 +25,9 @@ from tests.waiting import HANGS
 SUFFIXES = (".dvtrace", ".jsonl", ".jsonl.gz")
 
 
-def _work(turns: int = 5) -> None:
+def _work(iterations: int = 5) -> None:
     x = torch.ones(2, requires_grad=True)
-    for _ in range(turns):
+    for _ in range(iterations):
         (x * 2).sum().backward()
 
 
@@ -98,7 +98,7 @@ import dispatchviz
 from dispatchviz import torch
 with dispatchviz.record(save="t.dvtrace"):
     x = torch.ones(2, requires_grad=True)
-    for turn in range(200):
+    for iteration in range(200):
         (x * 2).sum().backward()
     time.sleep(1)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -63,11 +63,11 @@ def test_once_for_each_place_as_python_has_it() -> None:
         import warnings; warnings.simplefilter("default")
         import torch
 
-        for turn in range(3):
+        for iteration in range(3):
             warnings.warn("again")
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
-            for turn in range(2):
+            for iteration in range(2):
                 warnings.warn("kept")
         print(len(seen), seen[0].lineno)
     """)

@@ -98,10 +98,10 @@ def test_at_ones_own_terminal_everything_is_there() -> None:
 
 def test_no_text_tells_of_a_key_that_is_not_there(served: None) -> None:
     note = pin_note(NO_CHOICE, PaneChoice(pinned=(2,)))
-    assert note.plain == " This pane stays; 1: panes follow the step again"
+    assert note.plain == " This pane stays open. 1 lets the panes follow the step again"
     said = "\n".join(row.plain for row in help_rows())
-    assert "a file of yours" not in said
-    assert "kept under" not in said
+    assert "run a program of yours" not in said
+    assert "that you ran here" not in said
     home = Home(program_entries(()), (), tuple(each for each in QUESTIONS if permits(f"ask({each.target!r})")))
     assert not any("none yet" in place.plain for place in list_places(home) if not isinstance(place, int))
 

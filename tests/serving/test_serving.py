@@ -149,7 +149,7 @@ def test_it_listens_on_the_loopback_address_alone(room: Room) -> None:
 async def test_a_session_has_what_is_offered_and_opens_it(room: Room) -> None:
     async with played(room) as reader:
         await reader.type("\r")
-        await reader.wait_for("goes on")
+        await reader.wait_for("continues")
         await reader.type("q")
         await reader.wait_for("Enter")
         await reader.type("n\r")
@@ -248,7 +248,7 @@ async def test_of_ten_browsers_one_is_killed_and_the_others_go_on(room: Room) ->
 
 async def goes_on(reader: Browser) -> None:
     await reader.type("\r")
-    await reader.wait_for("goes on")
+    await reader.wait_for("continues")
 
 
 async def test_a_program_that_never_ends_goes_with_its_browser(folder: Path) -> None:
@@ -313,7 +313,7 @@ async def test_each_session_has_a_file_for_its_answers(folder: Path) -> None:
                 await reader.type("c", "c")
                 await reader.wait_for("which key wins?")
                 await reader.type("1")
-                await reader.wait_for("goes on")
+                await reader.wait_for("continues")
     assert (folder / "answers" / "learner-01.json").read_text() == "not ours\n"
     summed = dispatchviz("lesson", "results", *(folder / "answers" / f"learner-0{n}.json" for n in (2, 3)))
     assert (summed.status, summed.err) == (0, "")

@@ -20,7 +20,7 @@ import aiohttp
 from dispatchviz.serving import connection, server
 from dispatchviz.serving.connection import MOST_LINES, Refusals
 from dispatchviz.serving.names import is_name, is_own_page, may_be_asked
-from dispatchviz.serving.server import RoomServer
+from dispatchviz.serving.server import ClassroomServer
 from tests.cli.command import dispatchviz
 from tests.waiting import HANGS
 
@@ -30,7 +30,7 @@ EVIL = "http://evil.example"
 class Here:
     """A server in this process; its sessions run ``cat``."""
 
-    def __init__(self, room: RoomServer, port: int, said: list[str]) -> None:
+    def __init__(self, room: ClassroomServer, port: int, said: list[str]) -> None:
         self.port, self.token, self.said = port, room.token, said
         self.own = f"127.0.0.1:{port}"
         self.address = f"http://{self.own}/{self.token}/"
@@ -58,7 +58,7 @@ class Here:
 
 @asynccontextmanager
 async def served(*names: str) -> AsyncIterator[Here]:
-    room = RoomServer(lambda number: ["cat"], names)
+    room = ClassroomServer(lambda number: ["cat"], names)
     said: list[str] = []
     room._refusals = Refusals(said.append)
     async with asyncio.timeout(HANGS), room.listening("127.0.0.1", 0) as port:

@@ -34,9 +34,9 @@ w = torch.randn(3, requires_grad=True)
 def loss_of(x):
     y = x * w
     return y.sum()
-for turn in range(4):
+for iteration in range(4):
     z = torch.ones(3)
-    z.add_(turn)
+    z.add_(iteration)
     loss = loss_of(z)
     loss.backward()
     with torch.no_grad():
@@ -212,37 +212,37 @@ def test_what_a_breakpoint_may_be() -> None:
     assert breakpoint_named("9999", trace) is breakpoint_named("xlogy", trace) is breakpoint_named("", trace) is None
 
 
-NOBODY = "No step, event, key, operator, Node or variable of this trace is called"
+NOBODY = "This trace has no step, event, key, operator, Node or variable"
 
 REFUSED = [
-    ("9999", f"There is no step 9999: the steps are 0 to {END}"),
-    (f"{END + 1}", f"There is no step {END + 1}: the steps are 0 to {END}"),
-    ("step x", "x is no step's number"),
-    ("line 9", "Nothing ran on line 9 of forum.py: lines 3, 4, 5, 6 and 7 did"),
-    ("line x", "x is no line: write line 6 or forum.py:6"),
-    ("forum.py:1", "Nothing ran on line 1 of forum.py: lines 3, 4, 5, 6 and 7 did"),
+    ("9999", f"There is no step 9999. The steps are 0 to {END}"),
+    (f"{END + 1}", f"There is no step {END + 1}. The steps are 0 to {END}"),
+    ("step x", "x is not a step number"),
+    ("line 9", "Line 9 of forum.py did not run. Lines that ran: 3, 4, 5, 6 and 7"),
+    ("line x", "x is not a line. Write line 6 or forum.py:6"),
+    ("forum.py:1", "Line 1 of forum.py did not run. Lines that ran: 3, 4, 5, 6 and 7"),
     ("model.py:6", "No line of a file model.py ran. Files: forum.py"),
-    ("variable w", "No variable of this trace is called w. Its variables: x, y, z"),
-    ("node MulBackward0", "No Node of this trace is called MulBackward0. Near: SumBackward0, AddBackward0"),
-    ("node Conv", "No Node of this trace is called Conv. Its Nodes: AddBackward0, AccumulateGrad, SumBackward0"),
+    ("variable w", "This trace has no variable w. Its variables: x, y, z"),
+    ("node MulBackward0", "This trace has no Node MulBackward0. Near: SumBackward0, AddBackward0"),
+    ("node Conv", "This trace has no Node Conv. Its Nodes: AddBackward0, AccumulateGrad, SumBackward0"),
     ("operator xlogy", "No call in this trace is of an operator xlogy. Its operators: aten::add, aten::sum"),
     ("operator ad", "No call in this trace is of an operator ad. Near: aten::add"),
     ("key XLA", "No call in this trace is dispatched to XLA. Its keys: AutogradCUDA, CUDA"),
     ("xla", "No call in this trace is dispatched to XLA. Its keys: AutogradCUDA, CUDA"),
     ("AutogradXLA", "No call in this trace is dispatched to AutogradXLA. Near: AutogradCUDA"),
     ("key Cud", "There is no key Cud. Near: CUDA, AutogradCUDA"),
-    ("AutocastChanged", "No step of this trace is of the kind AutocastChanged"),
+    ("AutocastChanged", "This trace has no event of the kind AutocastChanged"),
     ("event Nodes", "There is no kind of event Nodes. Near: NodeStarted, NodeSkipped"),
     ("nodestarte", f"{NOBODY} nodestarte. Near: NodeStarted, NodeCreated"),
     ("ad.Tensor", f"{NOBODY} ad.Tensor. Near: aten::add.Tensor"),
     ("::s", f"{NOBODY} ::s. Near: aten::sum"),
     ("AddBackward", f"{NOBODY} AddBackward. Near: AddBackward0, SumBackward0, BackwardStarted"),
     ("Dispatched if opertor == x",
-     "Dispatched has no field opertor. Its fields: how, operator, key_set, key; of every step: depth, line, step"),
-    ("if opertor == x", "No event has a field opertor. Near: operator, generator"),
+     "Dispatched has no field opertor. Its fields: how, operator, key_set, key; every step also has depth, line, step"),
+    ("if opertor == x", "No event has the field opertor. Near: operator, generator"),
     ("add if", f"{NOBODY} add if. Near: aten::add"),
-    ("add if depth", "'depth' is no condition: write FIELD == VALUE, with == != < <= > >=, several with and"),
-    ("add if depth > 2 and so", "'so' is no condition: write FIELD == VALUE, with == != < <= > >=, several with and"),
+    ("add if depth", "'depth' is not a condition. Write FIELD == VALUE, with == != < <= > >=, and join several with and"),
+    ("add if depth > 2 and so", "'so' is not a condition. Write FIELD == VALUE, with == != < <= > >=, and join several with and"),
     ("line 6 ignore 1", "forum.py:6 has 1 stop: ignore 1 leaves none"),
 ]  # fmt: skip
 
@@ -257,8 +257,8 @@ def test_what_can_never_be_hit_is_refused_with_what_there_is(text: str, why: str
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("torch.ad", "No Python function called torch.ad is entered. Near: torch.add"),
-        ("torch.linalg.inv", "No Python function called torch.linalg.inv is entered. There are: torch.add, Tensor.sum"),
+        ("torch.ad", "The program calls no Python function torch.ad. Near: torch.add"),
+        ("torch.linalg.inv", "The program calls no Python function torch.linalg.inv. Functions: torch.add, Tensor.sum"),
         ("add if depth > 90", "No stop at operator aten::add has depth > 90. Values of depth: 2, 5"),
         ("Dispatched if key == CPU", "No stop at event Dispatched has key == CPU. Values of key: AutogradCUDA, CUDA"),
         ("Dispatched if operator == aten::sum and how == cal",
@@ -315,7 +315,7 @@ def test_a_breakpoint_replaces_that_of_the_same_place() -> None:
     assert [str(each) for each in again.cursor.breakpoints] == ["script.py:9 ignore 2"]
     gone = toggle(again.cursor, "line 9 ignore 2")
     assert gone.cursor.breakpoints == ()
-    assert gone.note.plain == " No longer stops at script.py:9 ignore 2"  # type: ignore[union-attr]
+    assert gone.note.plain == " Breakpoint removed: script.py:9 ignore 2"  # type: ignore[union-attr]
 
 
 def test_clauses_are_read_and_nothing_is_evaluated() -> None:
@@ -333,7 +333,7 @@ async def test_b_sets_and_removes_breakpoints() -> None:
         assert reader.sees("Stop at: line 6, z, AddBackward0, torch.add, CUDA [if depth > 2] [ignore 3]")
         await reader.press(*"NodeCreated", "enter")
         count = len(steps(forum(), ev.NodeCreated))
-        assert reader.sees(f"Breakpoint at event NodeCreated: {count} stops, the first at step {first}")
+        assert reader.sees(f"Breakpoint at event NodeCreated: {count} stops, first at step {first}")
         assert reader.sees("c goes to the next, B lists all")
         await reader.press("c")
         assert reader.at == first
@@ -341,7 +341,7 @@ async def test_b_sets_and_removes_breakpoints() -> None:
         await reader.press("b", *"nothing", "enter")
         assert reader.sees(f"{NOBODY} nothing")
         await reader.press("b", *"NodeCreated", "enter")
-        assert reader.sees("No longer stops at event NodeCreated")
+        assert reader.sees("Breakpoint removed: event NodeCreated")
         await reader.press("b", *"add", "enter", "b", "enter")
         assert reader.app.session.cursor.breakpoints == ()
 
@@ -364,7 +364,7 @@ async def test_the_list_of_breakpoints(size: tuple[int, int]) -> None:
         assert reader.sees(f"3 stops: 0 behind, one here, 2 ahead (step {nodes[1]})")
         await reader.press("down", "enter", "B", "down", "enter")
         assert reader.at == ran[0]
-        assert reader.sees("Stop 1 of 2 at node AddBackward0  went round the end")
+        assert reader.sees("Stop 1 of 2 at node AddBackward0  wrapped around")
         await reader.press("B", "d")
         assert not reader.sees("event NodeCreated  3 stops")
         await reader.press("escape")

@@ -155,7 +155,7 @@ def test_no_key_does_two_things_and_every_action_exists() -> None:
 async def test_the_first_screen_says_where_they_part_and_why(size: tuple[int, int]) -> None:
     async with comparison([two_runs(*pair_of("no_grad"))], size) as reader:
         assert len(reader.screen) == size[1]
-        assert reader.sees("The ways part first at line 4 in B: with torch.no_grad():", "Only in B: torch.no_grad()")
+        assert reader.sees("The steps first differ at line 4 in B: with torch.no_grad():", "Only in B: torch.no_grad()")
         assert "grad mode off (torch.no_grad())" in at_row(reader)
         assert reader.sees("a.py ◂ Enter", "d next difference", "q back")
     assert reader.app.return_value is None
@@ -168,15 +168,15 @@ async def test_the_next_difference_by_key_and_its_sentence() -> None:
         assert "○ no Node: grad mode is off" in at_row(reader)
         assert reader.sees("In A VariableType::add_Tensor makes AddBackward0. In B it makes none: grad mode is off")
         await reader.press("d", "d", "d")
-        assert reader.sees("The runs part nowhere after this row")
+        assert reader.sees("No difference after this row")
         await reader.press("D", "D", "D")
         assert "grad mode off (torch.no_grad())" in at_row(reader)
         await reader.press("D")
-        assert reader.sees("The runs part nowhere before this row")
+        assert reader.sees("No difference before this row")
 
 
 @pytest.mark.parametrize(("side", "key", "said", "kind"), [
-    (0, "enter", "This row is not in A: Tab chooses the other side", ev.NodeCreated),
+    (0, "enter", "This row is not in A. Tab switches to the other side", ev.NodeCreated),
     (1, "tab", "b.py ◂ Enter", ev.NoNodeMade),
 ])  # fmt: skip
 async def test_enter_opens_the_step_in_the_run_of_the_side(side: int, key: str, said: str, kind: type) -> None:
@@ -204,9 +204,9 @@ async def test_rows_are_moved_in_unfolded_and_shown_with_more_detail() -> None:
         assert reader.sees("Every step")
         assert "add.Tensor → AutogradCPU" in at_row(reader)
         await reader.press("plus")
-        assert reader.sees("There is no more detail")
+        assert reader.sees("This is the most detail")
         await reader.press("minus", "minus", "minus", "minus")
-        assert reader.sees("There is no less detail")
+        assert reader.sees("This is the least detail")
         await reader.press("pagedown", "pageup", "home", "up")
         assert "import torch" in at_row(reader)
 
@@ -216,14 +216,14 @@ async def test_texts_over_the_screen_and_what_is_copied() -> None:
         await reader.press("question_mark")
         assert reader.sees("only in the left run", "the next place where the runs part")
         await reader.press("escape", "w")
-        assert reader.sees("What differs after that", "Step ")
+        assert reader.sees("Differences after that", "Step ")
         await reader.press("q", "y")
         assert reader.sees("Copied: dispatchviz diff a.py b.py")
         assert reader.app.clipboard == "dispatchviz diff a.py b.py"
         await reader.press("ctrl+c")
         assert reader.sees("q goes back")
         await reader.press("2")
-        assert reader.sees("There is one comparison")
+        assert reader.sees("There is only one comparison")
         await reader.press("q")
         assert reader.app._exit
 
@@ -244,7 +244,7 @@ async def test_runs_that_are_the_same_say_so() -> None:
     async with comparison([two_runs(traced(LOOP), traced(LOOP))]) as reader:
         assert reader.sees("they do not part", "Both runs go the same way", "Every result has the same numbers")
         await reader.press("d")
-        assert reader.sees("The runs do not part")
+        assert reader.sees("The runs do not differ")
         await reader.press("down", "right", "left", "G", "plus", "tab", "w")
         assert reader.sees("Both runs go the same way")
 
@@ -259,7 +259,7 @@ async def test_two_traces_without_a_step() -> None:
 
 async def test_a_terminal_that_is_too_small_is_told_so_and_comes_back() -> None:
     async with comparison([two_runs(*pair_of("no_grad"))], (59, 15)) as reader:
-        assert reader.sees("The terminal is 59x15, dispatchviz needs 60x15")
+        assert reader.sees("The terminal is 59x15. dispatchviz needs at least 60x15")
         await reader.pilot.resize_terminal(80, 24)
         await reader.pilot.pause()
         assert "grad mode off" in at_row(reader)

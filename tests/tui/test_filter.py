@@ -90,4 +90,4 @@ async def test_a_search_finds_hidden_steps_and_says_that_they_are() -> None:
         await reader.press("G", "s")
         assert reader.sees("The filter shows no later step")
         await reader.press("c", "c", "c", "c", "c")
-        assert reader.sees("No line, mark or error after that: this is the last step that the filter shows")
+        assert reader.sees("No more line, mark or error after that. This is the last step that the filter shows")

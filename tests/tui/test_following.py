@@ -32,9 +32,9 @@ class Growing:
     def __init__(self, folder: Path) -> None:
         with dispatchviz.record(save=folder / "whole.dvtrace") as self.whole:
             x = torch.ones(2, requires_grad=True)
-            for turn in range(60):
+            for iteration in range(60):
                 (x * 2).sum().backward()
-                if turn == 20:
+                if iteration == 20:
                     str(x)
         self._raw = (folder / "whole.dvtrace").read_bytes()
         self.part = folder / unfinished_name("t", ".dvtrace", os.getpid())
@@ -77,12 +77,12 @@ async def test_the_step_stays_and_more_comes(growing: Growing) -> None:
             before = len(session.trace)
             assert reader.at == at
         await reader.until(lambda: growing.file.over and len(session.trace) == len(growing.whole))
-        await reader.until(lambda: "The recording has ended after" in reader.text)
+        await reader.until(lambda: "The recording ended after" in reader.text)
         assert f"step {at} of {len(growing.whole):,}" in reader.text
         assert "  recording" not in reader.text
 
 
-LOOP = "import torch\nx = torch.ones(2)\nfor turn in range(300):\n    x = x + 1\n"
+LOOP = "import torch\nx = torch.ones(2)\nfor iteration in range(300):\n    x = x + 1\n"
 
 
 async def test_the_row_of_a_loop_has_the_numbers_of_the_whole_recording_at_its_end(growing: Growing) -> None:
@@ -157,7 +157,7 @@ SLOW = """\
 import sys, time, torch
 print("terminal:", sys.stdout.isatty(), "keys:", sys.stdin.read(), flush=True)
 x = torch.ones(2, requires_grad=True)
-for turn in range({turns}):
+for iteration in range({iterations}):
     (x * 2).sum().backward()
     time.sleep(0.01)
 print("last", "words")
@@ -186,10 +186,10 @@ needs_a_terminal = pytest.mark.skipif(sys.platform == "win32", reason="Windows h
 def test_a_program_is_followed_and_its_output_and_status_are_its_own(
     start: Callable[..., Terminal], tmp_path: Path
 ) -> None:
-    (tmp_path / "slow.py").write_text(SLOW.format(turns=100))
+    (tmp_path / "slow.py").write_text(SLOW.format(iterations=100))
     stepper = start("run", "--follow", "--save", str(tmp_path / "t.dvtrace"), str(tmp_path / "slow.py"))
     stepper.wait_for("  recording")
-    stepper.wait_for("The recording has ended after")
+    stepper.wait_for("The recording ended after")
     assert re.search(rb"(?<!> )last words", stepper.seen) is None  # no more than the row that tells it
     stepper.type("q")
     stepper.seen = b""
@@ -202,7 +202,7 @@ def test_a_program_is_followed_and_its_output_and_status_are_its_own(
 @needs_a_terminal
 @pytest.mark.long
 def test_quitting_does_not_end_the_program_and_ctrl_c_does(start: Callable[..., Terminal], tmp_path: Path) -> None:
-    (tmp_path / "slow.py").write_text(SLOW.format(turns=100_000))
+    (tmp_path / "slow.py").write_text(SLOW.format(iterations=100_000))
     stepper = start("run", "--follow", "--save", str(tmp_path / "t.dvtrace"), str(tmp_path / "slow.py"))
     stepper.wait_for("  recording")
     stepper.type("q")
@@ -222,7 +222,7 @@ def test_quitting_does_not_end_the_program_and_ctrl_c_does(start: Callable[..., 
 def test_what_cannot_be_followed_is_said(
     options: tuple[str, ...], why: str, start: Callable[..., Terminal], tmp_path: Path
 ) -> None:
-    (tmp_path / "slow.py").write_text(SLOW.format(turns=1))
+    (tmp_path / "slow.py").write_text(SLOW.format(iterations=1))
     refused = start("run", "--follow", *options, str(tmp_path / "slow.py"))
     refused.wait_for(why)
     assert refused.ended() == 2

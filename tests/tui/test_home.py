@@ -64,7 +64,7 @@ def test_every_row_says_what_there_is_to_see() -> None:
 
 async def test_a_terminal_that_is_too_small_is_told_so_and_comes_back() -> None:
     async with home(size=(59, 15)) as reader:
-        assert reader.sees("The terminal is 59x15, dispatchviz needs 60x15")
+        assert reader.sees("The terminal is 59x15. dispatchviz needs at least 60x15")
         await reader.pilot.resize_terminal(80, 24)
         await reader.pilot.pause()
         assert chosen(reader) == "forum"
@@ -134,8 +134,8 @@ async def test_a_program_is_shown_and_its_command_line_copied_without_running_it
         assert reader.sees("Copied: dispatchviz lesson forum")
         assert reader.app.clipboard == "dispatchviz lesson forum"
         await reader.press("G", "v")
-        assert reader.sees("This row is no program")
-        assert reader.sees("Recent traces", "none yet: what runs from here is kept here", "Look up, open")
+        assert reader.sees("This row is not a program")
+        assert reader.sees("Recent traces", "none yet: the programs that you run here leave traces", "Look up, open")
         await reader.press("slash", *"table")
         assert not reader.sees("none yet")
 
@@ -149,14 +149,14 @@ async def test_a_filter_follows_what_is_typed_and_leaving_it_shows_what_was_ther
         assert reader.sees("filter: vmap", "Training loops", "meta_learning")
         assert not reader.sees("Start here")
         await reader.press("enter")
-        assert reader.sees("filter: vmap  (", f" of {len(examples()) + 5}; Esc: all)")
+        assert reader.sees("filter: vmap  (", f" of {len(examples()) + 5}; Esc shows all)")
         await reader.press("escape")
         assert reader.sees("Start here", "Home ──")
         assert not reader.sees("filter:")
         await reader.press("g", "n", "slash", *"gpt", "escape")
         assert chosen(reader) == SECOND
         await reader.press("slash", *"zzz", "enter")
-        assert reader.sees("Nothing here has the words zzz: Esc shows all")
+        assert reader.sees("No row contains zzz. Esc shows all rows")
         await reader.press("enter", "v", "y", "n", "tab", "pagedown", "G", "escape")
         assert chosen(reader) == SECOND
     assert reader.app.return_value is None
@@ -167,7 +167,7 @@ async def test_a_filter_follows_what_is_typed_and_leaving_it_shows_what_was_ther
 
 @pytest.mark.parametrize(("keys", "words"), [
     ("tadd\n", ("dispatchviz table add", "aten::add.Tensor  (build cuda)", "wrapper_CUDA_add_Tensor")),
-    ("wlinear PrivateUse1\n", ("dispatchviz why linear PrivateUse1", "Claims to the cell, best first")),
+    ("wlinear PrivateUse1\n", ("dispatchviz why linear PrivateUse1", "Kernels that could fill this entry, best first")),
     ("kAutogradCUDA\n", ("dispatchviz keys AutogradCUDA", "AutogradCUDA")),
     ("k\n", ("dispatchviz keys (Esc", "PythonTLSSnapshot")),
     ("cadd\n", ("dispatchviz codegen add", "structured_delegate: add.out")),
@@ -219,7 +219,7 @@ async def test_a_file_is_completed_and_chosen(tmp_path: Path, monkeypatch: pytes
         assert reader.sees("there is no file train", "Run or open: train")
         await reader.press("ctrl+u", "r", "tab")
         await reader.press("enter")
-        assert reader.sees("runs/ is a folder: name a file in it")
+        assert reader.sees("runs/ is a folder. Name a file in it")
         await reader.press("tab", "enter")
     assert reader.app.return_value == Chosen("runs/one.dvtrace")
 

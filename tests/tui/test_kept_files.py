@@ -63,7 +63,7 @@ async def test_where_nothing_can_be_written_the_reader_is_told(monkeypatch: pyte
     assert write_layouts({"dispatch": (CALLS,)})
     async with stepper(forum(), (100, 30)) as reader:
         await reader.press("4", "L")
-        assert reader.sees("Kept until you quit, but not for later")
+        assert reader.sees("Kept until you quit, but not saved")
 
 
 NOT_OURS = ["something else", "[]", '{"marks": 3}', '{"other": {}}', b"\xff\xfe", "{" * 100, "[" * 100_000]
@@ -79,7 +79,7 @@ def test_a_file_of_somebody_elses_is_never_written(tmp_path: Path, content: str 
     there = content if isinstance(content, bytes) else content.encode()
     path.write_bytes(there)
     assert texts.read() == {}
-    assert texts.change({1: "x"}) == f"{path} is no file of marks: it stays as it is, and nothing is kept"
+    assert texts.change({1: "x"}) == f"{path} is not a file of marks. It is left unchanged, and nothing is saved"
     assert path.read_bytes() == there
 
 

@@ -106,7 +106,7 @@ async def test_with_the_focus_elsewhere_a_step_is_a_step(pane: int) -> None:
 
 
 def test_the_help_of_the_pane_tells_it() -> None:
-    assert "the steps forward and back walk through the sets of a call" in " ".join(help_rows(KEYS)[0].plain.split())
+    assert "the step keys walk through the sets of the call" in " ".join(help_rows(KEYS)[0].plain.split())
 
 
 def test_a_redispatch_begins_with_the_set_that_was_received() -> None:

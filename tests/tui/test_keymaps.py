@@ -207,7 +207,7 @@ def test_the_environment_names_one_unless_one_was_chosen(monkeypatch: pytest.Mon
     assert in_force() is DEFAULT
     use(None)
     monkeypatch.setenv(VARIABLE, "emacs")
-    wrong = "DISPATCHVIZ_KEYMAP is 'emacs': the keymaps are default, vim, gdb; the default one is used"
+    wrong = "DISPATCHVIZ_KEYMAP is 'emacs', which is not a keymap (default, vim, gdb). The default keymap is used"
     assert use_from_environment() == wrong
     assert in_force() is DEFAULT
     assert tuple(KEYMAPS) == NAMES_IN_OPTIONS
@@ -253,7 +253,7 @@ async def test_gdb_in_the_stepper() -> None:
     use(GDB)
     async with stepper(forum()) as reader:
         await reader.press("s", "s", "r")
-        assert reader.sees("r and then:", "s the step before", "c continue backwards to the last of these")
+        assert reader.sees("r and then:", "s the step before", "c continue backwards to the previous one")
         await reader.press("s")
         assert reader.at == 1
         await reader.press("semicolon", "f", *"nodecreated", "enter")
@@ -265,7 +265,7 @@ async def test_gdb_in_the_stepper() -> None:
 async def test_the_palette_changes_the_keymap_and_has_its_groups_in_order() -> None:
     async with stepper(forum()) as reader:
         await reader.press("ctrl+p")
-        await reader.until(lambda: reader.sees("Step: next step, into what this one starts"))
+        await reader.until(lambda: reader.sees("Step: next step, into the calls that this one makes"))
         titles = [text for text in (row.strip("┃│ ▎▊▄▀█▁") for row in reader.screen) if ": " in text]
         steps = [entry for entry in KEYMAP if entry.group == "Step"]
         found = [title for title in titles if title.startswith("Step: ")]

@@ -58,7 +58,7 @@ def test_the_thread_state_in_the_CUDA_kernel() -> None:
     trace = example("forum.py")
     assert shown(THREAD, trace, below(trace)) == [
         "grad mode  on  Nodes are recorded",
-        "guards     one is open, the innermost first",
+        "guards     1 open, innermost first",
         "  AutoDispatchBelowADInplaceOrView  excludes the autograd keys and",
         "    ADInplaceOrView",
         "included   {ADInplaceOrView, BackendSelect}",
@@ -132,7 +132,7 @@ def test_the_engine_between_two_nodes() -> None:
     said = text(ENGINE, trace, queued)
     assert "2 of 3 Nodes started" in said
     assert "▶ runs     AddBackward0" in said
-    assert "AccumulateGrad (x)  1 of 1 edges to come" in said
+    assert "AccumulateGrad (x)  waits for 1 of 1 edge" in said
 
 
 EVERYTHING = """\
@@ -204,7 +204,7 @@ def test_the_output_so_far() -> None:
     trace = awkward("one\ntwo")
     at = step(trace, ev.Printed)
     assert shown(OUTPUT, trace, at) == ["one", "two"]
-    assert text(OUTPUT, forum(), 3) == "Nothing is printed yet, and none follows."
+    assert text(OUTPUT, forum(), 3) == "Nothing printed yet, and none later."
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)

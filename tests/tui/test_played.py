@@ -98,7 +98,7 @@ def test_what_is_stale_is_named(tmp_path: Path) -> None:
 def test_nobodys_file_is_overwritten(tmp_path: Path) -> None:
     mine = tmp_path / "mine.cast"
     mine.write_text("mine")
-    with pytest.raises(DispatchvizError, match="is there and is no recording of a terminal"):
+    with pytest.raises(DispatchvizError, match="exists and is not a recording of a terminal"):
         one_file(str(mine), forum(), "x.py", [], SIZE)
     with pytest.raises(DispatchvizError, match=r"a recording is \.cast, a picture \.svg"):
         one_file("x.gif", forum(), "x.py", [], SIZE)

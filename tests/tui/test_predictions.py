@@ -183,8 +183,8 @@ def test_an_answer_leads_to_the_step_with_the_guess_beside_the_truth() -> None:
     assert cuda is not None
     update = shown(session, answered(session, asked, cuda))
     assert session.cursor.at == asked.reveals
-    assert update.note.plain.startswith(" ✗ You said CUDA. x and y are CUDA tensors. In the set, but not the highest")
-    assert " It was AutogradCUDA. " in update.note.plain
+    assert update.note.plain.startswith(" ✗ Your guess CUDA. x and y are CUDA tensors. In the set, but not the highest")
+    assert " The answer is AutogradCUDA. " in update.note.plain
     shown(session, move(session, "into"))
     assert guess_note(session, session.cursor.at) is None
     shown(session, move(session, "into_back"))
@@ -199,14 +199,14 @@ def test_the_sentence_of_the_step_is_not_said_twice() -> None:
             assert asked.right.text in note
             assert (asked.right.why in note) != (asked.right.why in why_here(session.trace, asked.reveals)), note
             assert choice.text in note
-            assert ("You said" in note) == (choice != asked.right)
+            assert ("Your guess" in note) == (choice != asked.right)
 
 
 def test_a_skipped_question_shows_its_answer_and_is_no_guess() -> None:
     session = asking(FORUM)
     asked = next(played(session, "resume"))
     update = answered(session, asked, None)
-    assert update.note.plain.startswith(f" It was {asked.right.text}. ")
+    assert update.note.plain.startswith(f" The answer is {asked.right.text}. ")
     assert update.cursor.at == asked.reveals
     assert len(session.asking.guesses) == 0
     assert asked not in list(played(session, "resume"))
@@ -309,7 +309,7 @@ def test_a_question_has_room_below_the_steps(size: tuple[int, int]) -> None:
 async def test_played_on_the_screen() -> None:
     async with stepper_of(Session(traced(FORUM), 2)) as reader:
         await reader.press("p")
-        assert reader.sees("Each step that decides something is asked first")
+        assert reader.sees("Predict mode: outcomes stay hidden (?) until you guess")
         await reader.press("c")
         assert isinstance(reader.app.screen, PredictionScreen)
         assert reader.sees("aten::randn is called: which key wins?", "1  AutogradCPU", "3  BackendSelect")
@@ -318,9 +318,9 @@ async def test_played_on_the_screen() -> None:
         assert not covered(reader)
         assert reader.sees("✓ Right: BackendSelect.", "predict: 1 of 1 right", "→ randn → BackendSelect")
         await reader.press("c", "down", "enter")
-        assert reader.sees("✗ You said the fallback of BackendSelect", "1 of 2 right")
+        assert reader.sees("✗ Your guess the fallback of BackendSelect", "1 of 2 right")
         await reader.press("c", "escape")
-        assert reader.sees("It was CUDA. ", "1 of 2 right, 1 skipped")
+        assert reader.sees("The answer is CUDA. ", "1 of 2 right, 1 skipped")
         await reader.press("c", "c")
         assert not covered(reader)
         assert reader.sees("1 of 2 right, 2 skipped"), "going on at a question skips it"
@@ -343,7 +343,7 @@ async def test_the_list_leads_to_a_step_and_forgets() -> None:
         assert isinstance(reader.app.session.trace[reader.at], ev.KernelSelected)
         assert reader.sees("✓ Right: the kernel registered for BackendSelect itself.")
         await reader.press("p", "p", "delete")
-        assert reader.sees("No guess is kept any more")
+        assert reader.sees("All guesses deleted")
         assert len(reader.app.session.asking.guesses) == 0
         await reader.press("g", "p", "c", "c")
         assert isinstance(reader.app.screen, PredictionScreen), "asked from anew"
@@ -372,4 +372,4 @@ def test_nothing_to_ask() -> None:
     trace: Trace = traced("x = 3\ny = 4\n")
     session = Session(trace)
     note = started(session).note
-    assert note.plain.startswith(" No question follows this step")
+    assert note.plain.startswith(" No more questions after this step")

@@ -99,7 +99,7 @@ async def test_a_clicker_steps_and_escape_ends_it() -> None:
     async with stepper(forum()) as reader:
         await reader.press("P")
         assert presenting(reader)
-        assert reader.sees("Presenting: PgDn and PgUp step, P or Esc ends it", "cuda: emulated")
+        assert reader.sees("Presenter mode: PgDn and PgUp step, P or Esc ends it", "cuda: emulated")
         assert not reader.sees("q quit")
         trace, before = reader.app.session.trace, reader.at
         shown = reader.app.session.cursor.shown
@@ -112,7 +112,7 @@ async def test_a_clicker_steps_and_escape_ends_it() -> None:
         assert reader.at == 1, "questions work as always"
         await reader.press("escape")
         assert not presenting(reader)
-        assert reader.sees("q quit", "No longer presenting")
+        assert reader.sees("q quit", "Presenter mode ended")
         await reader.press("P", "P")
         assert not presenting(reader)
         assert len(trace) > before
@@ -159,7 +159,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 async def test_space_plays_and_any_key_stops(clock: Clock) -> None:
     async with stepper(forum()) as reader:
         await reader.press("space")
-        assert reader.sees("Playing: + is faster, - slower, any other key stops")
+        assert reader.sees("Playing. + plays faster, - slower, any other key stops")
         rows = list(reader.app.session.cursor.rows)
         assert (reader.at, len(clock.seconds)) == (rows[0], 1)
         for place in (1, 2, 3):
@@ -167,7 +167,7 @@ async def test_space_plays_and_any_key_stops(clock: Clock) -> None:
             await reader.answered()
             assert (reader.at, len(clock.seconds)) == (rows[place], place + 1)
         await reader.press("space")
-        assert reader.sees("Stopped playing")
+        assert reader.sees("Playing stopped")
         assert clock.stopped == 1
         reader.app.play()
         assert reader.at == rows[3], "a tick that comes late does nothing"
@@ -190,7 +190,7 @@ async def test_how_fast_it_plays_is_told_and_kept(clock: Clock) -> None:
         await reader.press("s")
         assert not reader.sees("playing")
         await reader.press("plus")
-        assert reader.sees("That is every step"), "not played: what the key always does"
+        assert reader.sees("This is the most detail: every step"), "not played: what the key always does"
         await reader.press("space", *["minus"] * 5)
         assert reader.sees("playing ×0.25", "as slowly as it can be")
         assert clock.stopped >= 8, "each change begins the step's time anew"
@@ -200,7 +200,7 @@ async def test_how_fast_it_plays_is_told_and_kept(clock: Clock) -> None:
         begun = len(clock.seconds)
         reader.app.play()
         await reader.answered()
-        assert reader.sees("Stopped playing: this is the last row")
+        assert reader.sees("Playing stopped: this is the last row")
         assert len(clock.seconds) == begun
 
 

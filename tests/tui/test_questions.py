@@ -55,16 +55,16 @@ async def test_f_shows_only_some_steps() -> None:
     hits = steps_of("dispatch")
     async with stepper(forum()) as reader:
         await reader.press("f", *"dispatch", "enter")
-        assert reader.sees(f"{len(hits)} of {len(forum())} steps with dispatch; f and Enter show all again")
+        assert reader.sees(f"{len(hits)} of {len(forum())} steps with dispatch. f Enter shows all steps again")
         assert reader.at == hits[0]
         assert not reader.sees("> line 3  x = torch.randn")
         await reader.press("s")
         assert reader.at == hits[1]
         assert reader.sees(f"▶ {hits[1]:>2} ")
         await reader.press("f", *"nosuchword", "enter")
-        assert reader.sees("No step has nosuchword: the filter stays dispatch")
+        assert reader.sees("No step matches nosuchword: the filter is still dispatch")
         await reader.press("f", "enter", "f", *"nosuchword", "enter")
-        assert reader.sees("No step has nosuchword: all steps stay")
+        assert reader.sees("No step matches nosuchword: all steps are still shown")
         await reader.press("f", "enter", "g")
         assert reader.sees(" 3  x = torch")
         assert reader.at == 0
@@ -76,7 +76,7 @@ async def test_marks_have_names_and_a_list() -> None:
         await reader.press("apostrophe")
         assert reader.sees("No marks yet: m sets one here")
         await reader.press("s", "s", "m", *"here", "enter")
-        assert reader.sees("Marked: c and C stop at this step, ' lists all marks")
+        assert reader.sees("Mark set. c and C stop here; ' lists all marks")
         await reader.press("G", "m", "enter", "g", "apostrophe")
         assert reader.sees("Marks (Enter goes there", "here")
         await reader.press("enter")
@@ -85,7 +85,7 @@ async def test_marks_have_names_and_a_list() -> None:
         await reader.press("apostrophe", "down", "enter")
         assert reader.at == END
         await reader.press("apostrophe", "escape", "m")
-        assert reader.sees("No longer marked")
+        assert reader.sees("Mark removed")
         assert reader.app.session.marks.names == {2: "here"}
 
 
@@ -152,9 +152,9 @@ async def test_why_there_is_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "picture_file", Mock(side_effect=OSError(28, "No space left on device")))
     async with stepper(forum(), step=0) as reader:
         await reader.press("G", "o")
-        await reader.until(lambda: reader.sees("No picture: ", "No space left on device"))
+        await reader.until(lambda: reader.sees("The picture was not drawn: ", "No space left on device"))
         await reader.press("o")
-        await reader.until(lambda: reader.sees("No picture: "))
+        await reader.until(lambda: reader.sees("The picture was not drawn: "))
 
 
 def test_without_a_display_no_browser_takes_over_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,7 +121,7 @@ def test_a_terminal_that_is_too_small_gets_the_log_and_why(start: Callable[..., 
 
 def test_two_runs_stand_side_by_side_and_the_stepper_opens_on_one(start: Callable[..., Terminal]) -> None:
     both = start("diff", "--what-if", "6: no_grad", FORUM)
-    both.wait_for("they part at two places")
+    both.wait_for("they differ in two places")
     both.type("\t\r")
     both.wait_for("1 Steps")
     both.seen = b""
@@ -135,7 +135,7 @@ def test_what_if_comes_back_to_the_stepper(start: Callable[..., Terminal]) -> No
     stepper = start("run", FORUM)
     stepper.type(":line 6\rW\r")
     stepper.wait_for("Running with line 6: no_grad")
-    stepper.wait_for("they part at two places")
+    stepper.wait_for("they differ in two places")
     stepper.seen = b""
     stepper.type("q")
     stepper.wait_for("1 Steps")

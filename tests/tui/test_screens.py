@@ -38,7 +38,7 @@ async def test_the_traceback_is_a_key_away_from_the_error() -> None:
 async def test_without_an_error_or_generated_code_it_says_so() -> None:
     async with stepper(traced("import torch\n")) as reader:
         await reader.press("t")
-        assert reader.sees("No error here, and none ended this program")
+        assert reader.sees("No error at this step, and no error ended the program")
         await reader.press("v")
         assert reader.sees("No operator runs at this step")
 
@@ -70,20 +70,20 @@ async def test_the_key_opens_both_and_a_choice_leads_to_its_step() -> None:
     at = step(trace, redispatch("aten::add.Tensor"))
     async with stepper(trace, size=(80, 24), step=at) as reader:
         await reader.press("Y")
-        assert reader.sees("Then and now", "Tab: why it is so", "At this step")
+        assert reader.sees("Older articles and PyTorch today", "Tab: why", "At this step")
         assert reader.sees("▶ ≠ How the backend is called  no longer so", "Nothing is computed anew", "2020: ")
         await reader.press("tab")
-        assert reader.sees("Why it is so", "Tab: then and now", "▶ Why redispatch, and not call again?")
+        assert reader.sees("Why PyTorch works this way", "Tab: articles", "▶ Why redispatch, and not call again?")
         await reader.press("end")
         assert reader.sees("shown by: dispatchviz run")
         await reader.press("enter")
         assert reader.at == at
-        assert reader.sees("No step near this one shows that")
+        assert reader.sees("No step near this one shows it")
         await reader.press("Y", "down", "down", "down", "down", "enter")
         assert reader.at != at
         assert reader.sees("Steps")
         await reader.press("Y", "Y")
-        assert not reader.sees("Then and now")
+        assert not reader.sees("Older articles and PyTorch today")
 
 
 PROGRAM = """\
@@ -138,9 +138,9 @@ def test_one_backend_alone_is_skipped(trace: Trace) -> None:
     registered = trace.steps_of(ev.KernelRegistered)[1]
     text = "\n".join(row.plain for row in history_rows(trace, registered, 100))
     assert 'aten.impl("mul.Tensor", torch.library.fallthrough_kernel, "AutogradCPU")' in text
-    assert "setOperatorHasFallthroughForKey(AutogradCPU, true): the key leaves the mask, calls skip it." in text
+    assert "setOperatorHasFallthroughForKey(AutogradCPU, true): the key is removed from the mask, so calls skip it." in text
     assert "nonFallthroughKeysPerBackend_ of its backend, CPU 0x3fd7386bfbffffff, the 15" in text
-    assert "In the end 96 of 137 cells hold a kernel" in text
+    assert "In the end, 96 of the 137 table entries hold a kernel" in text
 
 
 async def test_capital_h_plays_the_registrations_of_the_steps_operator(trace: Trace) -> None:
@@ -186,7 +186,7 @@ def test_a_fallback_says_that_it_is_for_all_operators(tmp_path: Path) -> None:
     trace = trace_of(tmp_path, program)
     registered, _ = trace.steps_of(ev.KernelRegistered)  # and that it is taken back
     text = [row.plain for row in history_rows(trace, registered, 80)]
-    assert text == ["A fallback is for all operators: the history of each has it, at a call of one."]
+    assert text == ["A fallback applies to all operators. Press the key at a call to see the history of one operator."]
 
 
 CODEGEN_PROGRAM = """\

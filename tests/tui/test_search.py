@@ -66,7 +66,7 @@ def test_notes() -> None:
     finds(search, "backwardstarted")
     assert hit_note(search, cursor).plain == " 1 hit  "
     finds(search, "[/]")
-    assert hit_note(search, cursor.goto(nodes[1] + 1)).plain == " No step has [/]"
+    assert hit_note(search, cursor.goto(nodes[1] + 1)).plain == " No step matches [/]"
 
 
 def test_a_search_goes_on_in_slices_and_tells_what_it_is_certain_of() -> None:

@@ -229,7 +229,7 @@ def test_a_filter_of_a_trace_that_grows_shows_what_one_of_the_whole_would(query:
 ])  # fmt: skip
 def test_a_name_that_is_nowhere_is_told_with_those_that_are(query: str, why: str) -> None:
     assert unknown_name(forum(), query) == why
-    assert nothing_has(forum(), query) == f"No step has {query}{why and ': '}{why}"
+    assert nothing_has(forum(), query) == f"No step matches {query}{why and ': '}{why}"
 
 
 # -- the screen --------------------------------------------------------------------------------------------------------

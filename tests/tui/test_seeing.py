@@ -122,7 +122,7 @@ async def test_a_key_unfolds_the_engine_and_folds_it_again() -> None:
 async def test_help_names_every_key_and_what_the_pane_shows() -> None:
     async with stepper(forum()) as reader:
         await reader.press("2", "question_mark")
-        assert reader.sees("How the call around this step came to its key", "Shift plays the same step backwards")
+        assert reader.sees("How the call at this step gets its dispatch key", "Shift plays the same step backwards")
         seen = reader.text
         for _ in range(12):
             await reader.press("pagedown")
@@ -130,7 +130,7 @@ async def test_help_names_every_key_and_what_the_pane_shows() -> None:
         assert all(entry.help in seen for entry in KEYMAP)
         last = reader.text
         await reader.press("home")
-        assert reader.sees("How the call around this step came to its key")
+        assert reader.sees("How the call at this step gets its dispatch key")
         await reader.press("end")
         assert reader.text == last
         await reader.press("q")
@@ -142,11 +142,11 @@ async def test_help_names_every_key_and_what_the_pane_shows() -> None:
 async def test_what_a_choice_means_is_said_where_panes_are_hidden_and_a_question_gives_the_focus_back() -> None:
     async with stepper(forum(), (80, 24)) as reader:
         await reader.press("6")
-        assert reader.sees("This pane stays; 1: panes follow the step again")
+        assert reader.sees("This pane stays open. 1 lets the panes follow the step again")
         await reader.press("1")
-        assert reader.sees("Panes follow the step")
+        assert reader.sees("The panes follow the step")
         await reader.press("z")
-        assert reader.sees("z or Esc: all panes again")
+        assert reader.sees("z or Esc shows all panes again")
         await reader.press("escape", "2", "colon", "3", "enter")
         assert (reader.at, reader.app.view.focused.number) == (3, KEYS)
         await reader.press("slash", "escape")

@@ -108,7 +108,7 @@ def test_a_mistake_of_ours_is_one_line_and_a_status(opened: Callable[..., Watche
     said = stepper.seen[stepper.seen.rindex(b"\x1b[?1049l") :].decode()
     assert said.count("\n") == 1
     assert re.search("dispatchviz: the stepper failed at step [0-9]+: ValueError: a mistake \\[/\\] of ours", said)
-    report = Path(said.rpartition("its report is in ")[2].partition(")")[0])
+    report = Path(said.rpartition("the report is in ")[2].partition(")")[0])
     assert "in mistaken" in report.read_text()
     report.unlink()
 

@@ -48,7 +48,7 @@ async def test_a_line_is_asked_about_what_it_names(trace: Trace) -> None:
         assert isinstance(reader.app.screen, ThingsScreen)
         assert reader.sees("y (t3)  [2, 2] float32 on cpu", "Who made it?", "made by mul.Tensor", "line 6  y = x * w")
         assert reader.sees(
-            "its grad_fn is MulBackward0", "What else is here?", "Who saved it for backward?  no Node did"
+            "its grad_fn is MulBackward0", "What else is here?", "Who saved it for backward?  no Node saved it"
         )
         await reader.press("enter")
         assert isinstance(trace[reader.at], ev.TensorCreated)
@@ -106,7 +106,7 @@ async def test_a_click_on_an_answer_goes_there_and_the_key_that_asks_on_is_told_
 async def test_a_title_that_tells_a_step_leads_there(trace: Trace) -> None:
     async with stepper(trace, step=line(trace, 2), level=DEFAULT) as reader:
         await reader.press("i")
-        assert reader.sees("This step names no tensor and no Node")
+        assert reader.sees("This step involves no tensor and no Node")
         await reader.press(pane_key(ENGINE), "down", "enter")
         assert reader.at == step(trace, ev.BackwardStarted)
 
@@ -214,7 +214,7 @@ async def test_panes_without_rows_that_lead_somewhere_scroll(trace: Trace) -> No
         view = reader.app.view.panes[KEYS]
         assert view.chosen_row is None
         assert view.port.top == max(view.port.count - view.port.rows, 0)
-        assert reader.sees("No row on that side leads anywhere")
+        assert reader.sees("No more linked rows that way")
 
 
 # -- across, and history ---------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ async def test_nothing_to_cross_to(trace: Trace, number: int, why: str) -> None:
 async def test_history_goes_both_ways_and_is_a_list(trace: Trace) -> None:
     async with stepper(trace, step=line(trace, 6), level=DEFAULT) as reader:
         await reader.press("e")
-        assert reader.sees("No undone jump to go to again")
+        assert reader.sees("No jump to redo")
         await reader.press("h")
         assert reader.sees("No jump yet")
         begin = reader.at
@@ -261,14 +261,14 @@ async def test_history_goes_both_ways_and_is_a_list(trace: Trace) -> None:
         assert reader.at == last_step(trace)
         await reader.press("h")
         assert isinstance(reader.app.screen, PlacesScreen)
-        assert reader.sees("Places you have been to", "line 6")
+        assert reader.sees("Places you visited", "line 6")
         assert any("▶ ● " in row for row in reader.screen)
         await reader.press("up", "enter")
         assert reader.at == begin
         await reader.press("e", "e")
         assert reader.at == 0, "places before and behind the chosen one stay"
         await reader.press("G", "backspace", "n", "e")
-        assert reader.sees("No undone jump to go to again"), "a new move forgets what was undone"
+        assert reader.sees("No jump to redo"), "a new move forgets what was undone"
         await reader.press("G", pane_key(OUTPUT), "down", "enter")
         assert isinstance(trace[reader.at], ev.Printed)
 

@@ -238,7 +238,7 @@ def test_the_folder_goes_in_every_end(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(DispatchvizError, match="there is no file"):
         ChangedProcess(trace, read_change("3: no_grad"), ())
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
-    with pytest.raises(DispatchvizError, match="cannot begin the changed run: No such file"):
+    with pytest.raises(DispatchvizError, match="cannot start the changed run: No such file"):
         ChangedProcess(trace, read_change("3: no_grad"), ())
 
 
@@ -261,7 +261,7 @@ async def test_a_program_that_is_not_there_is_told_in_a_line(tmp_path: Path, tex
 async def test_a_program_from_standard_input_cannot_be_run_again() -> None:
     async with stepper(written(FORUM), size=(120, 40)) as reader:
         await reader.press("W")
-        assert reader.sees("No what if here: the program came from standard input: there is no file")
+        assert reader.sees("What if is not available here: the program came from standard input: there is no file")
 
 
 # -- the screen -------------------------------------------------------------------------------------------------------
@@ -272,7 +272,7 @@ async def test_the_list_says_what_may_be_tried(tmp_path: Path, size: tuple[int, 
     trace = script(tmp_path, FORUM)
     async with stepper(trace, size, step=line(trace, 6)) as reader:
         await reader.press("W")
-        assert reader.sees("What if (Enter runs the program again so", "▶ line 6  no_grad")
+        assert reader.sees("What if (Enter runs the program with this change", "▶ line 6  no_grad")
         await reader.press("down", "down", "down")
         assert reader.sees("▶ line 6  requires_grad x off")
         await reader.press("up")
@@ -405,7 +405,7 @@ def test_the_two_runs_are_what_opens(tmp_path: Path) -> None:
     two = update.opens.__closure__[0].cell_contents  # type: ignore[attr-defined]
     state = opened(Compared((two,)))
     said = " ".join(each.plain for each in why(state, 200, 9))
-    assert "The ways part first at line 6: z = torch.add(x, y)" in said
+    assert "The steps first differ at line 6: z = torch.add(x, y)" in said
     assert "Only in the changed run: torch.no_grad() switches grad mode off" in said
     rows = [list_row(state, at, 119).plain for at in range(len(state.rows))]
     assert any(text.startswith("▶>") and "grad mode off (torch.no_grad())" in text for text in rows)

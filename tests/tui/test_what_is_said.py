@@ -113,17 +113,17 @@ async def test_continue_past_the_last_stop_says_so() -> None:
     async with stepper(forum()) as reader:
         await reader.press("G", "C", "c")
         assert reader.at == end
-        assert reader.sees("No line, mark or error after that: this is the last step")
+        assert reader.sees("No more line, mark or error after that. This is the last step")
         nodes = steps(forum(), ev.NodeCreated)
         await reader.press("g", "b", *"nodecreated", "enter", *["c"] * len(nodes))
         assert reader.at == nodes[-1]
         assert reader.sees("c next stop")
         await reader.press("c")
         assert reader.at == end
-        assert reader.sees("No breakpoint, mark or error after that: this is the last step")
+        assert reader.sees("No more breakpoint, mark or error after that. This is the last step")
         await reader.press("C", *["C"] * len(nodes))
         assert reader.at == 0
-        assert reader.sees("No breakpoint, mark or error before that: this is the first step")
+        assert reader.sees("No more breakpoint, mark or error before that. This is the first step")
 
 
 async def test_a_question_says_what_it_asks_and_its_hint_is_whole() -> None:
@@ -136,7 +136,7 @@ async def test_a_question_says_what_it_asks_and_its_hint_is_whole() -> None:
             assert reader.screen[-1].rstrip() == f" {asks}abc"
             await reader.press("escape")
         await reader.press("o")
-        assert reader.sees("No backward graph: nothing in this program recorded one")
+        assert reader.sees("No backward graph: this program records no Node")
         await reader.press("b", *"add_", "enter", "b")
         assert reader.sees("c stops at operator aten::add_", "Stop at: ")
 

@@ -1,6 +1,6 @@
-"""Reprs on PyTorch and on the model: random tensors under random print options, tensors inside transforms.
+"""Reprs in PyTorch and in the model: random tensors with random print options, tensors inside transforms.
 
-A question is a text of Python; its answer is what it prints. ``torch`` is whichever torch runs it.
+A question is Python source; its answer is its output. ``torch`` is the one that runs it.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _numbers(choice: random.Random, dtype: str) -> tuple[str, tuple[int, ...]]:
 
 
 def _factor(choice: random.Random, dtype: str) -> float:
-    """Half precision ends at 65504."""
+    """A factor for random numbers; half precision ends at 65504."""
     return min(choice.choice(_FACTORS), 1.0) if dtype == "float16" else choice.choice(_FACTORS)
 
 

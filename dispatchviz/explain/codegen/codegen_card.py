@@ -53,7 +53,7 @@ class GeneratedFile:
     """What it is put into."""
 
 
-NOT_GENERATED = "torchgen writes no such binding"
+NOT_GENERATED = "torchgen does not generate this binding"
 """The place of a binding that PyTorch has by hand, or not at all."""
 
 
@@ -131,11 +131,11 @@ def entries_of(name: str) -> Iterator[Entry]:
     yield Entry("the operator", own)
     delegate = entry_field(own, "structured_delegate")
     if delegate and (family := entry(FUNCTIONS, delegate)) is not None:
-        yield Entry("the structured out form, whose meta and impl it shares", family)
+        yield Entry("the structured out= variant, whose meta and impl it shares", family)
     if entry_field(own, "structured"):
         for other in delegating().get(name, ()):
             if (piece := entry(FUNCTIONS, other)) is not None:
-                yield Entry("a form that shares its meta and impl", piece)
+                yield Entry("a variant that shares its meta and impl", piece)
     yield from _derivative(name)
 
 
@@ -191,7 +191,7 @@ def _files(op: OperatorEntry, name: str, functions: list[Function]) -> Iterator[
         kernels = op.registrations.get(DispatchKey[key], [])
         if any(f"/Register{key}_" in kernel.debug for kernel in kernels):
             file = generated_files.header(base, f"_{namespace}_dispatch")
-            yield GeneratedFile(file, f"at::{namespace}, its {key} kernel called directly")
+            yield GeneratedFile(file, f"at::{namespace}, which calls its {key} kernel directly")
     yield GeneratedFile(f"{generated_files.ATEN}/RedispatchFunctions.h", f"at::redispatch::{base}")
     yield from _by_entry(name, base)
 
@@ -200,7 +200,7 @@ def _by_entry(name: str, base: str) -> Iterator[GeneratedFile]:
     """What our entry tells."""
     variants = _field(name, "variants")
     if "function" in variants or not variants:
-        what = f"at::{generated_files.root_name(base)} and the family's other C++ functions"
+        what = f"at::{generated_files.root_name(base)} and the other C++ functions of the family"
         yield GeneratedFile(generated_files.header(base), what)
     if "method" in variants:
         yield GeneratedFile(f"{generated_files.ATEN}/core/TensorBody.h", f"Tensor::{base}")

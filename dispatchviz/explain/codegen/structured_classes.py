@@ -47,10 +47,12 @@ PRECOMPUTED = (
 """Families whose meta function returns what the impl function needs, too (``precomputed:`` in PyTorch's entry)."""
 
 HELPERS = {
-    "create_out": "makes a tensor of that size: at::detail::empty_cpu or the like, with strides empty_strided_cpu",
-    "check_inplace": "an error unless self has the dtype, the device and the size that were computed",
-    "resize_out": "an error unless out has the dtype and the device; another size: at::native::resize_output",
-    "maybe_create_proxy": "a new tensor if the output has other strides than were asked for, else nothing",
+    "create_out": "creates a tensor of that size with at::detail::empty_cpu or similar; with strides, "
+    "empty_strided_cpu",
+    "check_inplace": "raises an error unless self has the computed dtype, device and size",
+    "resize_out": "raises an error unless out has the dtype and device; for another size calls "
+    "at::native::resize_output",
+    "maybe_create_proxy": "a new tensor if the output does not have the requested strides, otherwise nothing",
 }
 """Functions that torchgen writes once into each of the files with such classes; for the default backends, which have no
 out form, no resize_out."""
@@ -131,9 +133,9 @@ META_BASE = StructuredClass(
     "",
     "aten/src/ATen/TensorMeta.h",
     (
-        Member("maybe_get_output(i)", "pure virtual: the output with number i, undefined if there is none yet"),
-        Member("maybe_get_output()", "the one with number 0"),
-        Member("set_output_strided", "virtual; here an internal assert: a class below must have its own"),
+        Member("maybe_get_output(i)", "pure virtual: output number i; undefined if it does not exist yet"),
+        Member("maybe_get_output()", "output number 0"),
+        Member("set_output_strided", "virtual; an internal assert here, because a subclass must override it"),
         Member("set_output_raw_strided", "virtual; the same"),
         Member("set_output_contiguous", "calls set_output_strided with the strides of a contiguous tensor"),
     ),
@@ -144,7 +146,7 @@ TENSOR_ITERATOR_BASE = StructuredClass(
     META_BASE.name,
     "aten/src/ATen/TensorIterator.h",
     (
-        Member("set_output_raw_strided", "makes what maybe_get_output returns an operand of the iterator", True),
+        Member("set_output_raw_strided", "makes the result of maybe_get_output an operand of the iterator", True),
         Member(
             "build, build_binary_op, build_borrowing_binary_op, ...",
             "common dtype, shape and strides; then set_output_raw_strided for each output",
@@ -240,7 +242,7 @@ class _Writer:
         guard = "guard_.reset_device(options.device()); " if key in GUARDS else ""
         base = "; then TensorIteratorBase::set_output_raw_strided" if self.iterator else ""
         proxy = "" if form == "functional" else f"; {PROXY}"
-        given = "outputs_[i]" if form == "functional" else "proxy_outputs_[i] if there is one, else outputs_[i]"
+        given = "outputs_[i]" if form == "functional" else "proxy_outputs_[i] if it exists, otherwise outputs_[i]"
         plain, one = (
             f"std::array<Tensor, {self.returns}>",
             f"std::array<std::reference_wrapper<Tensor>, {self.returns}>",

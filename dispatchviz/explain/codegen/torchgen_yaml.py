@@ -88,7 +88,7 @@ class Entries:
         yield own
         delegate = re.search(r"^  structured_delegate: (\S+)", own.text, re.MULTILINE)
         if delegate:
-            role = "the structured out form, whose meta and impl it shares"
+            role = "the structured out= variant, whose meta and impl it shares"
             yield from filter(None, [self.functions.entry(delegate[1], role)])
         base, dot, overload = name.partition(".")
         partner = f"{base.removesuffix('_')}{dot}{overload}"

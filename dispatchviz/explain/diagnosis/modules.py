@@ -185,7 +185,7 @@ def let_take(module: str, made: Made | None, position: int, keyword: str, value:
     changed = with_argument(made, position, keyword, value) if made is not None else ""
     number = numbered(value, noun)
     if made is None:
-        return f"Let {module} take {number}, or change its input."
+        return f"Make {module} take {number}, or change its input."
     if not changed:
-        return f"Let {module}, made on line {made.line} as {made.text}, take {number}, or change its input."
-    return f"Let {module} take {number}: {changed} instead of {made.text} on line {made.line}."
+        return f"Make {module}, created on line {made.line} as {made.text}, take {number}, or change its input."
+    return f"Make {module} take {number}: write {changed} instead of {made.text} on line {made.line}."

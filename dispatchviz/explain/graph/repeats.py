@@ -1,9 +1,9 @@
-"""Finds what repeats in a backward graph: the turns of a loop, the layers of a network, with what leads from one to the
-next.
+"""Search for repeats in a backward graph: the iterations of a loop or the layers of a network, and the edges between
+them.
 
 A repeat is a stretch of the order in which Nodes with the same names and numbers of edges come again after a period,
-and each edge leads, from turn to turn, further by the same distance: to the same place of the next turn, always to
-the same Node (a shared leaf), or along another repeat. Only the last turns may lead elsewhere.
+and each edge leads, from iteration to iteration, further by the same distance: to the same place of the next iteration,
+always to the same Node (a shared leaf), or along another repeat. Only the last iterations may lead elsewhere.
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ import numpy.typing as npt
 from dispatchviz.explain.graph.graph_fold import Link, Links, Repeat
 
 FEWEST = 3
-"""Turns: that each edge moves on by the same distance cannot be seen in fewer."""
+"""The fewest iterations. With fewer it cannot be seen that each edge moves on by the same distance."""
 
 CANDIDATES = 24
-"""Periods that are tried."""
+"""The number of periods that are tried."""
 
 WORTH = 3
-"""So many boxes less, at least."""
+"""The smallest number of boxes that a repeat must save."""
 
 Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Where a repeat was found."""
+    """A range with a repeat."""
 
     start: int
     period: int
-    turns: int
+    iterations: int
 
     @property
     def stop(self) -> int:
-        """The position after the last turn."""
-        return self.start + self.period * self.turns
+        """The position after the last iteration."""
+        return self.start + self.period * self.iterations
 
     @property
     def saved(self) -> int:
-        """How many boxes fewer."""
-        return (self.turns - 1) * self.period
+        """The number of boxes that it saves."""
+        return (self.iterations - 1) * self.period
 
 
 class RepeatFinder:
-    """The graph as arrays, an entry for each Node and for each edge."""
+    """The graph as arrays, with an entry for each Node and each edge."""
 
     def __init__(self, links: Links) -> None:
         self._links = links
@@ -63,13 +63,13 @@ class RepeatFinder:
         flat = [link or (-1, 0) for edges in links.edges for link in edges]
         self._target, self._input = np.array(flat, np.int64).reshape(-1, 2).T
         self._around = np.zeros(len(flat), np.int64)
-        """What an outer repeat does with each edge: within its turn only edges of which it does the same are equal."""
+        """The effect of an outer repeat on each edge. Within an iteration only edges with the same effect are equal."""
         self.crossing = self._crossing()
-        """To how many Nodes from each position on edges lead from before it."""
+        """The number of Nodes from each position on that edges lead to from before it."""
 
     @property
     def uses(self) -> Ints:
-        """How many edges lead to each Node."""
+        """The number of edges that lead to each Node."""
         return np.bincount(self._target[self._target >= 0], minlength=len(self._kind))
 
     def _crossing(self) -> Ints:
@@ -82,7 +82,7 @@ class RepeatFinder:
         return np.cumsum(steps)
 
     def find(self, low: int, high: int) -> list[Stretch]:
-        """Repeat between two positions, in order; the one that saves most is preferred where two overlap."""
+        """Return the repeats between two positions, in order. Where two overlap, the one that saves more is chosen."""
         found = [stretch for period in self._periods(low, high) for stretch in self._stretches(low, high, period)]
         free, taken = np.ones(high - low, np.bool_), list[Stretch]()
         for stretch in sorted(found, key=lambda one: (-one.saved, one.period, one.start)):
@@ -94,7 +94,9 @@ class RepeatFinder:
         return sorted(taken, key=lambda one: one.start)
 
     def _periods(self, low: int, high: int) -> Iterator[int]:
-        """Distances at which the same three Nodes in a row come again, those that would save most first."""
+        """Yield the distances at which the same three consecutive Nodes occur again, those that would save most
+        first.
+        """
         kind = self._kind[low:high]
         if len(kind) < FEWEST:
             return
@@ -109,7 +111,7 @@ class RepeatFinder:
         yield from dict.fromkeys([1, *weighty[:CANDIDATES], *frequent[:CANDIDATES]])
 
     def _stretches(self, low: int, high: int, period: int) -> Iterator[Stretch]:
-        """Where a period goes on for three turns or more, cut into turns where edges lead to the fewest Nodes."""
+        """Yield the ranges with at least three iterations of a period, cut where edges lead to the fewest Nodes."""
         count = high - low - 2 * period
         if count < 1:
             return
@@ -118,22 +120,22 @@ class RepeatFinder:
         here[self._owner[edges][~self._steady(edges, period, here, low)] - low] = False
         bounds = np.flatnonzero(np.diff(np.concatenate([[0], here.view(np.int8), [0]])))
         for begin, end in bounds.reshape(-1, 2).tolist():
-            turns, rest = divmod(end - begin + 2 * period, period)
-            if turns >= FEWEST and (turns - 1) * period >= WORTH:
+            iterations, rest = divmod(end - begin + 2 * period, period)
+            if iterations >= FEWEST and (iterations - 1) * period >= WORTH:
                 cuts = self.crossing[low + begin + period :][: rest + 1]
-                yield Stretch(low + begin + int(np.argmin(cuts)), period, turns)
+                yield Stretch(low + begin + int(np.argmin(cuts)), period, iterations)
 
     def _slots(self, low: int, high: int) -> npt.NDArray[np.intp]:
         return np.arange(self._first[low], self._first[high])
 
     def _pair(self, low: int, high: int, period: int) -> npt.NDArray[np.bool_]:
-        """Of each Node whether one of its kind comes after a period."""
+        """Return, for each Node, whether a Node of the same kind follows after a period."""
         return np.equal(self._kind[low:high], self._kind[low + period : high + period])
 
     def _steady(
         self, edges: npt.NDArray[np.intp], period: int, alike: npt.NDArray[np.bool_], low: int
     ) -> npt.NDArray[np.bool_]:
-        """Of each edge whether it moves on by the same distance to the next turn and to the one after it."""
+        """Return, for each edge, whether it moves on by the same distance to the next two iterations."""
         owner = self._owner[edges]
         number = edges - self._first[owner]
         known = alike[owner - low]
@@ -148,52 +150,60 @@ class RepeatFinder:
         return steady
 
     def _sound(self, stretch: Stretch, high: int) -> Stretch | None:
-        """With as many turns as the rule holds for, and those after them that only lead elsewhere at the end."""
-        turns = self._steady_turns(stretch)
-        if turns < FEWEST:
+        """Return the stretch with the iterations for which the rule holds, and those after them that differ only at the
+        end.
+        """
+        iterations = self._steady_iterations(stretch)
+        if iterations < FEWEST:
             return None
         for more in (2, 1):
-            longer = Stretch(stretch.start, stretch.period, turns + more)
-            if longer.stop <= high and self._ends(longer, turns):
+            longer = Stretch(stretch.start, stretch.period, iterations + more)
+            if longer.stop <= high and self._ends(longer, iterations):
                 return longer
-        return Stretch(stretch.start, stretch.period, turns)
+        return Stretch(stretch.start, stretch.period, iterations)
 
-    def _steady_turns(self, stretch: Stretch) -> int:
-        """An edge that does not lead to the next turn must not lead into the repeat at all."""
-        target, turns = self._table(self._target, stretch), stretch.turns
+    def _steady_iterations(self, stretch: Stretch) -> int:
+        """Return the number of iterations for which the rule holds. An edge that does not lead to the next iteration
+        must not lead into the repeat.
+        """
+        target, iterations = self._table(self._target, stretch), stretch.iterations
         stride = target[1] - target[0]
         leaving = (stride != stretch.period) & (target[0] >= 0)
-        for turns in range(stretch.turns, FEWEST - 1, -1):
-            stop = stretch.start + turns * stretch.period
-            if (target[:turns, leaving] >= stop).all():
-                return turns
+        for iterations in range(stretch.iterations, FEWEST - 1, -1):
+            stop = stretch.start + iterations * stretch.period
+            if (target[:iterations, leaving] >= stop).all():
+                return iterations
         return 0
 
     def _table(self, values: Ints, stretch: Stretch) -> Ints:
-        """A row of edges for each turn."""
+        """Return a row of edges for each iteration."""
         edges = values[self._first[stretch.start] : self._first[stretch.stop]]
-        return edges.reshape(stretch.turns, -1)
+        return edges.reshape(stretch.iterations, -1)
 
-    def _ends(self, longer: Stretch, turns: int) -> bool:
-        """Return whether the turns after so many are as the others but for edges that would lead beyond the last one."""
+    def _ends(self, longer: Stretch, iterations: int) -> bool:
+        """Return whether the later iterations differ from the others only by edges that would lead beyond the last
+        one.
+        """
         start, period = longer.start, longer.period
-        more = range(start + turns * period, longer.stop)
+        more = range(start + iterations * period, longer.stop)
         if any(self._kind[at] != self._kind[at - period] for at in more):
             return False
         target, given = self._table(self._target, longer), self._table(self._input, longer)
         around = self._table(self._around, longer)
-        for turn in range(turns, longer.turns):
-            expected = np.where(target[0] < 0, -1, target[0] + turn * (target[1] - target[0]))
-            same = (target[turn] == expected) & (given[turn] == given[0] + turn * (given[1] - given[0]))
+        for iteration in range(iterations, longer.iterations):
+            expected = np.where(target[0] < 0, -1, target[0] + iteration * (target[1] - target[0]))
+            same = (target[iteration] == expected) & (given[iteration] == given[0] + iteration * (given[1] - given[0]))
             moves = (target[1] - target[0] == period) & (target[0] >= 0)
-            beyond = moves & (expected >= longer.stop) & ((target[turn] >= longer.stop) | (target[turn] < 0))
-            if not (same | beyond).all() or (around[turn] != around[0]).any():
+            beyond = moves & (expected >= longer.stop) & ((target[iteration] >= longer.stop) | (target[iteration] < 0))
+            if not (same | beyond).all() or (around[iteration] != around[0]).any():
                 return False
         leaving = (target[1] - target[0] != period) & (target[0] >= 0)
         return bool((target[:, leaving] >= longer.stop).all())
 
     def repeat(self, stretch: Stretch) -> Repeat:
-        """The rule of a stretch; its body is not folded. What it does with each edge is noted for those within."""
+        """Return the rule of a stretch, without folding its body. Its effect on each edge is stored for nested
+        repeats.
+        """
         target, given = self._table(self._target, stretch), self._table(self._input, stretch)
         moves = list(zip((target[1] - target[0]).tolist(), (given[1] - given[0]).tolist(), strict=True))
         owners = self._owner[self._first[stretch.start] : self._first[stretch.start + stretch.period]] - stretch.start
@@ -206,24 +216,26 @@ class RepeatFinder:
         return Repeat(
             stretch.start,
             stretch.period,
-            stretch.turns,
+            stretch.iterations,
             body,
             tuple(map(tuple, strides)),
             {at: link for (at, _), link in exits.items()},
         )
 
     def _exits(self, stretch: Stretch, target: Ints, given: Ints) -> Iterator[tuple[tuple[tuple[int, int], int], Link]]:
-        turns = np.arange(stretch.turns)[:, None]
-        wrong = target != np.where(target[0] < 0, -1, target[0] + turns * (target[1] - target[0]))
-        wrong |= (given != given[0] + turns * (given[1] - given[0])) & (target >= 0)
+        iterations = np.arange(stretch.iterations)[:, None]
+        wrong = target != np.where(target[0] < 0, -1, target[0] + iterations * (target[1] - target[0]))
+        wrong |= (given != given[0] + iterations * (given[1] - given[0])) & (target >= 0)
         first = int(self._first[stretch.start])
-        for turn, number in np.argwhere(wrong).tolist():
-            slot = first + turn * target.shape[1] + number
+        for iteration, number in np.argwhere(wrong).tolist():
+            slot = first + iteration * target.shape[1] + number
             at = int(self._owner[slot])
             yield ((at, slot - int(self._first[at])), number), self._links.edges[at][slot - int(self._first[at])]
 
     def _note(self, stretch: Stretch, moves: list[tuple[int, int]], leaving: set[int]) -> None:
-        """A number for each thing done with an edge, another one for each edge that leads elsewhere at the end."""
+        """Store a number for each effect on an edge, and a separate number for each edge that leads elsewhere at the
+        end.
+        """
         known: dict[tuple[int, int, int, int], int] = {}
         first = int(self._first[stretch.start])
         for number, move in enumerate(moves):

@@ -1,4 +1,4 @@
-"""Which Nodes of a graph somebody asks for: ``580-589``, ``585``, ``AddBackward0``, ``x``."""
+"""The Nodes of a graph that a user names: ``580-589``, ``585``, ``AddBackward0``, ``x``."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 def selected_nodes(graph: BackwardGraph, asked: Iterable[str]) -> set[int]:
-    """The numbers of the Nodes, and of the leaves that one of them leads to and no other does.
+    """Return the numbers of the Nodes, and of the leaves that only one of them leads to.
 
-    Each text is a sequence number, a range of them, the name of a Node or that of a leaf. Raises DispatchvizError for
-    one that fits no Node.
+    Each text is a sequence number, a range of them, or the name of a Node or leaf. Raise DispatchvizError for a text
+    that matches no Node.
     """
     found: set[int] = set()
     for text in asked:
@@ -31,7 +31,7 @@ def selected_nodes(graph: BackwardGraph, asked: Iterable[str]) -> set[int]:
 
 
 def selector(node: GraphNode) -> str:
-    """What somebody writes who asks for this Node."""
+    """Return the text that selects this Node."""
     return node.title if node.sequence_nr == NO_NUMBER else str(node.sequence_nr)
 
 

@@ -136,7 +136,7 @@ def _mode(trace: Trace, kind: type[ev.GradModeChanged | ev.InferenceModeChanged 
 def _flag(trace: Trace, flag: ev.RequiresGradSet, end: int) -> Fact:
     tensors = trace.columns.tensors
     unchanged = not any(tensors[step] == flag.tensor for step in between(trace, ev.KeySetChanged, 0, end))
-    text = "a flag, its keys stay the same" if unchanged else "a flag"
+    text = "a flag; its keys stay the same" if unchanged else "a flag"
     name = attribute(tensor_name(trace, flag.tensor, flag.seq), "requires_grad")
     return f"{name} = {flag.requires_grad}: {text}", "tensor"
 

@@ -30,7 +30,7 @@ def _kinds(*levels: str) -> tuple[type[ev.Event], ...]:
 LEVELS = (
     Level("lines", _kinds("lines"), "Lines of the program, modules, what it prints, errors"),
     Level("calls", _kinds("lines", "calls"), "Calls, redispatches, Nodes, the engine's Nodes, modes"),
-    Level("keys", _kinds("lines", "calls", "keys"), "Also key sets, skipped keys, cells, kernels, guards"),
+    Level("keys", _kinds("lines", "calls", "keys"), "Also key sets, skipped keys, table entries, kernels, guards"),
     Level("all", None, "Every step"),
 )
 """From few steps to all."""

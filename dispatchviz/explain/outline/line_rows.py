@@ -1,12 +1,12 @@
-"""The user's lines as a tree: statements, the calls of the user's functions in them, the turns of loops.
+"""The user's lines as a tree: statements, the calls of the user's functions in them, the iterations of loops.
 
 Each row of the tree is a stretch of steps, from where it begins to where the next one on its level does; rows are
-within each other or apart. A statement begins at its SourceLine. A turn of a loop, and a call of a function, begin at
-the first statement in them; where a loop has one turn alone, or a statement calls one function once, that row is not
-shown and what is in it stands in its place.
+within each other or apart. A statement begins at its SourceLine. An iteration of a loop, and a call of a function,
+begin at the first statement in them; where a loop has one iteration alone, or a statement calls one function once, that
+row is not shown and what is in it stands in its place.
 
 NB: what a generator does from one ``yield`` to the next is a row of its own, with the number ``GOES_ON`` after the
-first one; its own loops have no turns beyond that.
+first one; its own loops have no iterations beyond that.
 
 Lines that run inside an event (a hook, the ``forward`` of a Function) are rows within that event.
 """
@@ -29,14 +29,14 @@ class RowKind(IntEnum):
     """What a row stands for."""
 
     STATEMENT = 0
-    TURN = 1
+    ITERATION = 1
     CALL = 2
 
 
 GOES_ON = 0
 """The number of a row in which a call goes on that had to wait: a generator's."""
 
-STATEMENT, TURN, CALL = RowKind  # names of a module are found faster than those of an enumeration
+STATEMENT, ITERATION, CALL = RowKind  # names of a module are found faster than those of an enumeration
 
 
 class LineRows:
@@ -46,9 +46,9 @@ class LineRows:
         self.begins, self.ends, self.parents = array("i"), array("i"), array("i")
         self.kinds, self.shown = bytearray(), bytearray()
         self.numbers = array("i")
-        """Of a turn or a call its number, from 1, or ``GOES_ON``."""
+        """Of an iteration or a call its number, from 1, or ``GOES_ON``."""
         self.counts: dict[int, int] = {}
-        """Of a statement that is the head of a loop how many turns there are."""
+        """Of a statement that is the head of a loop how many iterations there are."""
 
     def __len__(self) -> int:
         return len(self.begins)
@@ -117,7 +117,7 @@ class _Open:
     function: str
     begin: int
     line: int
-    """Of a statement its own, of a turn or a call that of the last statement directly in it."""
+    """Of a statement its own, of an iteration or a call that of the last statement directly in it."""
     last: int
     """Of a statement the last SourceLine of it: it begins once, and is come back to."""
     loop: Loop | None = None
@@ -126,8 +126,8 @@ class _Open:
     """The row of the first call of a function in a statement."""
     calls: int = 0
     statements: int = 0
-    """Of a turn or a call, how many it has had."""
-    first_turn: int = NONE
+    """Of an iteration or a call, how many it has had."""
+    first_iteration: int = NONE
 
 
 class _Builder:
@@ -168,12 +168,12 @@ class _Builder:
             self._close(stack, 0, (len(self._trace) if scope == NONE else self._trace.ends[scope] + 1))
 
     def _next_statement(self, stack: list[_Open], scope: int, seq: int, place: Place) -> None:
-        """The function goes on with another statement, perhaps in the next turn of a loop."""
+        """The function goes on with another statement, perhaps in the next iteration of a loop."""
         self._close(stack, len(stack) - 1, seq)
-        while stack and stack[-1].kind is TURN:
-            turn, loop = stack[-1], stack[-2].loop
+        while stack and stack[-1].kind is ITERATION:
+            iteration, loop = stack[-1], stack[-2].loop
             if loop is not None and loop.has(place.line):
-                if place.line <= turn.line and not place.resumed:
+                if place.line <= iteration.line and not place.resumed:
                     self._close(stack, len(stack) - 1, seq, goes_on=True)
                     self._begin_turn(stack, scope, seq, place)
                     return
@@ -188,11 +188,11 @@ class _Builder:
     def _begin_turn(self, stack: list[_Open], scope: int, seq: int, place: Place) -> None:
         head = stack[-1]
         number = self.rows.counts[head.row] = self.rows.counts.get(head.row, 0) + 1
-        row = self._push(stack, scope, seq, place, TURN, number, shown=number > 1).row
+        row = self._push(stack, scope, seq, place, ITERATION, number, shown=number > 1).row
         if number == 1:
-            head.first_turn = row
+            head.first_iteration = row
         elif number == 2:
-            self.rows.shown[head.first_turn] = True
+            self.rows.shown[head.first_iteration] = True
         self._statement(stack, scope, seq, place)
 
     def _begin_function(self, stack: list[_Open], scope: int, seq: int, place: Place) -> None:
@@ -216,7 +216,7 @@ class _Builder:
             stack[-1].line = place.line
             stack[-1].statements += 1
         loop = self._loop(place)
-        if stack and stack[-1].kind is TURN and stack[-2].loop == loop:
+        if stack and stack[-1].kind is ITERATION and stack[-2].loop == loop:
             loop = None  # the condition, asked again
         self._push(stack, scope, seq, place, STATEMENT, 0, shown=True).loop = loop
 
@@ -237,12 +237,12 @@ class _Builder:
         return NONE
 
     def _close(self, stack: list[_Open], first: int, seq: int, goes_on: bool = False) -> None:
-        """Rows end; ``goes_on``: the loop of the turn that ends has another one."""
+        """Rows end; ``goes_on``: the loop of the iteration that ends has another one."""
         ends = self.rows.ends
         while len(stack) > first:
             opened = stack.pop()
             ends[opened.row] = seq - 1
-            if opened.kind is TURN and not goes_on and _is_condition(stack[-1].loop, opened):
+            if opened.kind is ITERATION and not goes_on and _is_condition(stack[-1].loop, opened):
                 self.rows.counts[stack[-1].row] -= 1
 
     def _loop(self, place: Place) -> Loop | None:
@@ -268,9 +268,9 @@ def _begun(stack: list[_Open], first: int, line: int) -> int:
     return next((at for at in statements if stack[at].line == line), -1)
 
 
-def _is_condition(loop: Loop | None, turn: _Open) -> bool:
-    """Return whether the last turn of ``while`` is no more than its condition, which was false."""
-    return loop is not None and loop.asks and turn.statements == 1
+def _is_condition(loop: Loop | None, iteration: _Open) -> bool:
+    """Return whether the last iteration of ``while`` is no more than its condition, which was false."""
+    return loop is not None and loop.asks and iteration.statements == 1
 
 
 def _same_function(opened: _Open, place: Place) -> bool:

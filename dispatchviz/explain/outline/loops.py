@@ -1,4 +1,4 @@
-"""The loops of a source file: which lines belong to a turn."""
+"""The loops of a source file: which lines belong to an iteration."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _MAY_LOOP = re.compile(r"^\s*(async\s+for|for|while)\b", re.MULTILINE)
 
 
 class Loop(NamedTuple):
-    """The lines of a loop, counted from 1. ``else`` is no part of a turn."""
+    """The lines of a loop, counted from 1. ``else`` is no part of an iteration."""
 
     head: int
     first: int
-    """The first line that a turn reaches: the head of ``while``, whose condition is asked each time."""
+    """The first line that an iteration reaches: the head of ``while``, whose condition is asked each time."""
     last: int
     asks: bool = False
     """Whether its condition is asked each time: that of ``while``."""
 
     def has(self, line: int) -> bool:
-        """Return whether a line belongs to a turn."""
+        """Return whether a line belongs to an iteration."""
         return self.first <= line <= self.last
 
 

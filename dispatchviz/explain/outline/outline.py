@@ -1,4 +1,4 @@
-"""A trace as a tree of rows: lines of the program, turns, calls, and within them the events of a level.
+"""A trace as a tree of rows: lines of the program, iterations, calls, and within them the events of a level.
 
 An item is a number: the ``seq`` of an event; of a row of ``line_rows.py`` its number with all bits flipped, which is
 below 0; of registrations one after the other ``MANY`` and the first one's ``seq``. Items are stretches of steps within
@@ -66,7 +66,9 @@ class Outline:
         return None if item >= 0 else self.lines.kind(~item)
 
     def is_merged(self, item: int) -> bool:
-        """Return whether an item that is unfolded has no row of its own: the first item in it begins at the same step."""
+        """Return whether an item that is unfolded has no row of its own: the first item in it begins at the same
+        step.
+        """
         return item >= MANY or (item < 0 and self.lines.kinds[~item] != RowKind.STATEMENT)
 
     def at(self, step: int) -> tuple[int, ...]:
@@ -172,7 +174,7 @@ class Outline:
             yield begin
 
     def _within(self, item: int) -> int:
-        """Of a turn or a call the first item in it."""
+        """Of an iteration or a call the first item in it."""
         same = self.at(self.begin(item))
         return same[same.index(item) + 1]
 

@@ -50,6 +50,6 @@ def first_node(trace: Trace) -> FirstNode | None:
     at = node if call is None else call.seq
     line = source_line(trace, at)
     where = f"Line {line.line}" if line is not None else f"Step {at}"
-    made = f"{where} makes the first Node, {node_text(trace, node)}."
+    made = f"{where} creates the first Node, {node_text(trace, node)}."
     why = why_here(trace, computed.seq) if computed is not None else statements(trace, node)[0].text
     return FirstNode(node, f"{made} {why}")

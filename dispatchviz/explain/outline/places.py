@@ -1,4 +1,4 @@
-"""Places of a program by the names that a reader types: a turn of a loop, a line."""
+"""Places of a program by the names that a reader types: an iteration of a loop, a line."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ MANY = 8
 """So many lines are named at most."""
 
 
-def turn_named(outline: Outline, at: int, number: int) -> int | str:
-    """The first step of a turn, of the innermost loop around a step that has as many, else of the program's first
+def iteration_named(outline: Outline, at: int, number: int) -> int | str:
+    """The first step of an iteration, of the innermost loop around a step that has as many, else of the program's first
     loop; why there is none otherwise."""
     lines = outline.lines
     heads = [row for row in lines.around(at) if row in lines.counts] or list(lines.counts)[:1]
     if not heads:
-        return "There are no turns: no loop of the program ran"
+        return "There are no iterations: no loop of the program ran"
     most = max(lines.counts[head] for head in heads)
     head = next((head for head in heads if number <= lines.counts[head]), None)
     if head is None or not number:
-        return f"There is no turn {number:,}: the loop has {most:,}"
-    turns = (~item for item in outline.children(~head) if outline.kind(item) is RowKind.TURN)
-    shown = next((row for row in turns if lines.numbers[row] == number), head)
+        return f"There is no iteration {number:,}: the loop has {most:,}"
+    iterations = (~item for item in outline.children(~head) if outline.kind(item) is RowKind.ITERATION)
+    shown = next((row for row in iterations if lines.numbers[row] == number), head)
     return lines.begins[shown]
 
 

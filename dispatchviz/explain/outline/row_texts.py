@@ -1,4 +1,4 @@
-"""The texts of an outline's rows: what stands for a line of the program, a turn, a call, another event."""
+"""The texts of an outline's rows: what stands for a line of the program, an iteration, a call, another event."""
 
 from __future__ import annotations
 
@@ -78,8 +78,9 @@ def _again(trace: Trace, step: int) -> list[Fact]:
 
 
 def _indented(outline: Outline, item: int) -> int:
-    """By how much a statement is indented in the function, or in the turn, that its row is in: ``with`` and ``if`` have
-    no row around what is in them."""
+    """By how much a statement is indented in the function, or in the iteration, that its row is in: ``with`` and ``if``
+    have no row around what is in them.
+    """
     trace, parent = outline.trace, outline.lines.parents[~item]
     around = 0 if parent == NONE else _column(trace, outline.lines.begins[parent])
     return max(_column(trace, outline.begin(item)) - around, 0)
@@ -96,13 +97,13 @@ def _column(trace: Trace, step: int) -> int:
 
 
 def heading(outline: Outline, item: int) -> str:
-    """What a turn or a call is called: ``turn 3``, ``call 2 of f``, ``items goes on``, ``registrations``."""
+    """What an iteration or a call is called: ``iteration 3``, ``call 2 of f``, ``items goes on``, ``registrations``."""
     if item >= MANY:
         return "registrations"
     number = outline.lines.numbers[~item]
-    if outline.kind(item) is RowKind.TURN:
-        turns = outline.lines.counts[outline.lines.parents[~item]]
-        return f"turn {number:,}" if number <= turns else "the condition is false"
+    if outline.kind(item) is RowKind.ITERATION:
+        iterations = outline.lines.counts[outline.lines.parents[~item]]
+        return f"iteration {number:,}" if number <= iterations else "the condition is false"
     event = outline.trace[outline.begin(item)]
     function = event.function if isinstance(event, ev.SourceLine) else ""
     if number == GOES_ON:
@@ -115,7 +116,7 @@ def _results(outline: Outline, item: int) -> list[Fact]:
     trace, end = outline.trace, outline.end(item)
     columns = trace.columns
     if count := outline.lines.counts.get(~item):
-        return [(f"{count:,} turns", "program")] if count > 1 else []
+        return [(f"{count:,} iterations", "program")] if count > 1 else []
     last = islice(reversed(between(trace, ev.NameBound, outline.begin(item), end)), LOOKED_AT)
     steps = [step for step in last if _is_of(outline, step, item)]
     bound = [(columns.name_texts[columns.names[at]], columns.tensors[at]) for at in steps]

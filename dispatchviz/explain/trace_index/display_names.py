@@ -2,7 +2,7 @@
 
 A plain name, ``z``, is one that names the tensor as of the step: from where the program bound it until the variable
 went on to another. Before that it is ``z (t4)``, the tensor that ``z`` will name. Afterwards it is ``loss@3``, what
-``loss`` named in the third turn of its line, or ``earlier z (t4)`` where there are no turns to count.
+``loss`` named in the third iteration of its line, or ``earlier z (t4)`` where there are no iterations to count.
 
 A tensor that no variable ever names is called by one that is a step away (``derived_names.py``): ``w.T``, ``x before
 .cuda()``. The second is no expression, so code (``code_name``, ``with_names``) has the number.
@@ -81,9 +81,9 @@ def _name(trace: Trace, tensor: int, at: int) -> str:
         return made.value or f"the number t{tensor}"
     if coming := known.coming_name(tensor, at):
         return f"{known.shown(coming)} (t{tensor})"
-    lost, turn = known.lost_name(tensor, at)
-    if turn:
-        return f"{lost}@{turn}"
+    lost, iteration = known.lost_name(tensor, at)
+    if iteration:
+        return f"{lost}@{iteration}"
     return f"earlier {known.shown(lost)} (t{tensor})" if lost else _derived_name(trace, tensor, at) or f"t{tensor}"
 
 
@@ -95,9 +95,9 @@ def _derived_name(trace: Trace, tensor: int, at: int) -> str:
     known = index(trace)
     if name := known.name(found.tensor, at):
         return known.shown(name) + found.suffix
-    lost, turn = known.lost_name(found.tensor, at)
-    if turn:
-        return f"{lost}@{turn}{found.suffix}"
+    lost, iteration = known.lost_name(found.tensor, at)
+    if iteration:
+        return f"{lost}@{iteration}{found.suffix}"
     if found.suffix == TRANSPOSED:
         return ""
     if lost:

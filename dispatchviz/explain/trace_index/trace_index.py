@@ -101,7 +101,9 @@ class Index:
         return named[0][1] if named is not None and named.steps[0] > at else ""
 
     def lost_name(self, tensor: int, at: int) -> tuple[str, int]:
-        """The last name that a tensor had until a step, and in which turn of its line it got it: 0 if nobody knows."""
+        """The last name that a tensor had until a step, and in which iteration of its line it got it: 0 if nobody
+        knows.
+        """
         named = latest_entry(self.names.get(tensor, ()), at)
         if named is None:
             return "", 0
@@ -135,7 +137,9 @@ class Index:
         return entries is not None and latest(entries, at) == tensor
 
     def grad_needed(self, tensor: int, at: int) -> bool:
-        """Return whether a tensor requires grad as of a step: by itself, or because its base, which is no view, does."""
+        """Return whether a tensor requires grad as of a step: by itself, or because its base, which is no view,
+        does.
+        """
         if latest(self.requires_grad.get(tensor, ()), at):
             return True
         view = self.views.get(tensor)

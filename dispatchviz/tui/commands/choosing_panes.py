@@ -31,7 +31,7 @@ def keep_panes(view: StepperScreen) -> None:
 def sideways(view: StepperScreen, direction: int) -> None:
     """Scroll the pane with the focus to the right or to the left."""
     if not view.panes[view.focused_pane].scroll_sideways(direction * SIDEWAYS):
-        view.show(view.scene.cursor, line((" No row here is cut on that side", "hint")))
+        view.show(view.scene.cursor, line((" No row is cut on that side", "hint")))
 
 
 def present(view: StepperScreen, wanted: bool | None = None) -> None:

@@ -31,7 +31,8 @@ def row(session: Session, view: StepperScreen, direction: int) -> Reply:
     if pane is None:
         return moves.move(session, "down" if direction > 0 else "up")
     return Update(
-        session.cursor, None if pane.choose(direction) else line((" No row on that side leads anywhere", "hint"))
+        session.cursor,
+        None if pane.choose(direction) else line((" No more linked rows that way", "hint")),
     )
 
 

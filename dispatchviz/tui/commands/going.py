@@ -34,7 +34,7 @@ def no_target(session: Session, prefix: str, key: str) -> Update:
         return Update(session.cursor)
     return Update(
         session.cursor,
-        line((f" {shown_key(prefix)}{shown_key(key)} leads nowhere.", "warning"), *_listed(prefix).spans),
+        line((f" {shown_key(prefix)}{shown_key(key)} is not a key sequence.", "warning"), *_listed(prefix).spans),
     )
 
 
@@ -46,7 +46,7 @@ def elsewhere(session: Session, key: str) -> Update:
 
 
 def _listed(prefix: str) -> Line:
-    side = SIDES.get(prefix, f"{shown_key(prefix)} and then")
+    side = SIDES.get(prefix, f"{shown_key(prefix)}, then")
     choices = [part for key, name in _choices(prefix) for part in ((f"  {key} ", "keycap"), (name, ""))]
     return line((f" {side}:", "hint"), *choices)
 

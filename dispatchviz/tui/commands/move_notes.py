@@ -14,10 +14,10 @@ BACKWARD = ("up", "fold")
 """Moves back without a twin's name."""
 
 UNMOVED = {
-    "caller": " No call is around this step",
-    "callee": " No call is within this step",
+    "caller": " No call encloses this step",
+    "callee": " No inner call to return to",
     "undo": " No jump to undo",
-    "redo": " No undone jump to go to again",
+    "redo": " No jump to redo",
 }
 """Why a jump went nowhere, where it is not that the trace ends."""
 
@@ -38,7 +38,7 @@ def no_stop(cursor: Cursor, forward: bool) -> Line:
     """The note of a move that found no stop, so that only the end was left."""
     stops = "breakpoint, mark or error" if cursor.breakpoints else "line, mark or error"
     end = f"{'last' if forward else 'first'} step{' that the filter shows' if cursor.filter_text else ''}"
-    return line((f" No {stops} {'after' if forward else 'before'} that: this is the {end}", "hint"))
+    return line((f" No more {stops} {'after' if forward else 'before'} that. This is the {end}", "hint"))
 
 
 def jumped(before: Cursor, after: Cursor) -> Line:
@@ -56,7 +56,7 @@ def returns() -> Line:
 def nothing_has(trace: Trace, query: str) -> str:
     """That no step has what is asked for, and why not if a name is unknown."""
     unknown = unknown_name(trace, query)
-    return f"No step has {repeated(query)}{f': {unknown}' if unknown else ''}"
+    return f"No step matches {repeated(query)}{f': {unknown}' if unknown else ''}"
 
 
 def hit_note(search: Search, cursor: Cursor, more: str = "") -> Line:
@@ -68,9 +68,9 @@ def hit_note(search: Search, cursor: Cursor, more: str = "") -> Line:
     hits = f"{count} {'hit' if count == 1 else 'hits'}"
     if not search.complete:
         missing = (
-            f"No label has {repeated(search.query)}: looking in sentences"
+            f"No label matches {repeated(search.query)}, so sentences are searched"
             if search.in_sentences
-            else (f"No step with {repeated(search.query)} yet")
+            else (f"No match for {repeated(search.query)} yet")
         )
         found = f"{hits} so far" if count else missing
         text = f" {found}, {search.percent} % searched"
@@ -78,6 +78,6 @@ def hit_note(search: Search, cursor: Cursor, more: str = "") -> Line:
         return line((f" {nothing_has(cursor.trace, search.query)}", "warning"))
     else:
         text = f" Hit {number} of {count}" if is_hit else f" {hits}"
-    deep = "in its sentence, no label has it" if search.in_sentences and is_hit else ""
+    deep = "found in its sentence; no label matches" if search.in_sentences and is_hit else ""
     hidden = "the filter hides this step" if cursor.hidden and cursor.tree is None and is_hit else ""
     return line((text, "hint"), (f"  {'  '.join(filter(None, (deep, hidden, more)))}", "dim"))

@@ -81,6 +81,9 @@ def detail(session: Session, levels: int) -> Update:
     """More or fewer kinds of steps in the list."""
     outline = session.cursor.outline
     if outline is None or not 0 <= outline.level + levels < len(LEVELS):
-        return Update(session.cursor, line((" That is every step" if levels > 0 else " These are the fewest", "hint")))
+        return Update(
+            session.cursor,
+            line((" This is the most detail: every step" if levels > 0 else " This is the least detail", "hint")),
+        )
     after = session.cursor.outlined(outline.at_level(outline.level + levels))
     return Update(after, line((f" {LEVELS[outline.level + levels].told}", "hint")))

@@ -80,7 +80,7 @@ def at_tempo(session: Session, by: int) -> Update:
     """Plays faster or slower, as long as the stepper is open."""
     wanted = TEMPOS.index(session.tempo) + by
     if not 0 <= wanted < len(TEMPOS):
-        return Update(session.cursor, line((f" It is played as {'fast' if by > 0 else 'slowly'} as it can be", "hint")))
+        return Update(session.cursor, line((f" This is the {'fastest' if by > 0 else 'slowest'} tempo", "hint")))
     session.tempo = TEMPOS[wanted]
     return Update(session.cursor, playing())
 

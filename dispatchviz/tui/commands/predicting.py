@@ -27,9 +27,10 @@ def started(session: Session) -> Update:
     score = session.asking.score(session.trace)
     before = f" {score} so far." if score else ""
     step, again = key_of("move('resume')").first, key_of("predict").first
-    text = f" Each step that decides something is asked first; until then it is ?.{before}"
+    text = f" Predict mode: outcomes stay hidden (?) until you guess.{before}"
     return Update(
-        session.cursor, line((text, "hint"), (f"  {step}: to the next line or question, {again} ends it", "dim"))
+        session.cursor,
+        line((text, "hint"), (f"  {step} goes to the next line or question, {again} ends predict mode", "dim")),
     )
 
 
@@ -38,14 +39,14 @@ def stopped(session: Session) -> Update:
     session.asking.on = False
     score = session.asking.score(session.trace)
     said = f": {score}" if score else ""
-    return Update(session.cursor, line((f" No more questions{said}", "hint")))
+    return Update(session.cursor, line((f" Predict mode ended{said}", "hint")))
 
 
 def forgotten(session: Session) -> Update:
     """All guesses are gone, so that all is asked again."""
     problem = session.asking.forget()
     key = key_of("predict").first
-    return Update(session.cursor, _with(line((f" No guess is kept any more; {key} asks from anew", "hint")), problem))
+    return Update(session.cursor, _with(line((f" All guesses deleted. {key} starts again", "hint")), problem))
 
 
 def question_on_the_way(session: Session, before: Cursor, after: Cursor) -> Update | None:
@@ -96,4 +97,4 @@ def _end(session: Session, guide: Guide) -> Line:
     answers = f" Your answers: {score}." if score else ""
     after = f" Next: dispatchviz lesson {guide.after}." if guide.after else ""
     back = key_of(BACK).first
-    return line((f" That was the lesson.{answers}", "good"), after, (f"  {back} goes back through it", "dim"))
+    return line((f" End of the lesson.{answers}", "good"), after, (f"  {back} goes back", "dim"))

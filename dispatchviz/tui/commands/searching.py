@@ -15,7 +15,7 @@ def search(session: Session, forward: bool) -> Update:
     """To the next or the previous hit."""
     if not session.search.query.strip():
         first = key_of("ask_search").first
-        return Update(session.cursor, line((f" Nothing searched for yet: {first} starts a search", "hint")))
+        return Update(session.cursor, line((f" No search yet: {first} starts one", "hint")))
     session.search.look_from(session.cursor.at, forward)
     return next_hit(session, session.cursor, forward)
 
@@ -33,7 +33,7 @@ def next_hit(session: Session, origin: Cursor, forward: bool = True) -> Update:
 def _there(session: Session, origin: Cursor, hit: int, forward: bool) -> Update:
     after = origin.goto(hit)
     wrapped = after.at != origin.at and (after.at < origin.at) == forward
-    return counted(session, after, "went round the end" if wrapped else "")
+    return counted(session, after, "wrapped around" if wrapped else "")
 
 
 def counted(session: Session, cursor: Cursor, more: str = "") -> Update:

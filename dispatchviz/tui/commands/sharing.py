@@ -20,7 +20,8 @@ def copy_link(session: Session) -> Update:
     command = link(session)
     if not command:
         reason = (
-            " No command line shows it again: it came from standard input, or is a changed run. --save keeps a trace"
+            " No command reopens this run: it came from standard input, or it is a changed run. Use --save to keep a "
+            "trace"
         )
         return Update(session.cursor, line((reason, "hint")))
     return Update(session.cursor, line((" Copied: ", "hint"), command), clipboard=command)
@@ -42,7 +43,7 @@ def open_picture(session: Session) -> Update:
         return Update(session.cursor, line((" Still drawing the backward graph ...", "hint")))
     session.is_drawing = True
     at = session.cursor.at
-    note = line((" Drawing the backward graph ... all keys work meanwhile", "hint"))
+    note = line((" Drawing the backward graph ... You can keep working", "hint"))
     return Update(session.cursor, note, later=lambda: _drawn(session, at))
 
 
@@ -50,11 +51,11 @@ def _drawn(session: Session, at: int) -> Line:
     try:
         path, note = picture_file(session.trace, at)
     except (DispatchvizError, OSError) as error:
-        return line((f" No picture: {error}", "warning"))
+        return line((f" The picture was not drawn: {error}", "warning"))
     finally:
         session.is_drawing = False
     opened = open_in_browser(path)
-    text = " Opened in the browser: " if opened else " No browser here. The picture is in "
+    text = " Opened in the browser: " if opened else " No browser found. The picture is in "
     return line((text, "hint"), str(path), (f". {note}" if note else "", "hint"))
 
 
@@ -62,14 +63,14 @@ def no_graph(trace: Trace, at: int) -> Line | None:
     """Why there is no picture at a step, and from which one on there is; None if there is one."""
     steps = trace.steps_of(NodeCreated)
     if not steps:
-        return line((" No backward graph: nothing in this program recorded one", "hint"))
+        return line((" No backward graph: this program records no Node", "hint"))
     return line((f" No backward graph yet: it starts at step {steps[0]}", "hint")) if at < steps[0] else None
 
 
 def picture_file(trace: Trace, at: int) -> tuple[Path, str]:
     """The backward graph as of a step, as an SVG file, and what is to be said of it.
 
-    Of a folded graph the turn with the step's Node is drawn in full. RenderError if there is no graph.
+    Of a folded graph the iteration with the step's Node is drawn in full. RenderError if there is no graph.
     """
     from dispatchviz.explain.graph.selected_nodes import selector  # with the key, not for the first paint
     from dispatchviz.outputs.picture.graph_picture import backward_graph

@@ -56,7 +56,7 @@ def _way(cursor: Cursor, point: Breakpoint) -> str:
     stops = point.steps(cursor.trace)
     back = bool(stops) and point.next(cursor.trace, cursor.at) is None
     key = key_of("move('resume_back')" if back else "move('resume')").first
-    return f"{key} goes {'back to the last' if back else 'to the next'}"
+    return f"{key} goes to the {'previous' if back else 'next'} one"
 
 
 def counted(stops: int) -> str:

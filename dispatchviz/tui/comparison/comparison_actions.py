@@ -39,7 +39,7 @@ def open_step(state: Compared) -> Reply:
     step = state.row.pair.step(state.side) if state.row is not None else None
     if step is None:
         side = state.two.sides[state.side]
-        return Shown(state.noted(f"This row is not {side.run.where}: {_key('side')} chooses the other side"))
+        return Shown(state.noted(f"This row is not {side.run.where}. {_key('side')} switches to the other side"))
     return Opened(state.two.sides[state.side], step)
 
 
@@ -47,7 +47,7 @@ def copy(state: Compared) -> Reply:
     """The command line that compares the same."""
     command = state.two.command
     if not command:
-        return Shown(state.noted("No command line compares these two again"))
+        return Shown(state.noted("No command opens this comparison again"))
     return Shown(state.noted(f"Copied: {command}"), command)
 
 
@@ -70,7 +70,7 @@ COMPARISON_ACTIONS: Mapping[str, Callable[..., Reply]] = {
     "side": lambda state: Shown(state.other_side()),
     "choose": lambda state, which: Shown(state.choose(which)),
     "open": open_step,
-    "whole": lambda state: Text("Where the runs part", lambda width: comparison_rows.whole(state, width)),
+    "whole": lambda state: Text("Where the runs differ", lambda width: comparison_rows.whole(state, width)),
     "copy": copy,
     "help": lambda state: Text("Help", lambda width: comparison_rows.help_rows()),
 }

@@ -55,7 +55,7 @@ class ComparisonApp(TerminalApp[Opened]):
 
     @property
     def what_failed(self) -> str:
-        return "the screen of two runs failed"
+        return "the comparison screen failed"
 
     async def run_key_action(self, action: str) -> bool:
         """Run an action of the keymap: one of ``COMPARISON_ACTIONS``, else of the application."""

@@ -64,10 +64,10 @@ def boxes(width: int, height: int, label: int = 0) -> dict[str, Box]:
 def header(state: Compared, width: int, height: int) -> list[Line]:
     """The row at the top: how many places there are where the runs part, and which comparison this is."""
     if len(boxes(width, height)) == 1:
-        text = f"The terminal is {width}x{height}, dispatchviz needs {SMALLEST[0]}x{SMALLEST[1]}"
+        text = f"The terminal is {width}x{height}. dispatchviz needs at least {SMALLEST[0]}x{SMALLEST[1]}"
         return wrap(line((text, "warning")), max(width, 1))
     many = len(state.two.stops)
-    told = f"they part at {counted(many, 'place')}" if many else "they do not part"
+    told = f"they differ in {counted(many, 'place')}" if many else "they do not differ"
     return [line((f" dispatchviz {state.two.by}", "bold"), *_choices(state), f"  two runs side by side, {told}")]
 
 
@@ -88,7 +88,7 @@ def why(state: Compared, width: int, most: int) -> list[Line]:
     if not two.stops:
         return paragraphs([*rows, line(f" {sameness(two.comparison)}", indent=1)], width - 1, most)
     begin = two.stops[0]
-    where = f" The {_what(state, begin)} part first at {'; '.join(lines_of(*two.runs, begin.lines))}"
+    where = f" The {_what(state, begin)} first differ at {'; '.join(lines_of(*two.runs, begin.lines))}"
     text = " ".join(texts(*two.runs, begin))
     said_first = [line((where, "title"), indent=1), line(f" {text}", indent=1)]
     return paragraphs([*rows, *said_first], width - 1, most)
@@ -97,7 +97,7 @@ def why(state: Compared, width: int, most: int) -> list[Line]:
 def _what(state: Compared, stop: Divergence) -> str:
     if stop.main is state.two.comparison.numbers:
         return "numbers"
-    return "values passed" if state.two.comparison.same_way else "ways"
+    return "passed values" if state.two.comparison.same_way else "steps"
 
 
 def below(state: Compared, width: int, most: int) -> list[Line]:
@@ -117,7 +117,7 @@ def _about(state: Compared, row: Row) -> list[str]:
         where = state.two.runs[likeness == "second"].where
         if likeness != "same":
             return [f"{capital(counted(many, 'registration'))}, only {where}."]
-        return [f"In {counted(many, 'row')} both runs do the same."]
+        return [f"Both runs do the same in {counted(many, 'row')}."]
     stop, pair = state.stop, row.item
     if stop is not None:
         return [] if stop is state.two.stops[0] else list(texts(first, second, stop))  # the first one stands above
@@ -128,9 +128,9 @@ def _about(state: Compared, row: Row) -> list[str]:
         return [f"The same in both runs: {why_here(first.trace, pair.first)}"]
     inner = _first_within(state, pair)
     return [
-        f"What differs is within it: {said(first, second, inner.main).short}."
+        f"The difference is inside this row: {said(first, second, inner.main).short}."
         if inner
-        else "What differs is within it."
+        else "The difference is inside this row."
     ]
 
 
@@ -160,12 +160,12 @@ def _after(state: Compared, most: int) -> list[Line]:
     two = state.two
     rows = []
     for at, stop in enumerate(state.stops_after(most)):
-        head = " What differs after that: " if at == 0 else " " * 26
+        head = " Differences after that: " if at == 0 else " " * 26
         times = f" ({stop.times} times)" if stop.times > 1 else ""
         where = "; ".join(lines_of(*two.runs, stop.lines))
         rows.append(line((head, "dim"), (f"{where}{times}", "bold"), GAP, said(*two.runs, stop.main).short, cut=True))
     if not rows and state.stop is not None:
-        rows.append(line((" Nothing differs after that.", "dim")))
+        rows.append(line((" No differences after that.", "dim")))
     return rows
 
 
@@ -274,14 +274,14 @@ def footer(width: int) -> Line:
 
 
 INTRODUCTION = """\
-Each row is a step of the left run beside its counterpart in the right one: lines of the program, within them calls, \
-redispatches, Nodes. Several rows are folded. At the top stands where the runs part first and why; below, what differs \
-in the row of the cursor, and what differs after that.
+Each row shows a step of the left run beside its counterpart in the right run. The rows are lines of the program; \
+calls, redispatches and Nodes are inside them. Several rows are folded. The text at the top shows where the runs first \
+differ, and why. The text below shows what differs in the current row, and what differs after it.
 """
 
 MEANINGS: Sequence[tuple[Likeness, str]] = (
-    ("changed", "PyTorch does something else in this row, or within it"),
-    ("values", "PyTorch does the same, with other values, numbers or texts"),
+    ("changed", "PyTorch does something different in this row, or inside it"),
+    ("values", "PyTorch does the same with different values, numbers or texts"),
     ("first", "only in the left run"),
     ("second", "only in the right run"),
 )
@@ -293,7 +293,7 @@ def help_rows() -> list[Line]:
         *map(line, INTRODUCTION.splitlines()),
         line(),
         *(line(SIGNS[likeness], f" {meaning}", indent=3) for likeness, meaning in MEANINGS),
-        line("   ", "no sign: the same in both, with all that is within"),
+        line("   ", "no sign: the same in both runs, including everything inside"),
         *(row for group in COMPARISON_GROUPS for row in keymap.group_rows(COMPARISON_KEYMAP, group)),
         line(),
         line(("Esc or q closes this help.", "dim")),

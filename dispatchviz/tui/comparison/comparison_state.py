@@ -120,7 +120,7 @@ class Compared:
             return self.move(1)
         shown = unfolded(self, self.at)
         if shown is self:
-            return self.noted("Nothing is in this row at this level")
+            return self.noted("This row has nothing to unfold at this level of detail")
         return shown if isinstance(self.row.item, Several) else shown.goto(self.at)
 
     def fold(self) -> Compared:
@@ -141,11 +141,11 @@ class Compared:
     def to_stop(self, direction: int) -> Compared:
         """At the next place where the runs part, or the one before."""
         if self.row is None or not self.two.stops:
-            return self.noted("The runs do not part")
+            return self.noted("The runs do not differ")
         here, stops = self.place, self.two.in_order(self.level)
         at = bisect_right(stops, here, key=_place) if direction > 0 else bisect_left(stops, here, key=_place) - 1
         if not 0 <= at < len(stops):
-            return self.noted(f"The runs part nowhere {'after' if direction > 0 else 'before'} this row")
+            return self.noted(f"No difference {'after' if direction > 0 else 'before'} this row")
         beyond = stops[at][1].main
         return self.reveal(beyond.first, beyond.second)
 
@@ -153,7 +153,7 @@ class Compared:
         """With more kinds of steps as rows, or fewer."""
         level = max(0, min(self.level + by, len(LEVELS) - 1))
         if level == self.level:
-            return self.noted("There is no more detail" if by > 0 else "There is no less detail")
+            return self.noted("This is the most detail" if by > 0 else "This is the least detail")
         pair = self.row.pair if self.row is not None else None
         shown = opened(replace(self, level=level))
         shown = shown.reveal(pair.first, pair.second) if pair is not None else shown
@@ -167,7 +167,7 @@ class Compared:
         """Another comparison, at the place where its runs part first."""
         if not 0 <= which < len(self.choices):
             many = len(self.choices)
-            return self.noted("There is one comparison" if many == 1 else f"There are {many} comparisons")
+            return self.noted("There is only one comparison" if many == 1 else f"There are only {many} comparisons")
         return opened(replace(self, which=which, note=None))
 
     def reveal(self, first: int | None, second: int | None) -> Compared:
@@ -256,27 +256,27 @@ def _row_of(rows: Sequence[Row], pair: Pair, begin: int) -> int:
 
 
 COMPARISON_KEYMAP = (
-    Key("stop(1)", ("d",), "Where they part", "the next place where the runs part", "next difference"),
-    Key("stop(-1)", ("D",), "Where they part", "the place before where the runs part"),
+    Key("stop(1)", ("d",), "Differences", "the next place where the runs differ", "next difference"),
+    Key("stop(-1)", ("D",), "Differences", "the previous place where the runs differ"),
     Key("move(1)", ("down", "n"), "Rows", "the row below"),
     Key("move(-1)", ("up", "N"), "Rows", "the row above"),
     Key("unfold", ("right",), "Rows", "unfold this row; unfolded, go in", "unfold"),
-    Key("fold", ("left",), "Rows", "fold this row; if it is folded, back to the row around it"),
-    Key("detail(1)", ("plus",), "Rows", "more detail: key sets, cells, kernels, guards; then every step"),
-    Key("detail(-1)", ("minus",), "Rows", "less detail: calls and Nodes; then lines of the program alone"),
+    Key("fold", ("left",), "Rows", "fold this row; if it is folded, go to the enclosing row"),
+    Key("detail(1)", ("plus",), "Rows", "more detail: key sets, table entries, guards; then every step"),
+    Key("detail(-1)", ("minus",), "Rows", "less detail: calls and Nodes; then only program lines"),
     Key("page(1)", ("pagedown",), "Rows", "a page down"),
     Key("page(-1)", ("pageup",), "Rows", "a page up"),
     Key("goto(0)", ("g", "home"), "Rows", "the first row"),
     Key("goto(1000000000)", ("G", "end"), "Rows", "the last row"),
-    Key("side", ("tab",), "Steps", "the other side: the run that Enter opens", "other side"),
-    Key("open", ("enter", "s"), "Steps", "open the stepper at this row, in the run of the side; q comes back", "step"),
-    Key("whole", ("w",), "Steps", "the whole text: where the runs part and what follows from it", "whole text"),
-    Key("copy", ("y",), "Share", "copy the command line that compares the same"),
+    Key("side", ("tab",), "Steps", "switch sides: choose the run that Enter opens", "other side"),
+    Key("open", ("enter", "s"), "Steps", "open the chosen run in the stepper at this row; q comes back", "step"),
+    Key("whole", ("w",), "Steps", "the full text: where the runs differ, and what follows", "full text"),
+    Key("copy", ("y",), "Share", "copy the command that opens this comparison"),
     *(Key(f"choose({n - 1})", (str(n),), "Comparisons", f"comparison {n} of several") for n in range(1, 5)),
     Key("help", ("question_mark", "f1"), "Help", "this help", "help"),
     Key("app.command_palette", ("ctrl+p",), "Help", "search all actions by name"),
-    Key("app.suspend_process", ("ctrl+z",), "Help", "back to the shell; its fg comes back here"),
-    Key("app.quit", ("q",), "Help", "back to where the comparison was asked for", "back"),
+    Key("app.suspend_process", ("ctrl+z",), "Help", "suspend; fg in the shell resumes"),
+    Key("app.quit", ("q",), "Help", "close the comparison", "back"),
 )
 
 COMPARISON_GROUPS = tuple(dict.fromkeys(key.group for key in COMPARISON_KEYMAP))

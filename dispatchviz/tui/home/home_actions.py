@@ -51,7 +51,7 @@ def view(at: At) -> Reply:
 
     entry = at.home.entry
     if entry is None or entry.kind != PROGRAM:
-        return Shown(at.home.noted("This row is no program"))
+        return Shown(at.home.noted("This row is not a program"))
     code_colors.load()
     return Text(entry.target, lambda width: source_rows(entry.target))
 

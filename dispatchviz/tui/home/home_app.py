@@ -65,7 +65,7 @@ class HomeApp(TerminalApp[Chosen]):
         """The reader wants other keys, in the stepper too."""
         use_named(name)
         self.use_keys(home_keys())
-        self.show(self.home.noted(f"The keys are those of the {name} keymap"))
+        self.show(self.home.noted(f"Now using the {name} keymap"))
 
     def on_complete(self) -> None:
         Thread(target=self._look, daemon=True).start()  # quitting does not wait for it

@@ -131,11 +131,11 @@ def _question(name: str, behind: str, shows: str) -> Entry:
 
 QUESTIONS = (
     _question("table", "OP [KEY...]", "which kernel an operator has under each key, and why"),
-    _question("why", "OP KEY", "why a cell of that table holds its kernel, and what would change it"),
+    _question("why", "OP KEY", "why a key has its kernel, and what would change it"),
     _question(
-        "keys", "[NAME or INTEGER...]", "the dispatch keys in order; one key; a raw key set such as `0x1000010002`"
+        "keys", "[NAME or INTEGER...]", "all dispatch keys in order, one key, or a raw key set such as `0x1000010002`"
     ),
-    _question("codegen", "OP", "what the code generators make of an operator, and where PyTorch has it"),
-    _question("run", "SCRIPT-or-TRACE", "a file of yours: a program runs, a saved trace opens"),
+    _question("codegen", "OP", "the generated code of an operator, and its files in PyTorch"),
+    _question("run", "SCRIPT-or-TRACE", "run a program of yours, or open a saved trace"),
 )
 """What can be asked without a program that ships; ``home_questions.py`` asks it."""

@@ -37,7 +37,7 @@ class FilterQuestion(HomeQuestion):
     """Shows only the rows that have the words, while they are typed."""
 
     def __init__(self, home: Home) -> None:
-        super().__init__(home, "Filter", "words of a row: vmap, in place, gradient ...")
+        super().__init__(home, "Filter", "words that a row contains: vmap, in place, gradient ...")
 
     def opened(self) -> Reply:
         return self.typed("")
@@ -97,8 +97,8 @@ class FileQuestion(HomeQuestion):
 
 def _no_file(path: str) -> str:
     if os.path.isdir(path):
-        return f"{path} is a folder: name a file in it"
-    return f"{path} is no file" if os.path.exists(path) else f"there is no file {path}"
+        return f"{path} is a folder. Name a file in it"
+    return f"{path} is not a file" if os.path.exists(path) else f"there is no file {path}"
 
 
 def common_beginning(texts: Sequence[str]) -> str:

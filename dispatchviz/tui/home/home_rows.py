@@ -50,7 +50,7 @@ def header(width: int, height: int) -> list[Line]:
     """The row at the top; of a screen that is too small, all there is."""
     if len(boxes(width, height)) > 1:
         return [line((" dispatchviz", "bold"), f"  {TITLE}")]
-    text = f"The terminal is {width}x{height}, dispatchviz needs {SMALLEST[0]}x{SMALLEST[1]}"
+    text = f"The terminal is {width}x{height}. dispatchviz needs at least {SMALLEST[0]}x{SMALLEST[1]}"
     return wrap(line((text, "warning")), max(width, 1))
 
 
@@ -79,14 +79,18 @@ def list_places(home: Home) -> list[int | Line]:
         if at == 0 or home.entries[at - 1].group != entry.group:
             rows += _titles(home, entry.group)
         rows.append(at)
-    return rows or [line((f" Nothing here has the words {home.filter}: Esc shows all", "hint"))]
+    return rows or [line((f" No row contains {home.filter}. Esc shows all rows", "hint"))]
 
 
 def _titles(home: Home, group: str) -> list[Line]:
     """The title of a group; before the last one, what will be where no trace is kept yet."""
     if group != LOOK_UP or home.traces or home.filter or not has_files():
         return [_title(group)]
-    return [_title(TRACES), line(("   none yet: what runs from here is kept here", "dim")), _title(LOOK_UP)]
+    return [
+        _title(TRACES),
+        line(("   none yet: the programs that you run here leave traces", "dim")),
+        _title(LOOK_UP),
+    ]
 
 
 def _title(group: str) -> Line:
@@ -97,7 +101,7 @@ def list_title(home: Home) -> str:
     """The title of the list, with the filter as long as there is one."""
     if not home.filter:
         return "Home"
-    return f"Home, filter: {home.filter}  ({len(home.entries)} of {home.size}; Esc: all)"
+    return f"Home, filter: {home.filter}  ({len(home.entries)} of {home.size}; Esc shows all)"
 
 
 def list_row(home: Home, at: int) -> Line:
@@ -126,16 +130,16 @@ def footer(width: int) -> Line:
     return keymap.footer(home_keys(), width)
 
 
-FIRST = "Enter runs a program and opens the stepper on it; q comes back here"
+FIRST = "Enter runs a program and opens it in the stepper. q comes back here"
 """The remark at the beginning."""
 
 INTRODUCTION = """\
-Every row is a program, a trace or a question. Enter runs, opens or asks it. A program runs in this terminal, on \
-dispatchviz's model of PyTorch 2.13; when it has ended, the stepper opens on what was recorded. q in the stepper comes \
-back here, q here quits. A click chooses a row, a click on the chosen row is Enter.
+Every row is a program, a trace or a question. Enter runs the program, opens the trace or asks the question. A program \
+runs in this terminal, on dispatchviz's model of PyTorch 2.13. When it ends, the stepper opens on its trace. q in the \
+stepper comes back here, and q here quits. Click a row to choose it, and click it again to open it.
 """
 
-KEPT = f"What runs from here is kept under {TRACES}, the last run of each program."
+KEPT = f"{TRACES} lists the last run of each program that you ran here."
 
 
 def help_rows() -> list[Line]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from dispatchviz.explain.outline.places import line_named, turn_named
+from dispatchviz.explain.outline.places import iteration_named, line_named
 from dispatchviz.explain.sentences.statement import numbers_of_steps, part_of
 from dispatchviz.tui.commands.move_notes import nothing_has
 from dispatchviz.tui.commands.moves import goto
@@ -28,7 +28,7 @@ class StepQuestion(Question):
 
     @property
     def hint(self) -> str:
-        return f"a step from {numbers_of_steps(len(self.session.trace))}, +10, 50%, line 6, turn 500"
+        return f"a step in {numbers_of_steps(len(self.session.trace))}, +10, 50%, line 6, iteration 500"
 
     def answered(self, text: str | None) -> Update:
         if not text:
@@ -40,12 +40,12 @@ class StepQuestion(Question):
 
 
 def place_named(text: str, cursor: Cursor) -> int | str:
-    """The step that ``37``, ``line 6`` or ``turn 500`` names; else why it names none."""
+    """The step that ``37``, ``line 6`` or ``iteration 500`` names; else why it names none."""
     if (named := PLACES.fullmatch(text.strip())) is not None and cursor.outline is not None:
-        find = turn_named if named["what"] == "turn" else line_named
+        find = line_named if named["what"] == "line" else iteration_named
         return find(cursor.outline, cursor.at, whole_number(named["number"].replace(",", "")))
     step = step_named(text, cursor)
-    return f"{repeated(text)} is no step: write 37, +10, -10, 50%, line 6 or turn 500" if step is None else step
+    return f"{repeated(text)} is not a step. Write 37, +10, -10, 50%, line 6 or iteration 500" if step is None else step
 
 
 def step_named(text: str, cursor: Cursor) -> int | None:
@@ -59,7 +59,7 @@ def step_named(text: str, cursor: Cursor) -> int | None:
     return {"": number, "+": cursor.at + number, "-": cursor.at - number}[named["sign"]]
 
 
-PLACES = re.compile(r"(?P<what>line|turn)\s*(?P<number>[0-9][0-9,]*)")
+PLACES = re.compile(r"(?P<what>line|iteration|turn)\s*(?P<number>[0-9][0-9,]*)")
 
 NAMED = re.compile(r"(?P<sign>[+-]?)(?P<digits>[0-9]+)(?P<percent>%?)")
 """Of the digits that there are, Python's ``int`` takes those of all scripts; a step has ASCII ones."""
@@ -72,7 +72,7 @@ class FilterQuestion(Question):
 
     @property
     def hint(self) -> str:
-        return "words, or key: op: node: tensor: line: file: event: says:; nothing: all"
+        return "words or key: op: node: tensor: line: file: event: says: (empty: show all)"
 
     def answered(self, text: str | None) -> Update:
         cursor = self.session.cursor
@@ -88,11 +88,11 @@ class FilterQuestion(Question):
 def _filtered(cursor: Cursor, search: Search) -> Update:
     """The filter once all steps are known that it lets through; until then how far that is."""
     if search.go_on():
-        note = f" Looking for all steps with {repeated(search.query)}: {search.percent} %"
+        note = f" Searching for all steps with {repeated(search.query)}: {search.percent} %"
         return Update(cursor, line((note, "hint")), goes_on=lambda: _filtered(cursor, search))
     hits = search.hits()
     if not hits:
-        stays = ALL_STAY if not cursor.filter_text else f"the filter stays {cursor.filter_text}"
+        stays = ALL_STAY if not cursor.filter_text else f"the filter is still {cursor.filter_text}"
         return Update(cursor, line((f" {nothing_has(cursor.trace, search.query)}: {stays}", "warning")))
     note = filtered(part_of(len(hits), len(cursor.trace)), repeated(search.query))
     return Update(cursor.filtered(hits, search.query.strip()), line((note, "hint")))
@@ -122,7 +122,7 @@ class SearchQuestion(Question):
             return Update(self._origin)
         if not text.strip():
             search.find("")
-            return Update(self._origin, line((" No search", "hint")))
+            return Update(self._origin, line((" Search cleared", "hint")))
         if search.matches(self.session.cursor.at):
             keys = f"{key_of('search(True)').first} next  {key_of('search(False)').first} previous"
             return counted(self.session, self.session.cursor, keys)
@@ -136,7 +136,7 @@ class MarkQuestion(Question):
 
     @property
     def hint(self) -> str:
-        return "of this mark, or just Enter"
+        return "name for this mark (optional)"
 
     def opened(self) -> Update:
         cursor = self.session.cursor.toggle_mark()
@@ -174,7 +174,7 @@ class BreakpointQuestion(Question):
 
     def opened(self) -> Update:
         now = self.session.cursor.breakpoints
-        again = "the same again removes one, nothing removes all"
+        again = "enter one again to remove it, or nothing to remove all"
         note = line((told(now), "hint"), (f"  {again}", "dim")) if now else None
         return Update(self.session.cursor, note)
 

@@ -75,9 +75,9 @@ def gone(cursor: Cursor, point: Breakpoint, forward: bool) -> Update:
     stops, trace = point.steps(cursor.trace), cursor.trace
     found = point.next(trace, cursor.at, forward)
     if not stops:
-        return Update(cursor, line((f" {point} has no stop so far", "hint")))
+        return Update(cursor, line((f" {point} has no stops so far", "hint")))
     step = (stops[0] if forward else stops[-1]) if found is None else found
-    round_end = "  went round the end" if found is None and step != cursor.at else ""
+    round_end = "  wrapped around" if found is None and step != cursor.at else ""
     number = bisect_left(stops, step) + 1
     note = f" Stop {number:,} of {len(stops):,} at {point}"
     return Update(cursor.goto(step), line((note, "hint"), (round_end, "dim")))

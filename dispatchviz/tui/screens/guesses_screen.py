@@ -23,7 +23,7 @@ class GuessesView(ChoiceList):
 
     def __init__(self, session: Session, palette: Palette) -> None:
         score = session.asking.score(session.trace)
-        super().__init__(f"{score} (Enter goes there, Delete forgets all, Esc or q closes)", palette)
+        super().__init__(f"{score} (Enter goes there, Delete deletes all, Esc or q closes)", palette)
         self._session = session
         self._guesses = list(session.asking.guesses.of(session.trace))
 

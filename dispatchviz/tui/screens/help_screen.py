@@ -56,7 +56,7 @@ def help_rows(pane: int, leaving: Leaving = QUITS) -> list[Line]:
         line(),
         line((LEGEND, "")),
         *_signs(),
-        line((f"Shift plays the same step backwards: {_twins()}.", "hint")),
+        line((f"Shift takes the same step backwards: {_twins()}.", "hint")),
         *_languages(),
         *(row for group in GROUPS for row in group_rows(entries(leaving), group, KEYS_WIDTH)),
         line(),
@@ -74,12 +74,13 @@ def _languages() -> list[Line]:
     """What may be typed for a search, a filter, a breakpoint."""
     search, keep, stop = (key_of(f"ask_{what}").first for what in ("search", "filter", "breakpoint"))
     terms = (
-        'words, "a phrase", key:CUDA op:add node:Mul tensor:z line:8 file:forum.py event:NodeCreated says:leaf; a step '
-        "must have all of them."
+        'words, "a phrase", key:CUDA op:add node:Mul tensor:z line:8 file:forum.py event:NodeCreated says:leaf. A '
+        "step must match all of them."
     )
     places = (
-        "37, line 6, forum.py:6, variable z, node AddBackward0, operator add, torch.add, key CUDA, event NodeCreated; "
-        "with if depth > 2 and key == CPU on its event; with ignore 3 the first three stops are passed over."
+        "37, line 6, forum.py:6, variable z, node AddBackward0, operator add, torch.add, key CUDA, event NodeCreated."
+        " Add if depth > 2 and key == CPU to test the fields of the event. Add ignore 3 to skip the first three "
+        "stops."
     )
     return [
         line(),

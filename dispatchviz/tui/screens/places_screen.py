@@ -44,7 +44,7 @@ class PlacesView(ChoiceList):
     BINDINGS: ClassVar = [Binding("h", "choose(-1)", show=False), Binding("e", "choose(1)", show=False)]
 
     def __init__(self, cursor: Cursor, palette: Palette) -> None:
-        super().__init__("Places you have been to, ● is here (Enter goes there, Esc or q closes)", palette)
+        super().__init__("Places you visited, ● is the current one (Enter goes there, Esc or q closes)", palette)
         self._cursor = cursor
         self._chosen = len(cursor.past)
 

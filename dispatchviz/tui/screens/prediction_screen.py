@@ -36,7 +36,7 @@ class PredictionView(RowsView):
 
     def __init__(self, asked: Prediction, palette: Palette) -> None:
         skip, stop = key_of(GOES_ON).first, key_of("predict").first
-        keys = f"1-{len(asked.choices)} answers, or ↑ ↓ and Enter; Esc or {skip} skips, {stop}: no more"
+        keys = f"1-{len(asked.choices)} answers, or ↑ ↓ and Enter; Esc or {skip} skips, {stop} ends predict mode"
         super().__init__(0, f"Predict ({keys})")
         self.asked, self.palette = asked, palette
         self._rows: list[Line] = []

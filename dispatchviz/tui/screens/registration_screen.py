@@ -36,7 +36,7 @@ class RegistrationView(TextView):
     def shown_title(self) -> str:
         history = self._history
         where = f"{history.operator}: registration {self.number_shown} of {len(history.steps)}"
-        return f"{where}  (→ ←, n N past fallbacks, Esc)"
+        return f"{where}  (→ ← step, n N skip fallbacks, Esc closes)"
 
     def text(self) -> list[Line]:
         return list(step_rows(self._history, self.number_shown, self.port.row_width))

@@ -13,10 +13,13 @@ from dispatchviz.tui.commands.move_notes import jumped
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.choice_list import ChoiceList
 from dispatchviz.views.cursor.cursor import Cursor
-from dispatchviz.views.details.then_and_now_rows import THEN_AND_NOW, WHY, reason_rows, statement_rows
+from dispatchviz.views.details.then_and_now_rows import WHY, reason_rows, statement_rows
 from dispatchviz.views.keymap import key_of
 from dispatchviz.views.session import Update
 from dispatchviz.views.text.styled_line import Line, line
+
+TITLE = "Older articles and PyTorch today"
+"""The short form of ``THEN_AND_NOW``: with the keys behind it, it fits into 80 cells."""
 
 
 class ThenAndNowView(ChoiceList):
@@ -30,9 +33,9 @@ class ThenAndNowView(ChoiceList):
 
     @property
     def shown_title(self) -> str:
-        here, other = (WHY, THEN_AND_NOW) if self._reasons else (THEN_AND_NOW, WHY)
+        here, other = (WHY, "articles") if self._reasons else (TITLE, "why")
         tab, go, leave = (key_of(each).first for each in ("app.focus_next", "app.enter", "zoom(False)"))
-        return f"{here}  ({tab}: {other.lower()}, {go} goes there, {leave} closes)"
+        return f"{here}  ({tab}: {other}, {go} goes there, {leave} closes)"
 
     def rows(self, width: int) -> Sequence[Line]:
         made = reason_rows if self._reasons else statement_rows
@@ -43,7 +46,7 @@ class ThenAndNowView(ChoiceList):
 
     def go(self, row: Line) -> None:
         if row.goto is None:
-            note = line((" No step near this one shows that; the list names a program that does", "hint"))
+            note = line((" No step near this one shows it. The list names a program that does", "hint"))
             self.screen.dismiss(Update(self._cursor, note))
             return
         after = self._cursor.goto(row.goto)

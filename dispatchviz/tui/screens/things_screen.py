@@ -66,7 +66,7 @@ class ThingsView(ChoiceList):
         trace, at = self._cursor.trace, self._cursor.at
         what = description(trace, self.thing, at)
         leave = key_of("zoom(False)").first
-        keys = f"{key_of('app.enter').first} goes there, {ASKS} asks on, {leave} closes"
+        keys = f"{key_of('app.enter').first} goes there, {ASKS} asks about the row, {leave} closes"
         return f"{title(trace, self.thing, at)}{f'  {what}' if what else ''}  ({keys})"
 
     def rows(self, width: int) -> list[Line]:

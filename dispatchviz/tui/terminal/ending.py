@@ -51,7 +51,7 @@ def ended_by_signals(end: Callable[[], None]) -> Iterator[None]:
 def failure(error: BaseException, report: str, what_failed: str) -> StepperError:
     """The error for a mistake of ours: what failed and where, what was raised, and where the whole report is."""
     text = f"{what_failed}: {type(error).__name__}: {error}"
-    return StepperError(f"{_cut(text)} (a mistake of dispatchviz: its report is in {_kept(report)})")
+    return StepperError(f"{_cut(text)} (a bug in dispatchviz; the report is in {_kept(report)})")
 
 
 LONGEST = 300

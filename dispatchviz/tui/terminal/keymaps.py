@@ -85,6 +85,6 @@ def use_from_environment() -> str:
     if is_chosen() or not name:
         return ""
     if name not in KEYMAPS:
-        return f"{VARIABLE} is {name!r}: the keymaps are {', '.join(KEYMAPS)}; the default one is used"
+        return f"{VARIABLE} is {name!r}, which is not a keymap ({', '.join(KEYMAPS)}). The default keymap is used"
     use_named(name)
     return ""

@@ -25,7 +25,7 @@ def can_run() -> str | None:
         return f"the terminal cannot move its cursor (TERM={term})"
     (width, height), (least_width, least_height) = shutil.get_terminal_size(), SMALLEST
     if width < least_width or height < least_height:
-        return f"the terminal is {width}x{height}, the stepper needs {least_width}x{least_height}"
+        return f"the terminal is {width}x{height}, and the stepper needs at least {least_width}x{least_height}"
     return None
 
 

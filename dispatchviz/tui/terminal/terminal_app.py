@@ -163,7 +163,7 @@ class TerminalApp(App[Result]):
         """Take a theme, and keep it for the next time."""
         self.theme = name
         if why_not := write_theme(name):
-            self.notify(f"The theme cannot be kept: {why_not}", severity="warning")
+            self.notify(f"The theme is not saved: {why_not}", severity="warning")
 
     def end_soon(self) -> None:
         """Close the screen as soon as what is being done is done; may be called at any moment."""

@@ -1,4 +1,5 @@
-"""The steps that have a field of a query: ``key:CUDA``, ``node:Mul``, ``line:8``, ``tensor:z``; columns tell most.
+"""The steps that have a field of a query: ``key:CUDA``, ``node:Mul``, ``line:8``, ``tensor:z``. Most fields are looked
+up in columns.
 
 A value is a name of the trace, upper and lower case alike; if it has none of that name, all that have the value in them
 are meant: ``node:Mul`` finds MulBackward0, ``key:CUDA`` not AutogradCUDA.
@@ -28,22 +29,22 @@ from dispatchviz.views.cursor.search_query import Query
 from dispatchviz.views.cursor.typed_text import is_whole_number, whole_number
 
 Mask = Any
-"""Of each step whether it has a field."""
+"""One truth value for each step."""
 
 Test = Callable[[Trace, int], bool]
-"""The same for one step, whose event is read."""
+"""A test of one step, which reads its event."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """Where a field may be: all of these steps have it that pass the test, if there is one."""
+    """A field's candidates: all of these steps have the field if they pass the test, when there is a test."""
 
     mask: Mask
     test: Test | None = None
 
 
 def candidates(trace: Trace, query: Query) -> tuple[array[int] | None, list[Test]]:
-    """The steps that may have all fields of a query, in order (None: all), and what is left to be tested."""
+    """The steps that may have all fields of a query, in order (None for all steps), and the remaining tests."""
     if not query.fields:
         return None, []
     import numpy as np
@@ -55,7 +56,7 @@ def candidates(trace: Trace, query: Query) -> tuple[array[int] | None, list[Test
 
 
 def meant(value: str, names: Iterable[str]) -> set[str]:
-    """The names that a value means."""
+    """The names that a value matches."""
     text, known = value.casefold(), list(names)
     return {name for name in known if name.casefold() == text} or {name for name in known if text in name.casefold()}
 
@@ -74,7 +75,7 @@ def _operator(trace: Trace, value: str) -> Field:
 
 
 def operators_meant(value: str, names: Sequence[str]) -> set[str]:
-    """The operators that a value means: with or without ``aten::``, with or without an overload."""
+    """The operators that a value matches, with or without ``aten::`` and the overload."""
     text = value.casefold()
     spellings = {name: _spellings(name.casefold()) for name in names}
     return {name for name in names if text in spellings[name]} or {name for name in names if text in name.casefold()}
@@ -130,7 +131,7 @@ def _file(trace: Trace, value: str) -> Field:
 
 
 def pytorch_file(trace: Trace, step: int) -> str:
-    """PyTorch's file that a step happens in: that of the kernel, or of the rule."""
+    """The PyTorch file of a step: that of its kernel or of its rule."""
     event = trace[step]
     return event.pytorch_file if isinstance(event, ev.KernelEntered) else rule(event).file
 
@@ -140,7 +141,7 @@ def _is_file(file: str, name: str) -> bool:
 
 
 def _on(trace: Trace, wanted: Callable[[Place], bool], with_called: bool) -> Mask:
-    """The steps on some lines; ``with_called``: and on those of functions that these called."""
+    """The steps on some lines. If ``with_called`` is true, also the steps in functions that these lines called."""
     import numpy as np
 
     steps, columns = np.asarray(trace.steps_of(ev.SourceLine), dtype=np.int64), trace.columns
@@ -156,7 +157,7 @@ def _on(trace: Trace, wanted: Callable[[Place], bool], with_called: bool) -> Mas
 
 
 def _lines(trace: Trace) -> tuple[tuple[Sequence[Place], Mask], Mask]:
-    """The places of lines, and of each line which one it is; the lines from which functions were called."""
+    """The places of lines, the line of each step, and the lines from which functions were called."""
     import numpy as np
 
     columns, steps = trace.columns, trace.steps_of(ev.SourceLine)
@@ -171,7 +172,7 @@ def _lines(trace: Trace) -> tuple[tuple[Sequence[Place], Mask], Mask]:
 
 
 NOWHERE = Place("", 0, "", False)
-"""Of a line that cannot be read."""
+"""The mask for a line that cannot be parsed."""
 
 
 def _every(trace: Trace) -> Mask:
@@ -195,7 +196,9 @@ def _tensor(trace: Trace, value: str) -> Field:
 
 
 def tensors_meant(trace: Trace, value: str) -> set[int]:
-    """The tensors that a value names: those that a variable of that name ever named, else one by its number."""
+    """The tensors that a value refers to: those that a variable of that name ever referred to, or else one by its
+    number.
+    """
     known, names = index(trace), named_steps.variables(trace)
     wanted = {name for name in names if value in (name, known.shown(name))} or meant(value, names)
     tensors = {
@@ -219,18 +222,18 @@ TAKEN_FROM: Mapping[str, Tensors] = {
     "tuple[tuple[str, TensorNumber | None], ...]": lambda value: (tensor for _, tensor in value),
     "tuple[tuple[str, TensorNumber, KeySet], ...]": lambda value: (tensor for _, tensor, _ in value),
 }
-"""The tensors in a field of each type that has some."""
+"""The functions that extract the tensors of a field, by the field's type."""
 
 NAMING: Mapping[str, Mapping[str, Tensors]] = {
     kind.__name__: fields
     for kind in ev.KINDS
     if (fields := {name: TAKEN_FROM[text] for name, text in kind.__annotations__.items() if text in TAKEN_FROM})
 }
-"""The kinds that tell of tensors, with the fields in which they do."""
+"""The kinds of events that refer to tensors, with the fields that do."""
 
 
 def tensors_in(event: ev.AnyEvent) -> set[int | None]:
-    """The tensors that an event tells of."""
+    """The tensors that an event refers to."""
     fields = NAMING.get(type(event).__name__, {})
     return {tensor for name, taken in fields.items() for tensor in taken(getattr(event, name))}
 
@@ -253,4 +256,4 @@ READERS: Mapping[str, Callable[[Trace, str], Field]] = {
     "event": _event,
     "says": _says,
 }
-"""By the name of a field."""
+"""The readers of fields, by name."""

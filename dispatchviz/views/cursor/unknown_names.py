@@ -1,4 +1,6 @@
-"""Why a search finds nothing where a field names what the trace has not: what there is instead, the nearest first."""
+"""The reason why a search finds nothing if a field names something that the trace does not have, with the most similar
+names first.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,10 @@ from dispatchviz.views.cursor.search_query import query_of
 from dispatchviz.views.cursor.typed_text import repeated
 
 TOLD = 5
-"""So many names are told."""
+"""The maximum number of names to list."""
 
 LIKE = 0.4
-"""How alike a name must be to come first: parts of names are typed here."""
+"""The similarity from which on a name comes first. It is low because parts of names are typed."""
 
 
 def _operators(trace: Trace) -> list[str]:
@@ -29,15 +31,15 @@ NAMES: Mapping[str, Callable[[Trace], list[str]]] = {
     "tensor": named_steps.variables,
     "event": named_steps.kinds,
 }
-"""What a field may name."""
+"""The names that a field may refer to."""
 
 
 def unknown_name(trace: Trace, query: str) -> str:
-    """``node is one of AddBackward0, SumBackward0``; empty if every field names something."""
+    """The reason, such as ``node must be one of AddBackward0, SumBackward0``; empty if every field names something."""
     for field, value in query_of(query).fields:
         if field in NAMES and not _is_known(trace, field, value):
             names = NAMES[field](trace)
-            return f"{field} is one of {_told(value, names)}" if names else f"no step has any {field}"
+            return f"{field} must be one of {_told(value, names)}" if names else f"no step has a {field}"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Numbers of single kernels: the error function, ranges, no warnings of NumPy."""
+"""Results of single kernels: the error function, ranges, and the absence of NumPy's warnings."""
 
 from __future__ import annotations
 

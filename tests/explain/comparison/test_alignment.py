@@ -115,7 +115,7 @@ def test_long_sequences_that_differ_everywhere_end() -> None:
     assert len(check(a, b)) > 1000
 
 
-def test_what_a_loop_does_once_more_is_its_last_turn() -> None:
+def test_what_a_loop_does_once_more_is_its_last_iteration() -> None:
     assert aligned([9, 1, 2, 1, 2, 8], [9, 1, 2, 1, 2, 1, 2, 8]) == [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 7)]
 
 
@@ -136,7 +136,7 @@ PAIRS = {
     "autocast the other way": (MATMUL.replace("h =", 'with torch.autocast("cpu"): h ='), MATMUL),
     "vmap": (PLAIN, PLAIN.replace("torch.add(", "torch.vmap(torch.add)(")),
     "device": (PLAIN, PLAIN.replace("ones(2", 'ones(2, device="cuda"')),
-    "a turn more": (LOOP, LOOP.replace("range(3)", "range(4)")),
+    "an iteration more": (LOOP, LOOP.replace("range(3)", "range(4)")),
     "other values": (LOOP, LOOP.replace("x * 2", "x * 3")),
     "lines split": (LOOP, LOOP.replace("x = x * 2", "y = x * 2\n    x = y + 1\n    z = x")),
     "raises": (PLAIN, PLAIN.rstrip() + "\n    z.sum().backward()\n    z.sum().backward()\n"),

@@ -160,7 +160,7 @@ def test_a_registration_more() -> None:
     assert "the CPU cell of mylib::f holds twice in A, <lambda> in B" in texts(found)
 
 
-def test_a_turn_more_is_the_last_turn() -> None:
+def test_a_iteration_more_is_the_last_iteration() -> None:
     plain = """
         import torch
         x = torch.ones(3)
@@ -171,7 +171,7 @@ def test_a_turn_more_is_the_last_turn() -> None:
     assert texts(found) == ["the line runs here only in B"]
     lines = found.second.steps_of(ev.SourceLine)
     assert found.divergences[0].main.second == lines[-1]
-    assert found.numbers is None, "the turns before are the same"
+    assert found.numbers is None, "the iterations before are the same"
     assert found.edit is not None, "the line of the for was changed"
 
 

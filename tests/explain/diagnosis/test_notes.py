@@ -112,8 +112,8 @@ CASES = [
         (
             "y.grad_fn on line 5 is AddmmBackward0",
             (
-                "[0] is AccumulateGrad (net.bias); [1] is None, as its input the result of randn on line 4 requires no "
-                "grad; [2] is TBackward0, for its input net.weight.T."
+                "[0] is AccumulateGrad (net.bias); [1] is None, because its input the result of randn on line 4 "
+                "does not require grad; [2] is TBackward0, for its input net.weight.T."
             ),
         ),
         ("[0] is AccumulateGrad (net.bias); [1] is None", "[2] is TBackward0, for its input net.weight.T"),
@@ -131,7 +131,10 @@ CASES = [
         NEXT,
         "import torch\na = torch.ones(2, requires_grad=True)\nb = torch.ones(2)\nc = torch.cat([a, b])\n"
         "assert c.grad_fn.next_functions[1] == (None, 0)",
-        ("c.grad_fn on line 5 is CatBackward0", "[0] is AccumulateGrad (a); [1] is None, as its input b requires no"),
+        (
+            "c.grad_fn on line 5 is CatBackward0",
+            "[0] is AccumulateGrad (a); [1] is None, because its input b does not require",
+        ),
     ),
     Noted(
         "of modules",
@@ -147,7 +150,7 @@ net(torch.randn(3, 2, requires_grad=True)).sum().backward()
                 '4 hooks ran on line 6, in this order, by what they print: "hook 2", then "hook 1", then "hook 0", '
                 'then "hook net".'
             ),
-            "runs when the gradient of its input has been computed, or of its output, if no input requires grad",
+            "runs when the gradient of its input has been computed, or that of its output if no input requires grad",
         ),
     ),
     Noted(
@@ -163,7 +166,7 @@ for n, m in net.named_modules():
 net(torch.randn(3, 2)).sum().backward()
 assert order == ["", "2", "1", "0"]
 """,
-        ('"at net", then "at 2", then "at 1", then "at 0"', "or of its output, if no input requires grad"),
+        ('"at net", then "at 2", then "at 1", then "at 0"', "or that of its output if no input requires grad"),
     ),
     Noted(
         "of tensors and a Node",
@@ -270,7 +273,7 @@ assert order == ["", "2", "1", "0"]
         ("matmul on line 4 casts a and b to bfloat16; cat on line 5 casts c to float32.",),
     ),
     Noted(
-        "no cache of what is no leaf",
+        "no cache of what is not a leaf",
         CASTS,
         """
         import torch
@@ -299,8 +302,8 @@ assert net[0].weight.grad is None and net[2].weight.grad is not None
 """,
         (
             (
-                "net.0.weight and net.0.bias are frozen (line 4). No input of net.0 (Linear) on line 5 requires grad, "
-                "so it records no Node, and the backward pass does not come to it."
+                "net.0.weight and net.0.bias are frozen (line 4). No input of net.0 (Linear) on line 5 requires "
+                "grad, so it records no Node, and the backward pass does not reach it."
             ),
         ),
     ),
@@ -315,7 +318,7 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
 """,
         (
             "net.2.weight and net.2.bias are frozen (line 4). AddmmBackward0",
-            "of net.2 (Linear) computes no gradient of them, only of its inputs that require grad.",
+            "of net.2 (Linear) computes no gradient for them, only for its inputs that require grad.",
         ),
     ),
     Noted(
@@ -332,7 +335,7 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
         layer(x).sum().backward()
         assert layer.bias.grad is None and layer.weight.grad is not None
         """,
-        ("layer.bias is frozen (line 4). AddmmBackward0 of layer (Linear) computes no gradient of it, only of its",),
+        ("layer.bias is frozen (line 4). AddmmBackward0 of layer (Linear) computes no gradient for it, only for its",),
     ),
     Noted(
         "without reentrance",
@@ -351,8 +354,8 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
         """,
         (
             (
-                "checkpoint on line 8 lets block run a second time, from line 5 (runs.append(1)) on, in the backward "
-                "pass: SinBackward0"
+                "checkpoint on line 8 runs block a second time in the backward pass, from line 5 (runs.append(1)) "
+                "on: SinBackward0"
             ),
             "needs a tensor that it saved in the forward pass, and checkpoint has kept only the inputs of block.",
         ),
@@ -368,7 +371,10 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
         x = torch.ones(3, requires_grad=True)
         checkpoint(block, x, use_reentrant=True).sum().backward()
         """,
-        ("checkpoint on line 6 lets block run a second time, from line 4", ": CheckpointFunctionBackward runs it."),
+        (
+            "checkpoint on line 6 runs block a second time in the backward pass, from line 4",
+            ": CheckpointFunctionBackward runs it.",
+        ),
     ),
     Noted(
         "a module",
@@ -386,7 +392,10 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
         checkpoint(block, x, use_reentrant=False).sum().backward()
         """,
         (
-            "checkpoint on line 10 lets Block.forward run a second time, from line 6 (h = torch.tanh(x)) on",
+            (
+                "checkpoint on line 10 runs Block.forward a second time in the backward pass, from line 6 (h = "
+                "torch.tanh(x)) on"
+            ),
             "MulBackward0",
         ),
     ),
@@ -409,7 +418,7 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
                 "net.eval() on line 5 changes what modules compute (Dropout passes its input on and BatchNorm takes "
                 "its running mean and variance), not what autograd records: line 6 (a = net(x)) records three Nodes."
             ),
-            "torch.no_grad() on line 7 changes only that: it lets no Node be recorded.",
+            "torch.no_grad() on line 7 changes only the recording: no Node is recorded.",
         ),
     ),
     Noted(
@@ -440,7 +449,7 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
         """,
         (
             "norm.eval() on line 4 changes what modules compute, not what autograd records",
-            "records one Node. torch.inference_mode() on line 7 changes only that",
+            "records one Node. torch.inference_mode() on line 7 changes only the recording",
         ),
     ),
     Noted(
@@ -458,8 +467,8 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
         (
             "Line 4 (y[0] = 5.0) writes to a view of y in place",
             (
-                "so y.grad_fn becomes CopySlices, whose next Node is MulBackward0. In the backward "
-                "pass CopySlices gives a gradient of 0 to what y held there."
+                "so y.grad_fn becomes CopySlices, whose next Node is MulBackward0. In the backward pass CopySlices "
+                "gives a gradient of 0 to the earlier values of y there."
             ),
         ),
     ),

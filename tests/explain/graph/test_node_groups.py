@@ -201,9 +201,9 @@ def test_what_is_within_an_opened_module_is_boxes(graph: BackwardGraph) -> None:
     assert boxed(graph, "net[1]")["net[1].up"] == within(graph, "net[1].up")
 
 
-def test_a_module_that_is_a_turn_is_no_box_but_those_within_it_are(graph: BackwardGraph) -> None:
+def test_a_module_that_is_a_iteration_is_no_box_but_those_within_it_are(graph: BackwardGraph) -> None:
     fold = fold_graph(graph, 100, (), "module", Boxed())
-    assert [repeat.turns for repeat in repeats(fold.items)] == [BLOCKS]
+    assert [repeat.iterations for repeat in repeats(fold.items)] == [BLOCKS]
     assert boxed(graph, is_folded=True).keys() == {"*.up", "*.down"}
 
 
@@ -243,7 +243,7 @@ def block(x, w, function):
     return c * b + c.sin() * (c + b).cos() + x
 
 x = torch.ones(2, requires_grad=True)
-for turn in range(8):
+for iteration in range(8):
     x = block(x, torch.ones(2, requires_grad=True), {choice})
 x.sum().backward()
 """
@@ -260,19 +260,19 @@ def graph_of(trace: Trace) -> BackwardGraph:
     return backward_graph(trace)
 
 
-def test_a_call_within_a_turn_is_one_box() -> None:
+def test_a_call_within_a_iteration_is_one_box() -> None:
     graph = graph_of(traced(CALLING.replace("{choice}", "one")))
     fold = fold_graph(graph, 100)
     assert {section.function for section in call_boxes(fold.items)} == {
         "one",
         "block",
-    }  # the last turn is like no other
+    }  # the last iteration is like no other
     assert boxes(fold.items) <= boxes(fold_graph(graph, 100, (), "module").items)
     assert Counter(unfolded(fold).names) == Counter(node.name for node in graph)
 
 
 def test_calls_of_two_functions_in_turns_that_are_alike_are_no_box_of_one() -> None:
-    graph = graph_of(traced(CALLING.replace("{choice}", "other if turn == 3 else one")))
+    graph = graph_of(traced(CALLING.replace("{choice}", "other if iteration == 3 else one")))
     assert not {section.function for section in call_boxes(fold_graph(graph, 100).items)} & {
         "one",
         "other",

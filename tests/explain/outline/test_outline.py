@@ -15,7 +15,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.levels import ALL, DEFAULT, LEVELS
 from dispatchviz.explain.outline.line_rows import RowKind, line_rows
 from dispatchviz.explain.outline.outline import Outline
-from dispatchviz.explain.outline.places import line_named, turn_named
+from dispatchviz.explain.outline.places import iteration_named, line_named
 from dispatchviz.explain.outline.row_texts import heading, row_texts
 from dispatchviz.explain.trace_index.folded_steps import profiler_calls
 from tests.amounts import amount
@@ -154,7 +154,7 @@ def test_the_loop_in_a_forward_has_its_turns_within_the_module() -> None:
         item for item in descended(outline) if item >= 0 and row_texts(outline, item)[0][0] == "blocks.0  Block"
     )
     loop, last = outline.children(block)
-    assert [heading(outline, item) for item in outline.children(loop)] == ["turn 1", "turn 2"]
+    assert [heading(outline, item) for item in outline.children(loop)] == ["iteration 1", "iteration 2"]
     assert row_texts(outline, last)[0][0] == "return x"
 
 
@@ -211,8 +211,8 @@ def test_a_row_that_nobody_unfolded_is_not_seen(trace: Trace) -> None:
     assert list(outline.rows(frozenset(), 0)) == [outline.begin(item) for item in outline.children(None)]
 
 
-def turns(trace: Trace) -> dict[int, int]:
-    """Line of a loop's head to how often its turns ran, all loops on it together."""
+def iterations(trace: Trace) -> dict[int, int]:
+    """Line of a loop's head to how often its iterations ran, all loops on it together."""
     rows, found = line_rows(trace), dict[int, int]()
     for head, count in rows.counts.items():
         event = trace[rows.begins[head]]
@@ -221,9 +221,9 @@ def turns(trace: Trace) -> dict[int, int]:
     return found
 
 
-def test_the_turns_of_each_loop(trace: Trace) -> None:
+def test_the_iterations_of_each_loop(trace: Trace) -> None:
     text = textwrap.dedent(MANY_THINGS).split("\n")
-    told = {text[line - 1].strip(): count for line, count in turns(trace).items()}
+    told = {text[line - 1].strip(): count for line, count in iterations(trace).items()}
     assert told == {
         "for _ in range(2):": 2 * 3 * 2,
         "for i in range(3):": 3,
@@ -250,13 +250,13 @@ def source(suite: list[object], indent: int = 0) -> Iterator[str]:
         if isinstance(part, str):
             yield blanks + part
             continue
-        kind, turns, inner = part  # type: ignore[misc]
+        kind, iterations, inner = part  # type: ignore[misc]
         if kind == "while":
             yield f"{blanks}i{indent} = 0"
-            yield f"{blanks}while i{indent} < {turns}:"
+            yield f"{blanks}while i{indent} < {iterations}:"
             yield f"{blanks}    i{indent} += 1"
         else:
-            yield f"{blanks}for i{indent} in range({turns}):"
+            yield f"{blanks}for i{indent} in range({iterations}):"
         yield f"{blanks}    ran[{indent}] += 1"
         yield from source(inner, indent + 1)
         if kind == "break":
@@ -267,7 +267,7 @@ def source(suite: list[object], indent: int = 0) -> Iterator[str]:
 @pytest.mark.long
 @settings(max_examples=amount(10, 60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(SUITES)
-def test_turns_are_those_that_ran(suite: list[object]) -> None:
+def test_iterations_are_those_that_ran(suite: list[object]) -> None:
     begin = ["import torch", "ran = [0] * 20", "def f(x):", "    h = x * 2", "    return h"]
     program = "\n".join([*begin, "x = torch.ones(2)", *source(suite)])
     assume(DEEPEST not in program)
@@ -292,15 +292,15 @@ def test_a_trace_of_an_earlier_version_has_the_same_rows(trace: Trace) -> None:
     assert list(line_rows(without).ends) == list(rows.ends)
 
 
-def test_turns_and_lines_by_their_names(trace: Trace) -> None:
+def test_iterations_and_lines_by_their_names(trace: Trace) -> None:
     outline = Outline(trace, DEFAULT)
-    assert turn_named(outline, 0, 9) == "There is no turn 9: the loop has 3"
-    assert turn_named(outline, 0, 0) == "There is no turn 0: the loop has 3"
+    assert iteration_named(outline, 0, 9) == "There is no iteration 9: the loop has 3"
+    assert iteration_named(outline, 0, 0) == "There is no iteration 0: the loop has 3"
     head = next(item for item in outline.children(None) if outline.lines.counts.get(~item) == 3)
-    step = turn_named(outline, outline.begin(head) + 1, 3)
+    step = iteration_named(outline, outline.begin(head) + 1, 3)
     assert isinstance(step, int)
-    (turn,) = [item for item in outline.at(step) if outline.kind(item) is RowKind.TURN]
-    assert outline.lines.numbers[~turn] == 3
+    (iteration,) = [item for item in outline.at(step) if outline.kind(item) is RowKind.ITERATION]
+    assert outline.lines.numbers[~iteration] == 3
     event = trace[step]
     assert isinstance(event, SourceLine)
     assert line_named(outline, 0, event.line) in set(trace.steps_of(SourceLine))
@@ -338,9 +338,13 @@ def test_a_loop_over_a_generator_is_one_row_with_its_turns() -> None:
     assert len([text for text in rows if "half in" in text]) == 1
     assert len(outline.children(None)) == len(rows), "none is there twice"
     (loop,) = (item for text, item in rows.items() if text.startswith("for"))
-    assert ("3 turns", "program") in row_texts(outline, loop)[1]
+    assert ("3 iterations", "program") in row_texts(outline, loop)[1]
     within = [row_texts(outline, child)[0][0] for child in outline.children(loop)]
-    assert within == ["call 1 of halves", "turn 1", *(text for k in (2, 3) for text in ("halves goes on", f"turn {k}"))]
+    assert within == [
+        "call 1 of halves",
+        "iteration 1",
+        *(text for k in (2, 3) for text in ("halves goes on", f"iteration {k}")),
+    ]
 
 
 GENERATORS = {
@@ -382,17 +386,17 @@ LOOPS_ON_ONE_LINE = {
 
 @pytest.mark.parametrize("name", LOOPS_ON_ONE_LINE)
 def test_a_function_that_begins_with_a_loop_is_called_again_not_gone_on_with(name: str) -> None:
-    body, turns_of_each = LOOPS_ON_ONE_LINE[name]
+    body, iterations_of_each = LOOPS_ON_ONE_LINE[name]
     trace = traced(f"import torch\ndef f(x):\n{body}\nx, y = torch.ones(2), torch.ones(2)\nf(x), f(y)\n")
     outline = Outline(trace, ALL)
     check(outline)
     calls = [row for row in range(len(outline.lines)) if outline.lines.kinds[row] == RowKind.CALL]
     assert [outline.lines.numbers[row] for row in calls] == [1, 2]
     assert all(outline.lines.shown[row] for row in calls)
-    assert sum(turns(trace).values()) == 2 * turns_of_each
+    assert sum(iterations(trace).values()) == 2 * iterations_of_each
 
 
-def test_statements_are_indented_as_in_the_function_or_the_turn_that_their_row_is_in() -> None:
+def test_statements_are_indented_as_in_the_function_or_the_iteration_that_their_row_is_in() -> None:
     trace = traced("""
         import torch
         def f(x):

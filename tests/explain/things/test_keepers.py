@@ -164,7 +164,7 @@ def test_the_kernel_the_function_and_the_engine_keep_it_too() -> None:
     assert kept(trace, "ExpBackward0", queued.seq)[-1] == "the engine: it waits in the ready queue"
     made = next(event for event in trace if isinstance(event, ev.EdgesCollected) and event.node == runs.node)
     assert kept(trace, "ExpBackward0", made.seq) == ["VariableType::exp, which makes it"]
-    assert kept(trace, "ExpBackward0", len(trace) - 1) == ["nobody: it is freed"]
+    assert kept(trace, "ExpBackward0", len(trace) - 1) == ["nothing: it has been freed"]
 
 
 def test_a_tensor_that_was_written_to_keeps_it_no_longer() -> None:
@@ -179,4 +179,4 @@ def test_a_tensor_that_was_written_to_keeps_it_no_longer() -> None:
 def test_what_is_not_known_is_said_to_be_so() -> None:
     trace = traced("import torch\nn = (torch.ones(2, requires_grad=True) * 2).grad_fn\nm = torch.ones(1)")
     (none,) = kept(trace, "MulBackward0", len(trace) - 1)
-    assert none.endswith("whose grad_fn it is, or a reference in Python: the recording does not tell of those")
+    assert none.endswith("whose grad_fn it is, or a Python reference, which the recording does not show")

@@ -89,7 +89,7 @@ def test_a_line_that_calls_functions_is_one_statement() -> None:
     run = step(trace, event(ev.NodeStarted, name="AddBackward0"), 1)
     assert (first.seq, first.said) == (
         run,
-        f"{title(trace, NodeThing(trace[run].node), at)} runs, the first of three Nodes that were made here",
+        f"{title(trace, NodeThing(trace[run].node), at)} runs, the first of three Nodes made here",
     )  # type: ignore[union-attr]
 
 

@@ -192,14 +192,14 @@ def test_a_story_of_one_tensor() -> None:
         "Who changed it?": ["changed in place by add_.Tensor, version 0 → 1"],
         "Who saved it for backward?": ["saved by MulBackward0 as other (version 0)"],
         "Who uses it?": ["self of view", "other of mul.Tensor", "self of add_.Tensor"],
-        "Who shares its memory?": ["row appeared on its memory"],
+        "Who shares its memory?": ["row began to share its memory"],
         "Where does it end?": ["last used as self of add_.Tensor", "w no longer names it"],
     }
     of_row = asked(trace, row, line(trace, 6))
     (view,) = [answer for answer in of_row["Who made it?"].answers if "view of" in answer.text]
     assert view.thing == TensorThing(w)
     (change,) = of_row["Who changed it?"].answers
-    assert change.text == "w, made on the same memory, changed in place by add_.Tensor, version 0 → 1"
+    assert change.text == "w, which shares its memory, changed in place by add_.Tensor, version 0 → 1"
     assert change.seq == step(trace, ev.VersionBumped)
 
 
@@ -228,5 +228,5 @@ def test_a_tensor_of_inference_mode_has_no_version() -> None:
     trace = traced("import torch\nwith torch.inference_mode():\n    t = torch.ones(2)\n    t.add_(1)\n")
     tensor = next(event.tensor for event in trace if isinstance(event, ev.NameBound) and event.name == "t")
     assert asked(trace, tensor, 0)["Who changed it?"].none == (
-        "it has no version counter: writes in place are not counted"
+        "it has no version counter, so in-place writes are not counted"
     )

@@ -50,14 +50,14 @@ def test_what_is_no_page_of_ours_is_not_overwritten(tmp_path: Path, capsys: pyte
     path = tmp_path / "mine.html"
     path.write_text("<!DOCTYPE html><p>mine</p>")
     assert dispatchviz("export", FORUM, "-o", path) == 2
-    assert "is there and is no page of ours" in capsys.readouterr().err
+    assert "exists and is not a page from dispatchviz" in capsys.readouterr().err
     assert path.read_text() == "<!DOCTYPE html><p>mine</p>"
     path.write_bytes(player_page(run(FORUM).trace))
     check_page(str(path))
 
 
 def test_an_unknown_suffix_is_told_of_pages() -> None:
-    with pytest.raises(DispatchvizError, match=r"a page that steps is \.html"):
+    with pytest.raises(DispatchvizError, match=r"an interactive page is \.html"):
         check_suffix("trace.htm")
 
 

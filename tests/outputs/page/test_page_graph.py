@@ -85,7 +85,9 @@ def test_repeats_are_folded_and_modules_framed_or_boxes_as_the_reader_wants(
     assert seen["folded"][0] == seen["folded modules"][0] < seen[""][0] == seen["modules"][0]
     assert seen[""][1] == 0
     assert seen["modules"][1] == BLOCKS * 3
-    assert seen["folded modules"][1] >= seen["folded"][1] > 0  # a module that is a turn has the frame of the repeat
+    assert (
+        seen["folded modules"][1] >= seen["folded"][1] > 0
+    )  # a module that is an iteration has the frame of the repeat
     assert seen["boxes"] == (BLOCKS, 0)
     assert seen["folded boxes"][0] < seen["folded modules"][0]
 

@@ -141,7 +141,7 @@ def test_of_an_operator_that_nobody_registers_no_command_is_named() -> None:
     page = Decoded(json.loads(msgspec.json.encode({**data, "lines": lines.data()})))
     track, at = page.data["registration"]["rows"], trace.steps_of(ev.Dispatched)[0]
     shown = [text for row in page.rows(track, at) or () for text, _ in row[0]]
-    assert shown == ["other::op is not PyTorch's, and the trace has no registration of it up to this step."]
+    assert shown == ["other::op is not an operator of PyTorch, and the trace has no registration of it up to this step."]
 
 
 def test_what_cuda_is_is_told_where_a_program_uses_it() -> None:
@@ -190,7 +190,7 @@ def test_two_keys_lead_where_they_lead_in_the_stepper(name: str) -> None:
 TWO_PASSES = """\
 import torch
 w = torch.ones(3, requires_grad=True)
-for turn in range(2):
+for iteration in range(2):
     loss = (w * w).sum()
     loss.backward()
     w.grad = None
@@ -266,24 +266,26 @@ print(x)
 """
 
 
-def test_of_a_long_loop_the_first_turns_and_the_last_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_of_a_long_loop_the_first_iterations_and_the_last_are_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     script = tmp_path / "loop.py"
     script.write_text(LOOP)
     trace = run(str(script)).trace
     monkeypatch.setattr("dispatchviz.outputs.page.kept_steps.MOST", 400)
     assert len(trace) > 400
     kept = kept_steps(trace)
-    turns = [
+    iterations = [
         at for at in trace.steps_of(ev.SourceLine) if isinstance(line := trace[at], ev.SourceLine) and line.line == 4
     ]
-    assert len(turns) == 9
-    assert [turn in kept for turn in turns] == [True, True, *[False] * 6, True]
+    assert len(iterations) == 9
+    assert [iteration in kept for iteration in iterations] == [True, True, *[False] * 6, True]
     assert 0 in kept
     assert last_step(trace) in kept
     tracks: list[Any] = pane_tracks(trace, Lines(), kept)
     for track in tracks:
         pane, rows = track["number"], track["rows"]
-        says = any(nothing(pane, trace, at) is None for at in range(turns[4], turns[5]))
+        says = any(nothing(pane, trace, at) is None for at in range(iterations[4], iterations[5]))
         assert (-1 in ordered(rows["shown"])) == (pane in COSTLY and says), PANES[pane]
 
 

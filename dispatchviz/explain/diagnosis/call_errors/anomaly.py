@@ -47,20 +47,19 @@ FORMULAS = {
     ),
     "DivBackward0": Formula(
         "It divides the gradient by {y}. Where {y} is 0, this is infinite, and NaN with a gradient or {x} of 0",
-        "Keep the divisor away from 0: divide by {y} + 1e-12, or choose another divisor with torch.where before that.",
+        "Keep the divisor away from 0: divide by {y} + 1e-12, or choose another divisor with torch.where first.",
     ),
     "ReciprocalBackward0": Formula(
         "It divides the gradient by {x} ** 2. Where {x} is 0, this is infinite, and NaN with a gradient of 0",
-        "Keep the divisor away from 0: divide by {x} + 1e-12, or choose another divisor with torch.where before that.",
+        "Keep the divisor away from 0: divide by {x} + 1e-12, or choose another divisor with torch.where first.",
     ),
     "PowBackward0": Formula(
-        "It computes a power of {x} with an exponent that is smaller by 1. That is NaN where {x} is negative and the "
-        "exponent "
-        "is no whole number, and infinite where {x} is 0 and the exponent less than 1",
-        "Keep the base positive: {x}.clamp(min=1e-12), or take an exponent for which the power exists.",
+        "It computes a power of {x} with the exponent reduced by 1. That is NaN where {x} is negative and the "
+        "exponent is not an integer, and infinite where {x} is 0 and the exponent less than 1",
+        "Keep the base positive: {x}.clamp(min=1e-12), or use an exponent for which the power is defined.",
     ),
     "LinalgVectorNormBackward0": Formula(
-        "It divides {x} by its norm. Where all of {x} is 0, this is 0 / 0",
+        "It divides {x} by its norm. If all of {x} is 0, this is 0 / 0",
         "Keep the norm away from 0: (({x} ** 2).sum() + 1e-12).sqrt().",
     ),
     "AcosBackward0": Formula(

@@ -46,7 +46,8 @@ def broadcast(failure: Failure) -> Diagnosis | None:
     one, other = pair
     text = (
         f"{called(failure)} broadcasts {one.sized} with {other.sized}. Aligned at their last dimensions, size "
-        f"{sizes[1]} of {one.name} meets size {sizes[2]} of {other.name}: they must be equal, or one of them 1."
+        f"{sizes[1]} of {one.name} meets size {sizes[2]} of {other.name}: they must be equal, or one of them must be "
+        "1."
     )
     return told(failure, Statement("shapes: broadcasting", text), (_fit(failure, one, other),), pair)
 
@@ -127,8 +128,8 @@ def expanded(failure: Failure) -> Diagnosis | None:
     if one is None:
         return None
     text = (
-        f"{called(failure)} expands {one.sized} to sizes {sizes[3]}: size {sizes[2]} cannot become {sizes[1]}, only "
-        f"size 1 can be expanded."
+        f"{called(failure)} expands {one.sized} to sizes {sizes[3]}: size {sizes[2]} cannot become {sizes[1]}; only "
+        "size 1 can be expanded."
     )
     it = reference(one, "it")
     fix = f"Give {it} size 1 or {sizes[1]} in that dimension."
@@ -138,7 +139,7 @@ def expanded(failure: Failure) -> Diagnosis | None:
 def _assigned(failure: Failure, place: str, value: str) -> Diagnosis:
     text = (
         f"{on_line(failure.trace, failure.raised)} assigns a value with sizes {value} to a place with sizes {place}, "
-        f"and it cannot be broadcast to these."
+        "and the value cannot be broadcast to them."
     )
     fix = f"Assign a value with sizes {place}, or choose a place with sizes {value}."
     return told(failure, Statement("shapes: assignment to a part", sentence(text)), (fix,))

@@ -100,7 +100,9 @@ def no_data(failure: Failure) -> Diagnosis | None:
     one = next((each for each in arguments(failure) if each.device == "meta"), None)
     if one is None:
         return None
-    text = f"{called(failure)} needs the values of {one.name}, but {said(one, 'devices')}: such a tensor has no data."
+    text = (
+        f"{called(failure)} needs the values of {one.name}, but {said(one, 'devices')}, and a meta tensor has no data."
+    )
     return told(failure, Statement("devices: a tensor without data", text), (_filled(failure, one),), (one,))
 
 

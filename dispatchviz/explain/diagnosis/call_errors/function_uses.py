@@ -62,7 +62,10 @@ def no_backward(failure: Failure) -> Diagnosis | None:
 def legacy(failure: Failure) -> Diagnosis:
     """A Function that is made and called as an object."""
     owner, where = _called_class(failure), on_line(failure.trace, failure.raised)
-    text = f"{where} calls an object of {owner or 'a Function'}. A Function needs no object: its class has apply."
+    text = (
+        f"{where} calls an object of {owner or 'a Function'}. A Function is not instantiated: its class has the "
+        "method apply."
+    )
     fix = f"Call apply of the class: {owner or 'F'}.apply(x) instead of {owner or 'F'}()(x)."
     return told(failure, Statement("Function: called as an object", sentence(text)), (fix,))
 

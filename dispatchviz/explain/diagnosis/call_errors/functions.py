@@ -206,7 +206,7 @@ def returned_none(failure: Failure, started: ev.BackwardStarted) -> Diagnosis | 
     for owner in ran_in(failure.trace, started):
         ran = last_line(failure, "backward", owner)
         if ran is not None and returns_nothing(method_of(failure.trace, owner, "backward")):
-            text = f"{_returned(failure, ran, owner, 'None')}: no gradient goes on from it."
+            text = f"{_returned(failure, ran, owner, 'None')}: no gradient flows on from it."
             fix = f"Return the gradient {'on' if ran.text.startswith('return') else 'after'} line {ran.line.line}."
             return told_at(failure, Statement("Function: backward returns None", text), ran, fix)
     return None

@@ -56,8 +56,11 @@ def _name(failure: Failure) -> str:
 
 def size(failure: Failure) -> Diagnosis:
     """A hook that returns a gradient with other sizes."""
-    text = f"{sentence(_hook(failure, _name(failure)))} returns a gradient with other sizes than the one it gets."
-    fix = "Return a gradient with the sizes of the one that the hook gets, or None to leave it as it is."
+    text = (
+        f"{sentence(_hook(failure, _name(failure)))} returns a gradient whose sizes differ from those of the one it "
+        "gets."
+    )
+    fix = "Return a gradient with the sizes of the one that the hook gets, or None to leave it unchanged."
     return _told(failure, Statement("hook: sizes of a gradient", text), fix)
 
 
@@ -67,7 +70,7 @@ def dtype(failure: Failure) -> Diagnosis:
     kinds = f": it gets a torch.{types[1]}Tensor and returns a torch.{types[2]}Tensor" if types is not None else ""
     text = f"{sentence(_hook(failure, _name(failure)))} returns a gradient of another dtype or device{kinds}."
     return _told(
-        failure, Statement("hook: dtype of a gradient", text), "Convert what the hook returns: .to(grad.dtype)."
+        failure, Statement("hook: dtype of a gradient", text), "Convert the result of the hook: .to(grad.dtype)."
     )
 
 
@@ -77,8 +80,11 @@ def no_tensor(failure: Failure) -> Diagnosis | None:
     if said is None:
         return None
     hook, value = sentence(_hook(failure)), f"{article(said[1])} {said[1]}"
-    text = f"{hook} returns {value}, but what replaces a gradient must be a tensor."
-    fix = "Return a tensor with the sizes of the gradient, such as torch.full_like(grad, value), or None to leave it."
+    text = f"{hook} returns {value}, but only a tensor can replace a gradient."
+    fix = (
+        "Return a tensor with the sizes of the gradient, such as torch.full_like(grad, value), or None to leave it "
+        "unchanged."
+    )
     return _told(failure, Statement("hook: type of a gradient", text), fix)
 
 
@@ -93,7 +99,9 @@ def count(failure: Failure) -> Diagnosis | None:
         f"{sentence(_hook(failure, _name(failure)))} returns {counted(int(numbers[1]), 'gradient')}, but the Node has "
         f"{counted(int(numbers[2]), 'gradient')} to replace."
     )
-    fix = f"Return a tuple of {counted(int(numbers[2]), 'gradient')}, None for each that you do not change."
+    fix = (
+        f"Return a tuple of {counted(int(numbers[2]), 'gradient')}, with None for each gradient that you do not change."
+    )
     return _told(failure, Statement("hook: number of gradients", text), fix)
 
 
@@ -105,7 +113,7 @@ def _of_module(failure: Failure, what: str, got: int, expected: int) -> Diagnosi
         f"A backward {'pre-hook' if before else 'hook'} of a module{where} returns {counted(got, 'gradient')}, but "
         f"{what}, which it may replace, has {counted(expected, 'gradient')}."
     )
-    fix = f"Return a tuple of {counted(expected, 'gradient')}, or None to leave {what} as it is."
+    fix = f"Return a tuple of {counted(expected, 'gradient')}, or None to leave {what} unchanged."
     return _told(failure, Statement("hook: gradients of a module", text), fix)
 
 

@@ -79,7 +79,7 @@ def _subscript(failure: Failure, value: int, dim: int, size: int) -> Diagnosis |
         f"{written} on {where} does not exist{given}: {one.sized} has size {size} in dimension {dim}, and "
         f"{_range(size)}."
     )
-    fix = f"Let the index run from 0 to {size - 1}." if given else f"Use an index from 0 to {size - 1}."
+    fix = f"Run the index from 0 to {size - 1}." if given else f"Use an index from 0 to {size - 1}."
     return told(failure, Statement("indices: x[i] out of bounds", text), (fix,), (one,))
 
 
@@ -107,7 +107,7 @@ def in_table(failure: Failure) -> Diagnosis | None:
 def _embedding_fixes(failure: Failure, given: Argument, rows: int) -> tuple[str, ...]:
     module, it = module_of(failure).partition(" ")[0] or "the table", reference(given, "the indices")
     most = f"{applied(given, 'the indices', '.max()')} must be at most {rows - 1}"
-    return (f"Let {module} have a row for each value of {it}: {most}, and none may be negative.",)
+    return (f"Give {module} a row for each value of {it}: {most}, and none may be negative.",)
 
 
 def too_many(failure: Failure) -> Diagnosis | None:

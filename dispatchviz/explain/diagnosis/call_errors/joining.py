@@ -59,8 +59,8 @@ def cat_dimensions(failure: Failure) -> Diagnosis | None:
         return None
     first = found[0]
     text = (
-        f"{called(failure)} joins tensors with equal numbers of dimensions; {first.sized} has {len(first.shape)} and "
-        f"{differing.sized} has {len(differing.shape)}."
+        f"{called(failure)} joins tensors with the same number of dimensions, but {first.sized} has "
+        f"{len(first.shape)} and {differing.sized} has {len(differing.shape)}."
     )
     return told(failure, Statement("shapes: cat of other dimensions", text), (_unsqueezed(first, differing),), found)
 
@@ -81,9 +81,7 @@ def stack_sizes(failure: Failure) -> Diagnosis | None:
     first, other = (named(found, f"tensors[{entries[at]}]") for at in (1, 2))
     if first is None or other is None:
         return None
-    text = (
-        f"{called(failure)} puts tensors of equal sizes on top of each other; {first.sized} and {other.sized} differ."
-    )
+    text = f"{called(failure)} stacks tensors of equal sizes, but {first.sized} and {other.sized} differ."
     fixes = []
     if base_name(call) == "stack" and first.shape[1:] == other.shape[1:] and first.shape:
         fixes += [

@@ -77,9 +77,8 @@ def unbatched(failure: Failure) -> Diagnosis | None:
     if many is None or given is None:
         return None
     text = (
-        f"{called(failure)} takes inputs with {many[1]} dimensions, the first one for the channels, or with "
-        f"{many[2]}, if there is a batch; its input{apposed(given)} has {len(given.shape)}: sizes "
-        f"{shaped(given.shape)}."
+        f"{called(failure)} takes inputs with {many[1]} dimensions (channels first), or with {many[2]} (batch first, "
+        f"then channels). Its input{apposed(given)} has {len(given.shape)}: sizes {shaped(given.shape)}."
     )
     fix = f"Reshape {reference(given, 'the input')} to {many[1]} or {many[2]} dimensions."
     if len(given.shape) == int(many[1]) - 1:
@@ -94,7 +93,7 @@ def _with_channels(given: Argument, weight: Argument | None) -> str:
         return f"Add a dimension for the channel: {one}."
     return (
         f"Give {reference(given, 'the input')} a first dimension with as many channels as the layer takes, at least "
-        f"{weight.shape[1]}: {one}, and one channel is too few."
+        f"{weight.shape[1]}. {one}, but one channel is too few."
     )
 
 
@@ -105,8 +104,8 @@ def kernel(failure: Failure) -> Diagnosis | None:
     if sizes is None or given is None or weight is None:
         return None
     text = (
-        f"{called(failure)} has a kernel of {sizes[2]}, but its input{apposed(given)} has only {sizes[1]} with its "
-        f"padding: sizes {shaped(given.shape)}."
+        f"{called(failure)} has a kernel of {sizes[2]}, but its padded input{apposed(given)} is only {sizes[1]}. The "
+        f"input has sizes {shaped(given.shape)}."
     )
     fix = f"Give {module_of(failure).partition(' ')[0] or 'it'} a smaller kernel or more padding, or larger inputs."
     return told(failure, Statement("shapes: kernel larger than its input", text), (fix,), (given, weight))
@@ -138,7 +137,7 @@ def layer_norm(failure: Failure) -> Diagnosis | None:
         f"{called(failure)} normalizes inputs whose last sizes are {sizes[1]}; those of its input{apposed(given)} are "
         f"{last}: it has sizes {shaped(given.shape)}."
     )
-    fix = f"Let {module_of(failure).partition(' ')[0] or 'it'} have the normalized_shape {last}, or change its input."
+    fix = f"Give {module_of(failure).partition(' ')[0] or 'it'} the normalized_shape {last}, or change its input."
     return told(failure, Statement("shapes: layer norm", text), (fix,), found)
 
 

@@ -54,7 +54,7 @@ def class_out_of_range(failure: Failure) -> Diagnosis | None:
     classes, value = given.shape[at], int(number[1])
     text = (
         f"{called(failure)} gets targets{apposed(target)} with the class {value}, but {given.sized} has {classes} "
-        f"classes, in dimension {at}: they count from 0 to {classes - 1}."
+        f"classes, in dimension {at}, numbered 0 to {classes - 1}."
     )
     fixes = [_last_layer(value)] if value >= classes else ["Leave such targets out with ignore_index."]
     if value == classes:
@@ -66,7 +66,7 @@ def class_out_of_range(failure: Failure) -> Diagnosis | None:
 
 
 def _last_layer(value: int) -> str:
-    return f"If {value} is a class, let the model's last layer give at least {value + 1} numbers for each sample."
+    return f"If {value} is a class, let the model's last layer return at least {value + 1} numbers for each sample."
 
 
 def batches(failure: Failure) -> Diagnosis | None:
@@ -111,8 +111,8 @@ def target_size(failure: Failure) -> Diagnosis | None:
     given, target = loss
     wanted = (given.shape[0], *given.shape[2:])
     text = (
-        f"{called(failure)} takes the classes of {given.sized} from dimension 1, {given.shape[1]} of them, so it needs "
-        f"targets with sizes {shaped(wanted)}; {target.name} has {shaped(target.shape)}."
+        f"{called(failure)} takes the classes of {given.sized} from dimension 1 ({given.shape[1]} classes), so it "
+        f"needs targets with sizes {shaped(wanted)}; {target.name} has {shaped(target.shape)}."
     )
     moved = (given.shape[0], *given.shape[1:-1])
     if moved == target.shape:
@@ -134,7 +134,7 @@ def equal_sizes(failure: Failure) -> Diagnosis | None:
     where = on_line(failure.trace, failure.raised)
     text = (
         f"{sentence(where)} compares {names[0]} with sizes {shapes[0]} and {names[1]} with sizes {shapes[1]}: this "
-        f"loss takes only equal sizes."
+        "loss accepts only equal sizes."
     )
     many = _shape(sizes[2]), _shape(sizes[1])
     small = 0 if len(many[0]) < len(many[1]) else 1

@@ -120,7 +120,7 @@ def _no_dtype(failure: Failure, name: str, says: str) -> Diagnosis | None:
 
 def _dtype_fix(failure: Failure, name: str, found: Sequence[Argument]) -> str:
     if not found:
-        return f"Ask for another dtype than {name} on {on_line(failure.trace, failure.raised, text=False)}."
+        return f"Request another dtype than {name} on {on_line(failure.trace, failure.raised, text=False)}."
     one = found[0]
     it, made = reference(one, "the tensor"), created(failure, one)
     begin = it if it == one.name else ""

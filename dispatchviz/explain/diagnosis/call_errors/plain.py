@@ -130,8 +130,8 @@ def _of_python(failure: Failure) -> Diagnosis:
     by = "The program" if _is_the_programs(failure) else "Python"
     what = f": {shortened(failure.message, 200)}" if failure.message else ""
     text = (
-        f"{by} raised {name}{f' on {where}' if where else ''}{what}. It is no error of PyTorch: none of its operators "
-        f"was running."
+        f"{by} raised {name}{f' on {where}' if where else ''}{what}. The error does not come from PyTorch: none of "
+        "its operators was running."
     )
     found = told(failure, Statement("error of Python", text), _python_fixes(failure))
     return found._replace(says="")

@@ -40,7 +40,7 @@ def _computed(one: Argument, wanted: list[int]) -> str:
         if others > 0 and count % others == 0:
             sizes = [-1 if place == at else size for place, size in enumerate(wanted)]
             gives = [count // others if place == at else size for place, size in enumerate(wanted)]
-            return f"Let PyTorch compute size {at}: {shaped(sizes)} gives {shaped(gives)}."
+            return f"Let PyTorch compute size {at}: {shaped(sizes)} results in {shaped(gives)}."
     return f"Choose sizes whose product is {count}."
 
 

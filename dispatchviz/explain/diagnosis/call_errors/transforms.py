@@ -38,7 +38,7 @@ def item(failure: Failure) -> Diagnosis:
         f"{sentence(on_line(failure.trace, failure.raised))}{_under(failure)} asks for {name} as one Python number, "
         f"but under vmap this tensor has one value for each sample."
     )
-    fix = "Leave out .item() and compute with the tensor itself."
+    fix = "Remove .item() and compute with the tensor itself."
     return told(failure, Statement("vmap: item", text), (fix,))
 
 
@@ -81,8 +81,8 @@ def randomness(failure: Failure) -> Diagnosis:
 def dynamic(failure: Failure) -> Diagnosis:
     """An operator whose result has as many elements as the values say."""
     text = (
-        f"{called(failure)}{_under(failure)} gives a result whose size depends on the values, so it may have another "
-        f"size for each sample."
+        f"{called(failure)}{_under(failure)} returns a result whose size depends on the values, so each sample may "
+        "have another size."
     )
     fix = "Keep all elements and choose with torch.where(mask, x, 0), or do the selection outside of vmap."
     return told(failure, Statement("vmap: dynamic sizes", text), (fix,))
@@ -141,7 +141,7 @@ def scalar(failure: Failure) -> Diagnosis | None:
     )
     if dims is not None:
         fixes: tuple[str, ...] = (
-            "Return one number, such as the sum() or mean().",
+            "Return one number, for example its sum() or mean().",
             "Use jacrev for the derivatives of each number.",
         )
     elif got is not None and got[1] == "tuple":

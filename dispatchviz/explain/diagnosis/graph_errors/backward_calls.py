@@ -51,8 +51,7 @@ def not_scalar(failure: Failure) -> Diagnosis | None:
     made = f", made by {base_name(call)} on {on_line(trace, call.seq)}," if call is not None else ""
     text = (
         f"{found.text}{made} has the shape {shaped(shape)}: {math.prod(shape)} elements. {begun(on_line(trace, at))} "
-        "passes no gradient for them. A backward pass can begin with the gradient 1 by itself only if the result has "
-        "one element."
+        "passes no gradient for them. A backward pass can start without one only at a result with one element."
     )
     cause = Statement("non-scalar backward", text, (Shape(tensor, shape),))
     fixes = _reductions(failure, grouped(found.text), by_method is not None)
@@ -86,9 +85,7 @@ def not_required(failure: Failure) -> Diagnosis | None:
     )
     made = index(trace).tensors.get(tensor)
     where = f" on {on_line(trace, made.seq, text=False)}" if made is not None and on_line(trace, made.seq) else ""
-    fix = (
-        f"Let {name} require grad where you create it{where}, before anything is computed from it: requires_grad=True."
-    )
+    fix = f"Set requires_grad=True on {name} where you create it{where}, before anything is computed from it."
     cause = Statement("grad of a tensor that does not require grad", text)
     return Diagnosis("error", at, (cause,), failure.message, (fix,), (at,))
 
@@ -190,12 +187,12 @@ def _leads_to(trace: Trace, started: ev.BackwardStarted, tensor: int) -> bool:
 def _none_passed(
     trace: Trace, started: ev.BackwardStarted, found: Subject, output: str
 ) -> tuple[Statement, tuple[str, ...]]:
-    text = f"A path leads from {output} to {found.text}, but no gradient came along it: a Node on it returned None."
+    text = f"A path leads from {output} to {found.text}, but no gradient arrived along it: a Node on it returned None."
     functions = ran_in(trace, started)
     for name in functions:
         text += f" The Node of the custom Function {name} ran in this pass."
     cause = Statement("unused input: no gradient passed", text)
-    return cause, tuple(f"Let {name}.backward return a gradient for each input that needs one." for name in functions)
+    return cause, tuple(f"Return a gradient from {name}.backward for each input that needs one." for name in functions)
 
 
 # -- why no path leads there -------------------------------------------------------------------------------------------
@@ -209,7 +206,9 @@ def _no_path(
     assert tensor is not None
     made, root = index(trace).tensors.get(tensor), index(trace).nodes.get(started.roots[0][0])
     if made is not None and root is not None and made.seq > root.seq:
-        keep = f"Ask for the gradient of the tensor from which {output} was computed, and keep a variable for it."
+        keep = (
+            f"Request the gradient of the tensor from which {output} was computed, and keep that tensor in a variable."
+        )
         text = f"{begin} {_too_late(failure, found, made, root, output)}."
         return Statement("unused input: made too late", text), (keep,)
     users = _uses(trace, tensor, started.seq)
@@ -218,7 +217,7 @@ def _no_path(
         return Statement("unused input: not used", text), ()
     for call in users:
         if why := _cut(trace, call, found.text):
-            fix = f"Compute {output} from {found.text} itself, without that cut."
+            fix = f"Compute {output} from {found.text} itself, without that step."
             return Statement("unused input: cut", f"{begin} {why}."), (fix,)
     user = next(reversed([users[-1], *calls_around(trace, users[-1].seq)]))
     used = f"{base_name(user)} on {on_line(trace, user.seq)} used {found.text}"

@@ -34,12 +34,12 @@ def numpy(failure: Failure) -> Diagnosis | None:
         return None
     trace, at = failure.trace, failure.raised
     text = (
-        f"{_why(failure, found)} A NumPy array has no history, so gradients would end there unnoticed: "
+        f"{_why(failure, found)} A NumPy array has no history, so gradients would silently end there: "
         f"{on_line(trace, at)} has to detach {found.text} first."
     )
     cause = Statement("numpy of a tensor that requires grad", text, (RequiresGrad(found.tensor, requires_grad=True),))
     line = on_line(trace, at, text=False)
-    fix = f"Take it without its history on {line}: {grouped(found.text)}.detach().numpy()."
+    fix = f"Detach it on {line}: {grouped(found.text)}.detach().numpy()."
     return _diagnosis(failure, cause, (fix,), found.tensor)
 
 
@@ -54,7 +54,7 @@ def deepcopy(failure: Failure) -> Diagnosis | None:
         if not _has_history(trace, found.tensor, at):
             return None
         text = f"{_why(failure, found)} {begun(on_line(trace, at))} can copy only leaves."
-        fix = f"Copy it without its history: {grouped(found.text)}.detach().clone()."
+        fix = f"Copy it detached: {grouped(found.text)}.detach().clone()."
         return _diagnosis(failure, Statement("deepcopy of a non-leaf", text), (fix,), found.tensor)
     inside = [(name, held) for name, held in held_within(trace, found.text, at) if _has_history(trace, held, at)]
     if not inside:
@@ -74,7 +74,7 @@ def _held(failure: Failure, found: Subject) -> Diagnosis:
         f"{begun(on_line(trace, at))} can copy only leaves."
     )
     fixes = (
-        f"Keep such a result without its history in {found.text}: .detach() where it is stored.",
+        f"Store that result without its history in {found.text}: call .detach() where it is stored.",
         f"If {found.text} is a module and you want its parameters: copy.deepcopy({found.text}.state_dict()).",
     )
     cause = Statement("deepcopy of what holds a non-leaf without a name", text)
@@ -90,9 +90,9 @@ def pickled(failure: Failure) -> Diagnosis | None:
     trace, at = failure.trace, failure.raised
     text = (
         f"{_why(failure, found)} {begun(on_line(trace, at))} pickles {found.text} for another process, and its graph "
-        "cannot go there."
+        "cannot be sent there."
     )
-    fix = f"Send it without its history: {grouped(found.text)}.detach()."
+    fix = f"Send it detached: {grouped(found.text)}.detach()."
     return _diagnosis(failure, Statement("a non-leaf sent to a process", text), (fix,), found.tensor)
 
 

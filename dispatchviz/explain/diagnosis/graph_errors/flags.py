@@ -40,7 +40,7 @@ def integers(failure: Failure) -> Diagnosis | None:
     line = on_line(trace, made.seq, text=False) if made.how == "new" else ""
     fixes = (
         f"Make it a tensor of floating point numbers{f' on {line}' if line else ''}: dtype=torch.float32.",
-        "If it holds indices, classes or a mask, it needs no gradient: leave out requires_grad.",
+        "If it holds indices, classes or a mask, it needs no gradient: remove requires_grad.",
     )
     cause = Statement("requires_grad of integers", text)
     return Diagnosis("error", at, (cause,), failure.message, fixes, tuple(sorted({made.seq, at})))
@@ -59,13 +59,13 @@ def not_a_leaf(failure: Failure) -> Diagnosis | None:
         f" It requires grad because {listed(leaves[:4])} {'does' if len(leaves) == 1 else 'do'}." if leaves else ""
     )
     text = (
-        f"{found.text} is no leaf: its grad_fn is {node_title(trace, node, at)}{where}.{because} "
+        f"{found.text} is not a leaf: its grad_fn is {node_title(trace, node, at)}{where}.{because} "
         f"{begun(on_line(trace, at))} changes the flag of {found.text}, and a result has no flag of its own."
     )
     fixes: tuple[str, ...] = (f"For a tensor without a history: {found.text} = {found.text}.detach().",)
     if len(leaves) == 1 and leaves[0].replace(".", "").isidentifier() and made is not None:
         line = on_line(trace, made.seq, text=False)
-        fixes += (f"Or let no gradient be recorded at all: {leaves[0]}.requires_grad_(False) before {line}.",)
+        fixes += (f"Or record no gradient at all: {leaves[0]}.requires_grad_(False) before {line}.",)
     steps = tuple(sorted({*(() if made is None else (made.seq,)), at}))
     return Diagnosis("error", at, (Statement("requires_grad of a non-leaf", text),), failure.message, fixes, steps)
 
@@ -81,7 +81,7 @@ def out(failure: Failure) -> Diagnosis | None:
     needing = [each for each in tensors if needs_grad(trace, each, at)]
     result = next((tensor for name, tensor, _ in computed.arguments if name == "out"), tensors[-1])
     writes = f"{base_name(call)} on {on_line(trace, at)} writes its result into {called(trace, result, at)} (out=)"
-    end = "Such a call records no Node, so no gradient could pass it."
+    end = "A call with out= records no Node, so no gradient could flow through it."
     if needing:
         names = listed([with_line(trace, each, at) for each in needing])
         who = f"{names} {'requires' if len(needing) == 1 else 'require'} grad"
@@ -91,10 +91,10 @@ def out(failure: Failure) -> Diagnosis | None:
         cause = Statement("out= with one of several that requires grad", f"{writes}, and {who}. {end}")
     new = without_out(line_text(failure))
     fixes = (
-        f"Take the result that the call returns: {new}."
+        f"Use the result that the call returns: {new}."
         if new
-        else "Take the result that the call returns, without out=.",
-        "If no gradient is needed there, put the line into a block `with torch.no_grad():`.",
+        else "Use the result that the call returns, without out=.",
+        "If you need no gradient there, put the line into a block `with torch.no_grad():`.",
     )
     unseen = "" if needing else "The recording does not say which of the tensors requires grad."
     return Diagnosis("error", at, (cause,), failure.message, fixes, (call.seq,), unseen)

@@ -43,8 +43,8 @@ def leaf(failure: Failure) -> Diagnosis | None:
     trace, at, name = failure.trace, failure.raised, called(failure.trace, written.tensor, failure.raised)
     which = begun(with_line(trace, written.tensor, at))
     text = (
-        f"{which} is a leaf that requires grad, and {on_line(trace, at)} writes to it "
-        f"in place with {base_name(written.call)}. After that write {name} would have a grad_fn and be no leaf, so no "
+        f"{which} is a leaf that requires grad, and {on_line(trace, at)} writes to it in place with "
+        f"{base_name(written.call)}. After that write {name} would have a grad_fn and no longer be a leaf, so no "
         f"backward pass would write {name}.grad."
     )
     claims = (RequiresGrad(written.tensor, requires_grad=True), WriteRaises(written.tensor, LEAF))

@@ -171,7 +171,7 @@ def _no_leaf(failure: Failure, root: int, leaves: list[int]) -> Diagnosis:
 def _require(trace: Trace, leaf: int, at: int) -> str:
     name = last_name(trace, leaf, at)
     if is_parameter(trace, leaf):
-        return f"Let the parameters that you train require grad: {name}.requires_grad_()."
+        return f"Set requires_grad on the parameters that you train: {name}.requires_grad_()."
     made = index(trace).tensors.get(leaf)
     where = on_line(trace, made.seq, text=False) if made is not None else ""
     created = f"{name} on {where}" if where and where not in name else name
@@ -243,8 +243,10 @@ def _why_cut(trace: Trace, cut: Cut, name: str, argument: str) -> tuple[Statemen
     call, where, line = cut.call, on_line(trace, cut.at), on_line(trace, cut.at, text=False)
     begin, although = f"{name} has no grad_fn:", f"although {argument} requires grad."
     if call is None:
-        text = f"{begin} {where} takes {argument}.data, a tensor on the memory of {argument} without its history."
-        return Statement("no grad_fn: .data", text), f"Leave out .data on {line}."
+        text = (
+            f"{begin} {where} takes {argument}.data, a tensor that shares the memory of {argument} but not its history."
+        )
+        return Statement("no grad_fn: .data", text), f"Remove .data on {line}."
     operator, why = base_name(call), reason(trace, call)
     if is_unseen(trace.header, ev.RequiresGradSet) and not index(trace).grad_needed(cut.argument, cut.at):
         although = f"whether or not {argument} requires grad."
@@ -254,20 +256,20 @@ def _why_cut(trace: Trace, cut: Cut, name: str, argument: str) -> tuple[Statemen
         text = f"{begin} {where} ran while grad mode was off{begun}, so {operator} recorded nothing, {although}"
         fix = f"Move {line} out of {_switch(since)}."
         if "(torch.set_grad_enabled" in since:
-            fix = f"Switch grad mode on again before {line}: torch.set_grad_enabled(True)."
+            fix = f"Turn grad mode on again before {line}: torch.set_grad_enabled(True)."
         return Statement("no grad_fn: grad mode off", text), fix
     if why == "detached":
-        text = f"{begin} {where} took the history of {argument} away in place."
+        text = f"{begin} {where} removed the history of {argument} in place."
         if operator != "detach_":
             cuts = f"{where} cut it from {argument}, which requires grad"
             text = f"{begin} {cuts}: detach() returns a tensor without a history."
-        return Statement("no grad_fn: detached", text), f"Leave out {operator}() on {line}."
+        return Statement("no grad_fn: detached", text), f"Remove {operator}() on {line}."
     if why == "never differentiable":
         text = f"{begin} {operator} on {where} is not differentiable, so its result has no history, {although}"
         fix = f"Compute the loss from the input of {operator} instead of its result."
         return Statement("no grad_fn: not differentiable", text), fix
     text = f"{begin} {operator} on {where} recorded nothing, {although}"
-    return Statement("no grad_fn: cut", text), f"Switch grad mode on for {line}: print torch.is_grad_enabled() there."
+    return Statement("no grad_fn: cut", text), f"Turn grad mode on for {line}: print torch.is_grad_enabled() there."
 
 
 RULES = ((MESSAGE, no_graph),)

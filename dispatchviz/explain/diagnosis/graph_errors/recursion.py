@@ -39,16 +39,16 @@ def recursion(failure: Failure) -> Diagnosis | None:
     where = on_line(trace, last.seq, text=False)
     caller = next(each for each in nested[nested.index(last) + 1 :] if each.operator == last.operator)
     text = (
-        f"The kernel of {last.operator} at {caller.key} calls {last.operator} again{f' on {where}' if where else ''}. "
-        "A call, unlike a redispatch, computes its key set anew, from its arguments and the thread: "
-        f"{last.key} wins each time, and the kernel runs again."
+        f"The kernel of {last.operator} at {caller.key} calls {last.operator} "
+        f"again{f' on {where}' if where else ''}. Unlike a redispatch, a call computes its key set again from its "
+        f"arguments and the thread. So {last.key} is the highest key each time, and the kernel runs again."
     )
     fixes: tuple[str, ...] = (
-        f"Put the call under a guard that excludes {caller.key}: it goes on to the key below.",
-        "A fallthrough in the kernel's place would not run at all: the operator's mask leaves its key out.",
+        f"Make the call under a guard that excludes {caller.key}, so that it goes on to the next key.",
+        "Or register a fallthrough instead of the kernel. It never runs: the operator's mask removes its key.",
     )
     if caller.key in BACKENDS:
-        fixes = (f"Compute the result at {caller.key} with other operators: below that key is no other.",)
+        fixes = (f"Compute the result at {caller.key} with other operators: there is no lower key.",)
     cause = Statement("kernel calls its operator again", text)
     return Diagnosis("error", failure.raised, (cause,), failure.message, fixes, (last.seq, failure.raised))
 

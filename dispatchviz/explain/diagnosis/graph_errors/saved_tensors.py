@@ -53,7 +53,11 @@ def modified(failure: Failure) -> Diagnosis | None:
     )
     claims = (BackwardRaises(node.node, change.saved.name, raises=True, message=BEGIN),)
     fixes = _after_step(failure, change) if optimizer else _fixes(failure, change)
-    unseen = "" if change.complete else "PyTorch counted more or fewer changes of this tensor than the recording has."
+    unseen = (
+        ""
+        if change.complete
+        else "The recording and PyTorch's version counter disagree about the number of changes to this tensor."
+    )
     proof = tuple(sorted({change.saved.seq, change.seq, node.seq}))
     cause = (
         Statement("saved tensor changed: by an optimizer", text, claims)
@@ -171,7 +175,7 @@ def _fixes(failure: Failure, change: Change) -> tuple[str, ...]:
     if new := out_of_place(text, _writer(trace, change)):
         return (f"Compute a new tensor on {line}: {new}.", _clone(trace, change))
     if flag := _inplace_flag(failure, change):
-        return (f"Leave out inplace=True on {flag}.",)
+        return (f"Remove inplace=True on {flag}.",)
     return (_clone(trace, change),)
 
 

@@ -110,7 +110,7 @@ def _twice(second: Second) -> Diagnosis:
     same = line == on_line(trace, second.first.seq)
     first = on_line(trace, second.first.seq)
     fixes = (
-        f"Compute {root or 'the result'} again before each pass of {first}." if same else f"Leave out {line}.",
+        f"Compute {root or 'the result'} again before each pass of {first}." if same else f"Remove {line}.",
         f"If you want both passes, the first one must keep the graph: retain_graph=True on {first}.",
     )
     return _said(second, Statement("second backward: the same result", text), fixes)
@@ -144,7 +144,7 @@ def _shared(second: Second, crossing: Crossing) -> Diagnosis:
     )
     lines = f"{on_line(trace, second.first.seq, text=False)} and {on_line(trace, at, text=False)}"
     fixes = (
-        f"Add the results and call backward once, in place of {lines}.",
+        f"Add the results and call backward once, instead of {lines}.",
         f"Or keep the graph in the first pass: retain_graph=True on {on_line(trace, second.first.seq)}.",
     )
     return _said(second, Statement("second backward: a shared part", text), fixes)
@@ -170,7 +170,7 @@ def _carried(second: Second, crossing: Crossing) -> Diagnosis:
     fixes = (
         f"Cut the history{_after_pass(second, user)} before {line} uses {listed(names)} again: {cut}."
         if reads(trace, name, user)
-        else f"Cut the history where {line} uses that result: take its detach().",
+        else f"Cut the history where {line} uses that result: use its detach().",
         "Do not use retain_graph=True here: the graph, and the time of each pass, would grow with each iteration.",
     )
     return _said(
@@ -219,7 +219,7 @@ def _once_fixes(second: Second, user: int, name: str, made: int | None, kept: bo
     if kept:
         return (detach, "Or call backward once, after the loop.")
     where = on_line(trace, made, text=False) if made is not None else "its line"
-    anew = f"Compute {name} anew for each backward pass: run {where} again before {line}."
+    anew = f"Compute {name} again for each backward pass: run {where} again before {line}."
     if iterations(trace, user):
         return (anew, detach)
     first = on_line(trace, second.first.seq)

@@ -155,7 +155,9 @@ def _prefixes(path: str) -> Iterator[str]:
 
 
 def needs_grad(trace: Trace, tensor: int, at: int) -> bool:
-    """Return whether a tensor is known to require grad as of a step: it has a history, an AccumulateGrad or the flag."""
+    """Return whether a tensor is known to require grad as of a step: it has a history, an AccumulateGrad or the
+    flag.
+    """
     known = index(trace)
     return known.grad_needed(tensor, at) or bool(known.history(tensor, at) is not None or is_leaf(trace, tensor))
 

@@ -31,8 +31,8 @@ def detached_view(failure: Failure) -> Diagnosis | None:
     of = f" of {called(trace, views[1], at)}" if len(views) > 1 else ""
     which = begun(with_line(trace, written.tensor, at))
     text = (
-        f"{which} is a view{of}, and {on_line(trace, at)} calls detach_() on it. A view "
-        "gets its history from its base, so it cannot lose it alone."
+        f"{which} is a view{of}, and {on_line(trace, at)} calls detach_() on it. A view gets its history from its "
+        "base, so it cannot be detached on its own."
     )
     cause = Statement("in-place write: a view detached", text)
     fix = f"Use a new tensor without a history: {name} = {name}.detach()."
@@ -48,14 +48,14 @@ def several_views(failure: Failure) -> Diagnosis | None:
     name, views = called(trace, written.tensor, at), views_back(trace, written.tensor)
     base, function = variable(trace, views[1], at) if len(views) > 1 else "", _function_of(failure)
     text = (
-        f"{begun(name)} is an output of {_maker(failure, written.tensor)}, which returned several views"
-        f"{f' of {base}' if base else ''} at once. {begun(on_line(trace, at))} writes to {name} in place with "
-        f"{base_name(written.call)}. Autograd can give a view a new grad_fn only if its Node made no other view."
+        f"{begun(name)} is an output of {_maker(failure, written.tensor)}, which returned several "
+        f"views{f' of {base}' if base else ''} at once. {begun(on_line(trace, at))} writes to {name} in place with "
+        f"{base_name(written.call)}. Autograd can give a view a new grad_fn only if its Node returned no other view."
     )
     cause = Statement("in-place write: one of several views", text, (WriteRaises(written.tensor, SEVERAL_VIEWS),))
     fixes = [instead(failure, name)]
     if base and not function:
-        fixes.append(f"Or take the part of {base} by an index or a slice: such a view may be written to.")
+        fixes.append(f"Or take the part of {base} with an index or a slice: autograd allows writes to that view.")
     return diagnosis_of(failure, cause, tuple(fixes), written)
 
 
@@ -134,7 +134,7 @@ def unrecorded_view(failure: Failure) -> Diagnosis | None:
     line = on_line(trace, made.seq, text=False) if made is not None else "it"
     inside = f"write inside of {mode}: move {on_line(trace, at, text=False)} in."
     outside = f"make the view outside of {mode}: move {line} out."
-    fixes: tuple[str, ...] = (f"To have the write recorded, {outside}", f"To have it not recorded, {inside}")
+    fixes: tuple[str, ...] = (f"To record the write, {outside}", f"To not record it, {inside}")
     if index(trace).history(views[-1], at) is None or _makes_several(trace, written.tensor):
         fixes = (f"Write{inside[5:]}",)  # a view of a leaf, or one of several, must not be written to there either
     return diagnosis_of(failure, cause, fixes, written)

@@ -85,7 +85,9 @@ def _extended(trace: Trace, at: int, tensor: int, result: tuple[int, ...]) -> Ex
 
 
 def _is_plain(trace: Trace, call: Call, one: Extended) -> bool:
-    """Return whether the one argument is a leaf with a plain variable, and the line runs once: in a loop it is a bias."""
+    """Return whether the one argument is a leaf with a plain variable, and the line runs once: in a loop it is a
+    bias.
+    """
     line = source_line(trace, call.seq)
     name = index(trace).name(one.tensor, call.seq)
     if line is None or not name or "." in name or index(trace).history(one.tensor, call.seq) is not None:

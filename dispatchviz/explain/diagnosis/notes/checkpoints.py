@@ -46,7 +46,7 @@ def _told(trace: Trace, call: int, line: ev.SourceLine, node: ev.NodeStarted) ->
     saved = "needs a tensor that it saved in the forward pass, and checkpoint has kept only the inputs of"
     why = f"{title} runs it" if title.startswith(OF_REENTRANT) else f"{title} {saved} {line.function}"
     text = (
-        f"checkpoint on {on_line(trace, call, text=False)} lets {line.function} run a second time, from "
-        f"{on_line(trace, line.seq)} on, in the backward pass: {why}."
+        f"checkpoint on {on_line(trace, call, text=False)} runs {line.function} a second time in the backward pass, "
+        f"from {on_line(trace, line.seq)} on: {why}."
     )
     return Note(line.seq, Statement("forward that runs again", text))

@@ -60,7 +60,7 @@ def _told(trace: Trace, module: str, begin: int, end: int, nodes: list[int]) -> 
     off = next((step for step in lines_with(trace, SWITCHES_OFF.search) if step > begin), None)
     switch = None if off is None else SWITCHES_OFF.search(_text(trace, off))
     if off is not None and switch is not None:
-        text += f" {switch[0]} on {on_line(trace, off, text=False)} changes only that: it lets no Node be recorded."
+        text += f" {switch[0]} on {on_line(trace, off, text=False)} changes only the recording: no Node is recorded."
     return Note(nodes[0], Statement("eval without no_grad", text))
 
 

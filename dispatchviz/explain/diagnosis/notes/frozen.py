@@ -76,12 +76,12 @@ def _told(trace: Trace, still: list[int], lines: list[int], until: int) -> Itera
         it, records = ("it", "it records") if len({use.module for use in unrecorded}) == 1 else ("them", "they record")
         text += (
             f" No input of {_modules(unrecorded)} on {where} requires grad, so {records} no Node, and the backward "
-            f"pass does not come to {it}."
+            f"pass does not reach {it}."
         )
     for use in passing[:1]:
         text += (
-            f" {node_title(trace, use.node or 0, until)} of {use.module} computes no gradient of "
-            f"{'them' if len(still) > 1 else 'it'}, only of its inputs that require grad."
+            f" {node_title(trace, use.node or 0, until)} of {use.module} computes no gradient for "
+            f"{'them' if len(still) > 1 else 'it'}, only for its inputs that require grad."
         )
     yield Note(uses[0].call.seq, Statement("frozen parameters", text))
 

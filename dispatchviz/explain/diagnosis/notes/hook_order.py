@@ -35,10 +35,10 @@ RULES: dict[str, str] = {
     "post hook": "A Node's post hooks run after it.",
     "post-accumulate hook": "A post-accumulate hook runs once .grad is written.",
 }
-NODES = "Of the Nodes that are ready, the engine runs the one with the highest sequence number first."
+NODES = "When several Nodes are ready, the engine runs the newest one (largest sequence number) first."
 MODULES = (
-    "A full backward hook of a module runs when the gradient of its input has been computed, or of its output, if no "
-    "input requires grad."
+    "A module's full backward hook runs when the gradient of its input has been computed, or that of its output if "
+    "no input requires grad."
 )
 
 

@@ -50,15 +50,15 @@ def _told(trace: Trace, name: str, node: int, at: int) -> Iterator[Note]:
     for number, (edge, tensor) in enumerate(zip(collected.edges, inputs, strict=True)):
         what = last_name(trace, tensor, made.seq)
         if edge is None:
-            entries.append(f"[{number}] is None, as its input {what} requires no grad")
+            entries.append(f"[{number}] is None, because its input {what} does not require grad")
         else:
             is_leaf = edge[0] in index(trace).accumulators
             of = "" if is_leaf else f", for its input {what}"
             entries.append(f"[{number}] is {node_title(trace, edge[0], at)}{of}")
     where = on_line(trace, at, text=False)
     text = (
-        f"{name}.grad_fn on {where} is {node_title(trace, node, at)}. Each entry of its next_functions is where the "
-        f"gradient of one input goes: {'; '.join(entries)}."
+        f"{name}.grad_fn on {where} is {node_title(trace, node, at)}. Each entry of its next_functions is the Node "
+        f"that gets the gradient of one input: {'; '.join(entries)}."
     )
     yield Note(made.seq, Statement("what next_functions holds", text))
 

@@ -52,5 +52,5 @@ def _told(trace: Trace, rebased: ev.HistoryRebased, run: int, calls: list[ev.Dis
     line = source_line(trace, rebased.seq)
     plain = line is not None and not AUGMENTED.search(source_text(trace, line))
     if base_name(calls[0]) in OVERWRITES and plain and edge is not None:
-        text += f" In the backward pass CopySlices gives a gradient of 0 to what {base} held there."
+        text += f" In the backward pass CopySlices gives a gradient of 0 to the earlier values of {base} there."
     return Note(rebased.seq, Statement("write to a part of a tensor", text[:1].upper() + text[1:]))

@@ -118,16 +118,16 @@ def _by_call(trace: Trace, call: ev.Dispatched, argument: int) -> Cut:
     if dtype and "float" not in dtype and "complex" not in dtype:
         said = f"{operator} on {where} returns a tensor of {dtype}, which can have no gradient"
         fix = f"Compute the loss from {name}, before {operator} on {line}"
-        return Cut(call, argument, said, f"{fix}, and leave out requires_grad.")
+        return Cut(call, argument, said, f"{fix}, and remove requires_grad.")
     why = reason(trace, call)
     if why == "detached":
-        fix = f"Leave out {operator}() on {line} and requires_grad: the result has a history then."
+        fix = f"Remove {operator}() on {line} and requires_grad: the result has a history then."
         return Cut(call, argument, f"{where} cut it from {name} by {operator}()", fix)
     if why == "grad mode is off":
-        fix = f"Move {line} out of torch.no_grad(), and leave out requires_grad."
+        fix = f"Move {line} out of torch.no_grad(), and remove requires_grad."
         return Cut(call, argument, f"{where} ran while grad mode was off, so {operator} recorded no Node", fix)
     said = f"{operator} on {where} recorded no Node, although {name} requires grad"
-    return Cut(call, argument, said, f"Compute the loss from {name}, and leave out requires_grad.")
+    return Cut(call, argument, said, f"Compute the loss from {name}, and remove requires_grad.")
 
 
 def _dtype(trace: Trace, call: ev.Dispatched) -> str:
@@ -167,10 +167,8 @@ def _read(trace: Trace, begin: int, end: int) -> Cut | None:
         if call.name in READS and index(trace).grad_needed(tensor, call.seq):
             where, line = on_line(trace, call.seq), on_line(trace, call.seq, text=False)
             name = last_name(trace, tensor, call.seq)
-            said = f"{where} takes the number of {name} out of PyTorch, and a Python number has no history"
-            fix = (
-                f"Use {name} itself as the loss: leave out item() on {line} and torch.tensor(..., requires_grad=True)."
-            )
+            said = f"{where} converts {name} to a Python number, which has no history"
+            fix = f"Use {name} itself as the loss: remove item() on {line} and torch.tensor(..., requires_grad=True)."
             return Cut(call.event, tensor, said, fix)
     return None
 

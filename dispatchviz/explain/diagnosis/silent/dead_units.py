@@ -85,11 +85,12 @@ def _told(trace: Trace, passes: list[ev.BackwardStarted], gate: Run, lost: list[
         numbers = told(trace, own[0], call.seq + 8) if own else ""
         of = f" from {argument} = {short(numbers)}" if numbers else ""
         text += (
-            f" {base_name(call)} on {on_line(trace, call.seq)} made it{of}: no element is where its derivative is 1."
+            f" {base_name(call)} on {on_line(trace, call.seq)} made it{of}: no element is in the range where its "
+            "derivative is 1."
         )
     operator = base_name(call) if call is not None else title
     fix = (
-        f"Let some inputs of {operator} be in the range where its derivative is not 0: by other start values, a "
+        f"Move some inputs of {operator} into the range where its derivative is not 0: with other initial values, a "
         f"smaller learning rate, or {'leaky_relu' if 'relu' in operator else 'wider bounds'}."
     )
     cause = Statement("gradient of zeros after a gate", text)

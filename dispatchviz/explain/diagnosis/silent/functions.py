@@ -27,8 +27,8 @@ def empty_backward(trace: Trace) -> Iterator[Diagnosis]:
 
 def _nothing(name: str, line: int, step: int) -> Diagnosis:
     text = (
-        f"{name}.backward (line {line}) returns no value, which autograd takes for None: no gradient goes on from "
-        f"{name}Backward, and the leaves that it leads to get none through it."
+        f"{name}.backward (line {line}) returns no value, which autograd treats as None: no gradient flows on from "
+        f"{name}Backward, so the leaves behind it get no gradient through it."
     )
     cause = Statement("Function: backward has no return", text)
     fix = f"Return one gradient for each input of forward at the end of {name}.backward."

@@ -135,12 +135,12 @@ def _by_data(trace: Trace, call: Call, wrong: Wrong) -> Diagnosis:
     text = f"{saved}. {capital(where)} then wrote to that memory {through}, so {_unseen(trace, wrong)}"
     cause = Statement("write through .data to a saved tensor", text)
     line, name, kept = on_line(trace, at, text=False), base_name(call.event), wrong.saved.tensor
-    first = f"Let {line} return a new tensor: use {name.rstrip('_')} instead of {name}, without .data."
+    first = f"Make {line} return a new tensor: use {name.rstrip('_')} instead of {name}, without .data."
     if kept is not None and index(trace).history(kept, at) is None:
         first = f"Move {line} after the backward pass on {on_line(trace, started.seq, text=False)}."
     elif kept is not None and name in NO_OTHER_FORM:
         first = f"Write to a copy, without .data: {last_name(trace, kept, at)}.clone() before {line}."
-    check = "Use detach() instead of .data: it shares the version counter, so PyTorch finds such a write."
+    check = "Use detach() instead of .data: it shares the version counter, so PyTorch detects that write."
     proof = (wrong.saved.seq, at, started.seq)
     return Diagnosis("silent mistake", at, (cause,), "", (first, check), proof)
 
@@ -180,7 +180,7 @@ def _replaced(trace: Trace, saves: Saves, seen: set[tuple[str, int]]) -> Iterato
             continue  # the same memory again
         wrong = _wrong(trace, saves, leaf, at, of_memory=False)
         if wrong is not None and not wrong.saved.is_output and _first_of_line(trace, at, seen):
-            text = f"{_saved(trace, wrong, at)}. {capital(on_line(trace, at))} then gave it another memory, so "
+            text = f"{_saved(trace, wrong, at)}. {capital(on_line(trace, at))} then gave it other memory, so "
             cause = Statement("saved leaf got other data", text + _unseen(trace, wrong))
             line, backward = (on_line(trace, step, text=False) for step in (at, wrong.started.seq))
             fix = f"Move {line} after the backward pass on {backward}."
@@ -195,8 +195,8 @@ def _by_numpy(trace: Trace, write: NumpyWrite, wrong: Wrong) -> Diagnosis:
     at, started = write.step, wrong.started.seq
     array = f"the NumPy array {write.array}" if write.array else "a NumPy array"
     text = (
-        f"{_saved(trace, wrong, at)}. {capital(on_line(trace, at))} then wrote to that memory through {array}. "
-        f"NumPy knows no version counters, so {_unseen(trace, wrong)}"
+        f"{_saved(trace, wrong, at)}. {capital(on_line(trace, at))} then wrote to that memory through {array}. NumPy "
+        f"does not update version counters, so {_unseen(trace, wrong)}"
     )
     cause = Statement("write through NumPy to a saved tensor", text)
     copy = f"Give NumPy a copy: .numpy().copy() on {on_line(trace, write.shared, text=False)}."

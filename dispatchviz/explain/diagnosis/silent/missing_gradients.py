@@ -115,8 +115,8 @@ def _told(trace: Trace, variable: str, why: int, line: int, group: list[int], la
         UNKNOWN: f"No Node has {them} as an input.",
     }
     fixes = {
-        NOT_REACHED: f"Let the loss depend on the result of {where}",
-        UNDEFINED: "Let each backward() on the path return a gradient",
+        NOT_REACHED: f"Make the loss depend on the result of {where}",
+        UNDEFINED: "Return a gradient from each backward() on the path",
         NO_GRAD: f"Move {where} out of torch.no_grad()",
     }
     s = "" if several else "s"

@@ -40,7 +40,8 @@ def _told(trace: Trace, warned: ev.Warned) -> Diagnosis:
     at, tensor = warned.seq, _read(trace, warned.seq)
     if tensor is None:
         text = (
-            f"{capital(on_line(trace, at))} reads the .grad of a tensor that is no leaf. backward() keeps none there."
+            f"{capital(on_line(trace, at))} reads the .grad of a tensor that is not a leaf. backward() keeps none "
+            "there."
         )
         cause = Statement("gradient of an unknown result", text)
         return Diagnosis(
@@ -83,7 +84,7 @@ def _cause_of_moved(trace: Trace, tensor: int, leaf: int, at: int) -> Statement:
         else "backward() writes the gradient to that leaf"
     )
     text = (
-        f"{name} is no leaf: it is {by}. The leaf is the tensor before that call, and no variable holds it. "
+        f"{name} is not a leaf: it is {by}. The leaf is the tensor before that call, and no variable holds it. "
         f"{went}, so {name}.grad is None."
     )
     return Statement("gradient of a moved leaf", text, (RequiresGrad(tensor, requires_grad=True),))
@@ -95,7 +96,9 @@ def _cause(trace: Trace, tensor: int, leaves: list[int], at: int) -> Statement:
     by = f"the result of {base_name(call)} on {on_line(trace, call.seq)}" if call is not None else "a result"
     grad_fn = f" Its grad_fn is {node_title(trace, node, at)}." if node is not None else ""
     only = f": here for {named(trace, leaves, at)}" if leaves else ""
-    text = f"{name} is no leaf: it is {by}.{grad_fn} backward() keeps .grad only for leaves{only}. {name}.grad is None."
+    text = (
+        f"{name} is not a leaf: it is {by}.{grad_fn} backward() keeps .grad only for leaves{only}. {name}.grad is None."
+    )
     return Statement("gradient of a result", text, (RequiresGrad(tensor, requires_grad=True),))
 
 

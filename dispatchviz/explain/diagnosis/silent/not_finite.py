@@ -91,8 +91,8 @@ def _in_node(
     where = next((run for run in ran if run.started.name == "WhereBackward0" and _feeds(run, born)), None)
     if where is not None:
         text += (
-            f" {node_title(trace, where.started.node, at)} passes it 0 for the elements that torch.where does not take,"
-            f" but {title} computes with them, too."
+            f" {node_title(trace, where.started.node, at)} passes it 0 for the elements that torch.where does not "
+            f"take, but {title} computes with them too."
         )
     behind, within = Statement("not finite after where", text), Statement("not finite in a Node", text)
     cause = behind if where is not None else within

@@ -63,7 +63,7 @@ def _told(trace: Trace, started: ev.BackwardStarted, zero: set[int]) -> Diagnosi
     inputs = arguments_of(trace, call)
     name = last_name(trace, inputs[0], call.seq) if inputs else "its input"
     passing = f"x + (x.{operator.rstrip('_')}() - x).detach(){'' if name == 'x' else f', with x for {name}'}"
-    fix = f"Leave out {operator} on {on_line(trace, call.seq, text=False)}, or let the gradient pass it: {passing}."
+    fix = f"Remove {operator} on {on_line(trace, call.seq, text=False)}, or let the gradient pass it: {passing}."
     return Diagnosis("gradient that never arrives", started.seq, (cause,), "", (fix,), (call.seq, started.seq))
 
 

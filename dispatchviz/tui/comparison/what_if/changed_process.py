@@ -26,7 +26,7 @@ class ChangedProcess:
     def __init__(self, trace: Trace, change: Change, run_arguments: Sequence[str]) -> None:
         """Begin it. DispatchvizError if the program is not there to be run, or no process can begin."""
         self._stopped = False
-        with _told("cannot begin the changed run"):
+        with _told("cannot start the changed run"):
             self._temporary = tempfile.TemporaryDirectory(prefix="dispatchviz-", ignore_cleanup_errors=True)
             self._folder = Path(self._temporary.name)
             try:

@@ -26,9 +26,9 @@ from dispatchviz.views.session import OpenStepper, Session, Update
 from dispatchviz.views.text.line_fitting import columns
 from dispatchviz.views.text.styled_line import Line, line
 
-TITLE = "What if (Enter runs the program again so, Esc closes)"
+TITLE = "What if (Enter runs the program with this change, Esc closes)"
 
-PLACEHOLDER = "type to filter, or another change: dtype bfloat16 x, line 4: skip"
+PLACEHOLDER = "type to filter, or type a change: dtype bfloat16 x, line 4: skip"
 
 
 class WhatIfView(RowsView):
@@ -202,7 +202,7 @@ def compared(session: Session, trace: Trace, change: Change) -> Update:
 
     found = compare(session.trace, trace)
     if found.same:
-        note = f" With {change.text} the program does exactly the same"
+        note = f" With {change.text}, the program does exactly the same"
         return Update(session.cursor, line((note, "hint")))
     plain = Side(
         session.trace.header.program, Run(session.trace, "in the plain run"), session.file, session.run_arguments
@@ -232,4 +232,4 @@ def offered(session: Session) -> list[Offered] | Update:
 
 
 def _no(session: Session, why: str) -> Update:
-    return Update(session.cursor, line((f" No what if here: {why}", "hint")))
+    return Update(session.cursor, line((f" What if is not available here: {why}", "hint")))

@@ -209,7 +209,7 @@ def test_the_trace_has_the_text_of_the_program() -> None:
 @pytest.mark.parametrize(
     ("source", "change", "says"),
     [
-        (FORUM, "9: no_grad", "that line has no statement: those near it that have one are 2, 3, 4, 5, 6 and 7"),
+        (FORUM, "9: no_grad", "that line has no statement; nearby lines with statements are 2, 3, 4, 5, 6 and 7"),
         ("\n\n", "1: no_grad", "line 1: no_grad: that line has no statement"),
         (FORUM, "6: device cuda w", "the line does not read w; names on it are torch, x, y and z"),
         (FORUM, "6: device cuda z", "the line does not read z; names on it are torch, x, y and z"),

@@ -71,11 +71,11 @@ def kinds(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "kind", "says"),
     [
-        (NOTEBOOK, ["matrices do not fit"], "mat1 has 3072 columns, mat2 has 784 rows."),
+        (NOTEBOOK, ["matrices do not fit"], "mat1 has 3072 columns; mat2 has 784 rows."),
         (GAN, ["saved tensor changed"], "saved at version 1 and is at version 2 now"),
-        (RANKS, ["two devices"], "One tensor is on cuda:1, another on cpu."),
-        (CLASSES, ["CUDA assertion", "class out of bounds"], "A kernel on the GPU found a value"),
-        (PYTEST, ["second backward"], "The Nodes released their saved variables"),
+        (RANKS, ["two devices"], "One tensor is on cuda:1; another is on cpu."),
+        (CLASSES, ["CUDA assertion", "class out of bounds"], "A GPU kernel found an invalid value"),
+        (PYTEST, ["second backward"], "The Nodes released their saved tensors"),
     ],
     ids=["notebook", "gan", "ranks", "classes", "pytest"],
 )
@@ -88,7 +88,7 @@ def test_reports_as_people_write_them(text: str, kind: list[str], says: str) -> 
 def test_the_three_parts_and_the_program_that_shows_it(tmp_path: Path) -> None:
     (tmp_path / "log").write_text(NOTEBOOK)
     lines = dispatchviz("why", "--error", "log", cwd=tmp_path).out.splitlines()
-    assert lines[0].startswith("why           mat1 has 3072 columns, mat2 has 784 rows.")
+    assert lines[0].startswith("why           mat1 has 3072 columns; mat2 has 784 rows.")
     begin = [line.partition("  ")[0] for line in lines if not line.startswith(" ")]
     assert begin == ["why", "PyTorch says", "try", "see"]
     assert lines[-1] == "see           dispatchviz why examples/errors/matrices_do_not_fit.py"

@@ -78,7 +78,7 @@ CASES = [
         MADE_ELSEWHERE,
         "shapes: features of a layer",
         ("net.1 (Linear) on line 8", "takes 5 features", "net.0 (Linear) gives 3"),
-        "Let net.1 take 3 features",
+        "Make net.1 take 3 features",
         ("(5, 2)", "(3, 2)"),
     ),
 ]

@@ -26,7 +26,7 @@ CASES = [
         "KeyError",
         BEGIN + "x = torch.ones(3)\nd = {}\nd['missing']",
         "error of Python",
-        ("Python raised KeyError on line 4 (d['missing']): 'missing'", "It is no error of PyTorch"),
+        ("Python raised KeyError on line 4 (d['missing']): 'missing'", "The error does not come from PyTorch"),
         "",
     ),
     Case(
