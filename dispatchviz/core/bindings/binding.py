@@ -73,7 +73,7 @@ def _wrapped(args: tuple[Any, ...], numbers: tuple[int, ...]) -> list[Any]:
 
 
 def _has_too_large(args: tuple[Any, ...], ints: tuple[int, ...]) -> bool:
-    """Return whether an int exceeds 64 bits. Only the parser handles such an int."""
+    """Return whether an int exceeds 64 bits. Only the parser handles it then."""
     return not all(_SMALLEST <= args[i] <= _LARGEST for i in ints)
 
 
@@ -169,7 +169,7 @@ class Binding:
         """Run the first overload whose signature fits. Raise TypeError if none does."""
         state = thread.state
         included, excluded, grad_mode = state.included, state.excluded, state.grad_mode
-        saved = None if included == default_included_set else save_state()  # with modes and transforms there is more
+        saved = None if included == default_included_set else save_state()  # modes and transforms have more state
         try:
             plan = None
             if not kwargs:

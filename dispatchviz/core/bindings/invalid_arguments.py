@@ -1,11 +1,12 @@
 """The TypeError that lists the signatures that do not fit (``torch/csrc/utils/invalid_arguments.cpp``).
 
 Rule 1: signatures are read as texts and split at their commas. Therefore ``*`` counts as an argument, and an argument
-with a default has a type and a name that nothing can match (``bool keepdim =`` and ``False``). Rule 2: a signature
-shows why it does not fit only if the call has as many arguments as the signature seems to have by Rule 1. Rule 3: types
-are compared by name, so an int is not a ``Number`` and a Parameter is not a ``Tensor``. NB: PyTorch prints keywords in
-the order of a hash map, which is mostly the reverse of the call; here it is always the reverse. PyTorch also colors
-mismatches red on a terminal.
+with a default has a type and a name that nothing can match (``bool keepdim =`` and ``False``).
+Rule 2: a signature shows why it does not fit only if the call has as many arguments as the signature seems to have by
+Rule 1.
+Rule 3: types are compared by name, so an int is not a ``Number`` and a Parameter is not a ``Tensor``.
+NB: PyTorch prints keywords in the order of a hash map, which is mostly the reverse of the call; here it is always the
+reverse. PyTorch also colors mismatches red on a terminal.
 """
 
 from __future__ import annotations

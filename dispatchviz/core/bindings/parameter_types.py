@@ -2,9 +2,10 @@
 ``torch/csrc/utils/python_arg_parser.cpp``).
 
 Rule 1: an ``int`` parameter accepts no bool, but it accepts a NumPy integer and a 0-dim tensor that holds a whole
-number. Rule 2: a size (``SymInt``) also accepts a tensor with one whole number or bool, and any object with
-``__index__``. Rule 3: only the first element of a list is checked here. A tuple of known size also accepts a single
-int. Rule 4: numbers of any kind accept a 0-dim tensor that does not require grad.
+number.
+Rule 2: a size (``SymInt``) also accepts a tensor with one whole number or bool, and any object with ``__index__``.
+Rule 3: only the first element of a list is checked here. A tuple of known size also accepts a single int.
+Rule 4: numbers of any kind accept a 0-dim tensor that does not require grad.
 
 Not here: the conversion of the value (``parameter_values.py``).
 """
@@ -29,7 +30,7 @@ NUMBERS = (int, float, complex, numpy.number, numpy.bool_)
 LISTS_OF_INTS = ("tuple of ints", "tuple of SymInts")
 
 LISTS_OF_NUMBERS = (*LISTS_OF_INTS, "tuple of floats")
-"""Types of lists. Errors name the first wrong element of such a list."""
+"""Types of lists for which an error names the first wrong element."""
 
 VALUE_CHECKED_TYPES = frozenset(("int", "SymInt", "Number", "float", *LISTS_OF_INTS))
 """Types of parameters for which a tensor's value decides whether it is accepted."""
@@ -140,7 +141,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "torch.layout": lambda value: type(value).__name__ == "layout",
     "torch.memory_format": lambda value: type(value).__name__ == "memory_format",
     "object": lambda value: True,
-    "Stream": lambda value: True,  # the binding itself says what it expected
+    "Stream": lambda value: True,  # the binding itself reports what it expected
     "torch.Storage": lambda value: type(value).__name__ in ("UntypedStorage", "TypedStorage"),
     "torch.Generator": lambda value: type(value).__name__ == "Generator",
 }

@@ -3,8 +3,9 @@
 This module mirrors the two classes of ``torch/csrc/utils/python_dispatch.cpp``, which offer less than the C++ ones: no
 ``^``, no iteration, no hash of sets. The machine itself works with ``keys.py`` and raw integers.
 
-Rule 1: every argument that is a key may also be a key's name. Rule 2: a key of the machine and the same key here are
-equal and have the same hash, so that tables of either accept both.
+Rule 1: every argument that is a key may also be a key's name.
+Rule 2: a key of the machine and the same key here are equal and have the same hash, so that tables of either accept
+both.
 
 NB: in PyTorch, Python's own TypeErrors (``<`` of keys, hash of sets) name the classes with their module.
 """

@@ -75,7 +75,7 @@ def popped_mode() -> Iterator[Any]:
 
 def push_mode(mode: Any) -> None:
     """Push a TorchFunctionMode. It is then the first to handle a call."""
-    process_modes.enter(Mode.FUNCTION_MODES)  # first: an exception from outside leaves it on, never off
+    process_modes.enter(Mode.FUNCTION_MODES)  # first, so that an exception from outside leaves the mode on, never off
     thread.state.function_modes = (*thread.state.function_modes, mode)
 
 

@@ -6,8 +6,8 @@ and runs the kernel for the highest key that remains. A redispatch uses its key 
 state, no mask.
 
 Rule 1: the operator and the key set before the mask decide the entry and the effective set of a call. The operator and
-the key set decide the entry of a redispatch. ``OperatorEntry`` keeps both as derived tables. Rule 2: without a
-recorder, recording costs one check here.
+the key set decide the entry of a redispatch. ``OperatorEntry`` keeps both as derived tables.
+Rule 2: without a recorder, recording costs one check here.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def call_boxed(op: OperatorEntry, stack: list[Any]) -> None:
     try:
         cell, ks = op.lookup[(boxed_keys(op, stack) | state.included) & (_BACKENDS | ~state.excluded)]
         _run_boxed("callBoxed", op, cell, ks, stack)
-    except BaseException:  # it may be what ``torch.ops`` calls
+    except BaseException:  # it may be the call of ``torch.ops``
         restore_state(saved)
         raise
 

@@ -13,8 +13,8 @@ the same text with the same line numbers::
             self, other, alpha)
 
 Rule 1: a function is only replaced by one that does and records the same. If the source cannot be read or has another
-layout, the function stays unchanged, and is slower. Rule 2: the fusion happens before the function first runs, since
-recorders identify code objects by identity.
+layout, the function stays unchanged, and is slower.
+Rule 2: the fusion happens before the function first runs, since recorders identify code objects by identity.
 
 It takes 0.2 ms an operator. Compiling a whole module this way at its import would take seconds where Python may not
 cache bytecode, and a module compiled at installation would not be fused at all.

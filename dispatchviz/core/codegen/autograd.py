@@ -133,7 +133,7 @@ def _formula(translator: Translator, names: tuple[str, ...], text: str, edges: t
         ]
     asked = ", ".join(map(str, positions))
     lines = [f"        if self.task_should_compute_output_any({asked}):", *before, f"            grad_result = {code}"]
-    for place, position in enumerate(positions):  # copy_range: what nobody needs stays undefined
+    for place, position in enumerate(positions):  # copy_range: unneeded gradients stay undefined
         lines += [
             f"            if self.task_should_compute_output({position}):",
             f"                grad_inputs[{position}] = grad_result[{place}]",
@@ -284,7 +284,7 @@ def _tensors(function: NativeFunction) -> list[str]:
 
 def _out_body(function: NativeFunction) -> Iterator[str]:
     result = "outputs" if any(a.name == "result" for a in function.schema.arguments) else "result"
-    if function.schema.returns:  # the check hangs on the results
+    if function.schema.returns:  # the check is part of the results
         yield f'check_out_variant("{function.base}", {", ".join(_tensors(function))})'
     yield from _below_autograd(function, f"{result} = ")
     yield "if levels:"

@@ -365,7 +365,7 @@ def _factory_body(overload: Overload) -> Iterator[str]:
         yield "    if out is not None:"
         yield f"        result = ops.{overload.out.identifier}.call({', '.join([*inputs, 'out'])})"
         yield "        return make_variable(result, requires_grad)"
-    if overload.method:  # ``new_zeros`` and the like: no factory, but a method as others
+    if overload.method:  # ``new_zeros`` and similar ones: not factories, but ordinary methods
         yield f"    result = ops.{function.identifier}.call({arguments})"
     else:
         yield "    with AutoDispatchBelowADInplaceOrView():"

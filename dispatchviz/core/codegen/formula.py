@@ -154,7 +154,7 @@ class Translator:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=name), attr="sym_size"),
                 args=[ast.Call(func=ast.Attribute(value=ast.Name(id=dims), attr="back"))],
-            ):  # which dimension is known only when it runs, so the tensor itself is saved
+            ):  # the dimension is known only at run time, so the tensor itself is saved
                 return Code(f"{self._name(name).text}._size[{self._name(dims).text}[-1]]", "int")
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="sym_size"), args=[place]) if (
                 name in self._kinds or name in self.derivative.function.result_names
@@ -349,7 +349,7 @@ def local(name: str) -> str:
 def overloads(spec: Specification, base: str) -> list[NativeFunction]:
     """The overloads that C++ code calling ``base`` may mean: all except the out= ones."""
     found = [function for function in spec.by_base.get(base, ()) if not function.out_arguments]
-    return sorted(found, key=lambda function: function.name != "to.dtype")  # C++ has ``to(ScalarType)`` of its own
+    return sorted(found, key=lambda function: function.name != "to.dtype")  # C++ has a ``to(ScalarType)`` of its own
 
 
 _FITS = {

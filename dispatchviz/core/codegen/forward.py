@@ -9,8 +9,9 @@ formulas.
 
 Rule 1: if both operands of ``+ - * /`` are calls, the C++ compiler evaluates them from right to left, and so do we.
 Rule 2: an in-place operation has changed ``self`` when its formula runs. Formulas that need the old value get a clone
-made before; ``result`` is the new value. Rule 3: in place, an existing tangent is written to. A formula like
-``self_t.op(...)`` of ``op`` itself becomes ``self_t.op_(...)``. The result of any other formula is copied.
+made before; ``result`` is the new value.
+Rule 3: in place, an existing tangent is written to. A formula like ``self_t.op(...)`` of ``op`` itself becomes
+``self_t.op_(...)``. The result of any other formula is copied.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The order in which the argument parser tries the signatures of one function (``sort_overloads`` of
 ``tools/autograd/gen_python_functions.py``).
 
-Rule 1: signatures are sorted alphabetically by their text with C++ types. Rule 2: a signature comes after those whose
-argument types in the same places are tried first (``_TRIED_LATER``).
+Rule 1: signatures are sorted alphabetically by their text with C++ types.
+Rule 2: a signature comes after those whose argument types in the same places are tried first (``_TRIED_LATER``).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def sorted_overloads(overloads: list[Overload]) -> list[Overload]:
     waiting = sorted(overloads, key=_text)
     before = {id(one): [other for other in waiting if _is_tried_later(one, other)] for one in waiting}
     found = [one for one in waiting if not before[id(one)]]
-    for one in found:  # which grows on the way
+    for one in found:  # the list grows during the loop
         for other in waiting:
             if one in before[id(other)]:
                 before[id(other)].remove(one)

@@ -17,7 +17,7 @@ class DeclaredInC(type):
 
     def __init__(cls, *args: Any, name: str = "") -> None:
         super().__init__(*args)
-        if "_shown" not in vars(cls):  # a dataclass with slots is made of the whole class a second time
+        if "_shown" not in vars(cls):  # a dataclass with slots creates the class a second time
             cls._shown = name
 
     def __repr__(cls) -> str:

@@ -4,8 +4,8 @@ A stream is a queue of a device. The work of one stream runs in order. The work 
 one waits for an event that the other has recorded. Each thread has a current stream, which is the default stream at
 first.
 
-With a GPU the streams are CuPy's. NB: under emulation every kernel runs at once, so no stream ever waits. Recording and
-waiting are traced all the same.
+With a GPU the streams are CuPy's.
+NB: under emulation every kernel runs at once, so no stream ever waits. Recording and waiting are traced all the same.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class Kernel:
 def inferred_signature(schema: FunctionSchema, symbolic: bool) -> str:
     """The schema that PyTorch infers from a typed kernel's C++ signature: ``(Tensor _0, Scalar _1) -> Tensor _0``."""
     arguments = ", ".join(f"{_inferred_type(a.type, symbolic)} _{i}" for i, a in enumerate(schema.arguments))
-    only_returned = not any("SymInt" in a.type for a in schema.arguments)  # which plain integers cannot stand for
+    only_returned = not any("SymInt" in a.type for a in schema.arguments)  # which plain integers cannot represent
     types = [f"{_inferred_type(r.type, symbolic or only_returned)} _{i}" for i, r in enumerate(schema.returns)]
     returns = types[0] if len(types) == 1 else f"({', '.join(types)})"
     return f"({arguments}) -> {returns}"

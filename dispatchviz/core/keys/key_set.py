@@ -4,8 +4,8 @@ This module mirrors ``c10/core/DispatchKeySet.h`` and ``c10/core/TensorOptions.h
 with the functions here. ``DispatchKeySet`` is the value that users see.
 
 Rule 1: bits 0 to 15 are backends, bits 16 to 61 functionalities. A per-backend functionality counts for every backend
-of the set, so {AutogradCPU, CUDA} and {AutogradCUDA, CPU} are one number. Rule 2: removing keys never clears a backend
-bit.
+of the set, so {AutogradCPU, CUDA} and {AutogradCUDA, CPU} are one number.
+Rule 2: removing keys never clears a backend bit.
 
 Not here: the keys themselves and the keys that aliases stand for (``keys.py``).
 """

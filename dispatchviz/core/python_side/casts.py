@@ -75,7 +75,7 @@ def _int(value: Any) -> int:
 
 def _one_element(value: Any) -> Any:
     """Return the number in a tensor of one element. Raise RuntimeError if it has more."""
-    number: Any = value  # the method is installed by dispatchviz.torch
+    number: Any = value  # dispatchviz.torch installs the method
     return number.item() if isinstance(value, Tensor) else value
 
 

@@ -3,9 +3,9 @@
 This module mirrors ``dispatch`` and ``detach`` of ``torch/csrc/PyInterpreter.cpp`` and
 ``handle_torch_function_no_python_arg_parser`` of ``torch/csrc/utils/python_arg_parser.cpp``.
 
-Rule 1: the newest mode comes first. It is off the stack while its handler runs. Rule 2: then one tensor of each class
-with the Python key, in the order of the arguments, subclasses before their bases. Rule 3: a handler that returns
-NotImplemented passes the call on to the next one. If all do, a TypeError is raised.
+Rule 1: the newest mode comes first. It is off the stack while its handler runs.
+Rule 2: then one tensor of each class with the Python key, in the order of the arguments, subclasses before their bases.
+Rule 3: a handler that returns NotImplemented passes the call on to the next one. If all do, a TypeError is raised.
 
 Not here: the include and exclude sets in force (``python_fallback.py``), the mode stack (``dispatch_modes.py``).
 """

@@ -75,7 +75,7 @@ class EventFilter:
         self._names: dict[str, bool] = {}
         self._told: set[int] = set()
         self._storages: set[int] = set()
-        """The tensors whose numbers were kept, and the storages of these numbers."""
+        """The tensors whose numbers were kept, and the storages of the numbers."""
         self.kept = 0
         """The number of events kept so far."""
 

@@ -4,10 +4,11 @@ The machine reports events with live objects (``recorder.active.version_bumped(t
 them and emits notes, tuples of facts that are copied into one flat list. Nothing else is done while the program runs.
 ``event_builder.py`` builds the events when they are first accessed.
 
-Rule 1: a fact is a number, a string or another immutable value. A mutable one is converted to a string at once. Rule 2:
-the notes are read before registrations change, since an event's facts about a dispatch table entry are those at the
-time of the call. Rule 3: notes have the serial numbers of tensors, storages and Nodes. The event builder counts them
-from 0. Rule 4: every note is one of ``record/note_types.py``. The type checker compares it where it is emitted.
+Rule 1: a fact is a number, a string or another immutable value. A mutable one is converted to a string at once.
+Rule 2: the notes are read before registrations change, since an event's facts about a dispatch table entry are those at
+the time of the call.
+Rule 3: notes have the serial numbers of tensors, storages and Nodes. The event builder counts them from 0.
+Rule 4: every note is one of ``record/note_types.py``. The type checker compares it where it is emitted.
 """
 
 from __future__ import annotations

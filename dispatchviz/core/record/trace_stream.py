@@ -208,7 +208,7 @@ class TraceStream:
     def _commit(self) -> None:
         if self._worker.over:
             return
-        if not self.failed or not self._there_before:  # what was there is a whole trace
+        if not self.failed or not self._there_before:  # a complete trace is at the target
             try:
                 self._file.commit()
                 self.path = self._file.target

@@ -90,7 +90,7 @@ class Worker:
         self._starting = True
         try:
             _thread.start_new_thread(self._work, ())
-        except RuntimeError as error:  # there can be no more threads: the one that needs the work does it
+        except RuntimeError as error:  # no more threads can be started: the caller that needs the work does it
             if is_from_outside(error):
                 raise
             self._pausing = True
@@ -113,7 +113,7 @@ class Worker:
         with own_errors_suppressed(RuntimeError):  # it is awake
             self._wake.release()
 
-    # -- in the thread; what waits here makes no object that would be counted as a reason to collect garbage ----------
+    # -- in the thread: no objects are created while waiting, since they would count toward a garbage collection ------
 
     def _work(self, until_done: bool = False) -> None:
         if not self._working.acquire(False):

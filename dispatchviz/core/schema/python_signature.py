@@ -64,9 +64,9 @@ def default(argument: Argument) -> str:
         text = repr(text)
     text = DTYPES.get(text, text)
     if argument.type == "float" and text.lstrip("-").isdigit():
-        text += ".0"  # to PyTorch, and so to handlers, 1 and 1.0 are two values
+        text += ".0"  # to PyTorch, and so to handlers, 1 and 1.0 are different values
     if (length := re.search(r"\[(\d+)\]", argument.type)) and text.lstrip("-").isdigit():
-        text = f"({', '.join([text] * int(length[1]))},)"  # one number stands for all of a list
+        text = f"({', '.join([text] * int(length[1]))},)"  # one number represents all elements of a list
     if text.startswith("["):
         text = f"({text[1:-1]})"
     return f" = {text}"
@@ -143,7 +143,7 @@ def class_text(schema: FunctionSchema, types: bool = True) -> str:
     Without types it has the same lines, and Python compiles it in half the time.
     """
     name, arguments, taken = class_name(schema.full_name), names(schema), parameters(schema, types=types)
-    hidden = name in arguments.split(", ")  # by a parameter of the same name, as threshold's
+    hidden = name in arguments.split(", ")  # the parameter of the same name replaces it, as threshold's does
     written = _CLASS.format(
         name=name,
         schema=schema,

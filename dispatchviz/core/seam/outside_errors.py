@@ -27,7 +27,7 @@ def is_from_outside(error: BaseException) -> bool:
 
 @contextmanager
 def own_errors_suppressed(*kinds: type[Exception]) -> Iterator[None]:
-    """Suppress exceptions of these kinds in the block, except those from outside and RecursionError."""
+    """Suppress exceptions of the given kinds in the block, except those from outside and RecursionError."""
     try:
         yield
     except kinds as error:

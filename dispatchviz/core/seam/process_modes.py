@@ -4,7 +4,7 @@ Functions that every operation passes through do not check each time whether a r
 a second stream exists. That is checked once, when a mode changes. The table lists every such function, and its
 implementation for each set of modes::
 
-process_modes.hot_function(Node, "add_input_metadata", {NO_MODE: plain, Mode.STREAMS: with_stream})
+    process_modes.hot_function(Node, "add_input_metadata", {NO_MODE: plain, Mode.STREAMS: with_stream})
 
 Rule 1: the set of modes alone decides the implementation. In whatever order the modes were switched, an owner has its
 own functions back when the last mode is off. No other code assigns to a class or a module to change an implementation.
@@ -87,7 +87,7 @@ class ProcessModes:
         self._dependents: list[tuple[Mode, Callable[[], None]]] = []
         self._changing = threading.RLock()
 
-    # -- who depends on modes -----------------------------------------------------------------------------------------
+    # -- functions and actions that depend on modes -------------------------------------------------------------------
 
     def hot_function(
         self, owner: type | ModuleType, name: str, implementations: Mapping[Mode, Callable[..., Any]]

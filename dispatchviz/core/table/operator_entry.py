@@ -4,11 +4,12 @@ This module mirrors ``aten/src/ATen/core/dispatch/OperatorEntry.cpp`` and the ma
 Registrations are given. The table, the masks and the two look-up tables of the dispatcher are derived. A *cell* is an
 entry of the dispatch table.
 
-Rule 1 (precedence): a cell takes the kernel that ``candidates`` yields as taken (``precedence.py`` has the order). Rule
-2 (recomputation): a change under key d recomputes the cells of ``affected_by(d)`` and no others. A cell that is missed
-there stays as it was: PyTorch has the same stale cells. Rule 3 (laziness): a table exists once it has been read.
-Registrations before that belong to the process's stock, whose order makes no difference. ``Library`` reads the table
-before it registers, so that Rule 2 holds for everything that users do.
+Rule 1 (precedence): a cell takes the kernel that ``candidates`` yields as taken (``precedence.py`` has the order).
+Rule 2 (recomputation): a change under key d recomputes the cells of ``affected_by(d)`` and no others. A cell that is
+missed there stays as it was: PyTorch has the same stale cells.
+Rule 3 (laziness): a table exists once it has been read. Registrations before that belong to the process's stock, whose
+order makes no difference. ``Library`` reads the table before it registers, so that Rule 2 holds for everything that
+users do.
 
 Not here: texts about an operator (``dump.py``), calling conventions (``boxing.py``).
 """
@@ -269,7 +270,7 @@ class OperatorEntry:
         """
         backend_key = self._backend_key_with_kernel(key)
         if key == K.AutogradOther and backend_key is not None:
-            return ""  # it is taken, and fails when it is called: see ``_reason``
+            return ""  # it is taken, and raises when it is called: see ``_reason``
         if K.CompositeExplicitAutograd in self.registrations:
             return "a CompositeExplicitAutograd kernel exists, so the composite is not used"
         return "" if backend_key is None else f"a kernel for {backend_key} exists, so the composite is not used"
@@ -339,7 +340,7 @@ class OperatorEntry:
         if changed and recorder.active is not None:
             recorder.active.cells_recomputed(self, changed)
 
-    # -- what the dispatcher reads ------------------------------------------------------------------------------------
+    # -- look-up tables of the dispatcher -----------------------------------------------------------------------------
 
     def _lookups(self) -> Iterator[dict[int, Any]]:
         yield from (self.lookup, self.kernels, self.redispatch_lookup, self.redispatch_kernels)
@@ -360,7 +361,7 @@ class OperatorEntry:
         rec = recorder.active
         if rec is None:
             return cell.function, effective
-        from dispatchviz.core.kernel.recorded_kernels import recorded_call  # a large module: for those who record
+        from dispatchviz.core.kernel.recorded_kernels import recorded_call  # a large module, loaded only by recordings
 
         return recorded_call(rec, cell), effective
 

@@ -6,8 +6,9 @@ implements a kernel replaces it by a copy with a function (``native_library.py``
 looking up an operator creates only that operator.
 
 A *build* is the configuration for which PyTorch was compiled: ``cpu``, or ``cuda``, which has kernels for CUDA's keys
-too. NB: in PyTorch, if Triton is installed, ``torch/_native`` puts a Python kernel in front of CUDA's ``aten::bmm``;
-not so here.
+too.
+NB: in PyTorch, if Triton is installed, ``torch/_native`` puts a Python kernel in front of CUDA's ``aten::bmm``; not so
+here.
 
 Not here: PyTorch's names of kernels (``kernel_names.py``).
 """
@@ -154,7 +155,7 @@ def operators_with(key: DispatchKey, build: str | None = None) -> frozenset[str]
     """
     data, cuda = _snapshot(), chosen_build(build) == "cuda"
     number = f"{data.number(key)}."
-    lines = ((name, line) for name, line in data.lines.items() if number in line)  # most have not even that
+    lines = ((name, line) for name, line in data.lines.items() if number in line)  # most lines have no such field
     return frozenset(name for name, line in lines if f" {number}" in _rows(line, cuda))
 
 
@@ -240,7 +241,7 @@ def implemented(name: str) -> frozenset[DispatchKey]:
 @cache
 def _implemented() -> dict[str, frozenset[DispatchKey]]:
     """The operators, without ``aten::``, and their keys."""
-    from dispatchviz.core.generated.implemented import KERNELS  # which is read off what this module registers
+    from dispatchviz.core.generated.implemented import KERNELS  # that file is read off the registrations of this module
 
     sets = [(frozenset(DispatchKey[key] for key in keys.split()), names) for keys, names in KERNELS.items()]
     return {name: keys for keys, names in sets for name in names.split()}

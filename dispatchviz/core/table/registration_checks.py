@@ -5,8 +5,8 @@ This module mirrors the first half of ``OperatorEntry::registerKernel`` and ``re
 ``aten/src/ATen/core/dispatch/OperatorEntry.cpp``. A failed check changes nothing, with one exception, as in PyTorch: a
 kernel whose signature is the operator's first has fixed it.
 
-Rule 1: of definition and kernel, the one that comes second is compared with the first. Rule 2: the first typed kernel
-fixes the operator's signature permanently. Later ones must have the same.
+Rule 1: of definition and kernel, the one that comes second is compared with the first.
+Rule 2: the first typed kernel fixes the operator's signature permanently. Later ones must have the same.
 
 Kernels whose signature is unknown (``Kernel.cpp`` is None) always pass: PyTorch's own, and those of tests.
 """

@@ -73,7 +73,7 @@ class State:
     (``saved_variable_hooks.py``).
     """
     saved_tensors_hooks_disabled: str | None
-    """The error message if pushing such a pair is disabled."""
+    """The error message for pushing a pair, if that is disabled."""
     autocast_dtypes: dict[str, DType]
     """The dtypes to which autocast casts, for the types of devices for which one was set (``autocast.py``)."""
     autocast_cache_enabled: bool

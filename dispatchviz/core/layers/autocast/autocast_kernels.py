@@ -2,9 +2,9 @@
 ``aten/src/ATen/autocast_mode.h``).
 
 Rule 1: a kernel excludes its own Autocast key, casts the arguments, and calls the *operator* again. That is a full
-call, not a redispatch, so autograd sees the casts and everything below sees their results. Rule 2: arguments are cast
-from the last to the first. C++ leaves the order open. This is the order of the release builds, and the sequence numbers
-of the casts' Nodes show it.
+call, not a redispatch, so autograd sees the casts and everything below sees their results.
+Rule 2: arguments are cast from the last to the first. C++ leaves the order open. This is the order of the release
+builds, and the sequence numbers of the casts' Nodes show it.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _banned(name: str, device_type: str) -> Wrapper:
     return banned
 
 
-# -- what they share ---------------------------------------------------------------------------------------------------
+# -- shared helpers ----------------------------------------------------------------------------------------------------
 
 
 def _no_autocast(device_type: str) -> ExcludeDispatchKeyGuard:

@@ -4,9 +4,10 @@ This module mirrors the first half of ``aten/src/ATen/autocast_mode.{h,cpp}``. T
 ``autocast_kernels.py``, the operators that each policy covers in ``autocast_policies.py``.
 
 Rule 1: autocast is on for a device if the thread's exclude set does not have the device's Autocast key. Every tensor of
-the device has that key, and every thread excludes it by default. Rule 2: a float32 leaf that requires grad is cast to
-lower precision once. The cast is kept until the outermost autocast ends, and has its backward Node even if grad mode is
-off. The cache looks up the tensor, not the requested dtype: a nested autocast of another dtype gets the same cast.
+the device has that key, and every thread excludes it by default.
+Rule 2: a float32 leaf that requires grad is cast to lower precision once. The cast is kept until the outermost autocast
+ends, and has its backward Node even if grad mode is off. The cache looks up the tensor, not the requested dtype: a
+nested autocast of another dtype gets the same cast.
 
 NB: in PyTorch, the dtype of a device is not passed on to the threads of the engine. Here one thread does everything.
 """

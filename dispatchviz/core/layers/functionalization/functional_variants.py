@@ -88,4 +88,4 @@ def _autograd(name: str) -> Kernel:
 AUTOGRAD: dict[str, Kernel] = {
     name: _autograd(name) for name in (*COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL, *COMPOSITE_EXPLICIT_AUTOGRAD)
 }
-"""The autograd kernels of these operators."""
+"""The autograd kernels of the operators above."""

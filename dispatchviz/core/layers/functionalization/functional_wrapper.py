@@ -5,9 +5,9 @@ wrapper gives it another ``value``. Views of one wrapper share a ``FunctionalSto
 them as an update. The others receive it when they are synced: the updates are applied to the base, and the views are
 replayed.
 
-Rule 1: a wrapper has the keys of its value and Functionalize, and shares the value's version counter. Rule 2: values
-are never wrappers themselves. Rule 3: a write increments the storage's generation. A wrapper of an older generation is
-out of date.
+Rule 1: a wrapper has the keys of its value and Functionalize, and shares the value's version counter.
+Rule 2: values are never wrappers themselves.
+Rule 3: a write increments the storage's generation. A wrapper of an older generation is out of date.
 """
 
 from __future__ import annotations

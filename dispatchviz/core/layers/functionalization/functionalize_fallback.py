@@ -4,8 +4,8 @@
 This module mirrors ``aten/src/ATen/FunctionalizeFallbackKernel.cpp``.
 
 Rule 1: the operator is called again, in full, on the values and with Functionalize excluded. Keys above Functionalize
-run a second time unless a guard excludes them. Rule 2: results are wrapped if an argument was a wrapper, or if there
-was no tensor at all (factories).
+run a second time unless a guard excludes them.
+Rule 2: results are wrapped if an argument was a wrapper, or if there was no tensor at all (factories).
 """
 
 from __future__ import annotations

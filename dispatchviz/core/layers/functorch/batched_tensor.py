@@ -3,9 +3,9 @@
 Inside ``vmap`` at level ``level``, a function sees the ``value`` without its dimension ``bdim``. The value may be a
 BatchedTensor itself, of a lower level.
 
-Rule 1: a BatchedTensor has the keys that a tensor with its value's backend would get, and FuncTorchBatched. Rule 2: its
-sizes and strides are those of the value without the batch dimension. They are copied when it is created and again when
-an operator changed the value's geometry (``refresh_metadata``).
+Rule 1: a BatchedTensor has the keys that a tensor with its value's backend would get, and FuncTorchBatched.
+Rule 2: its sizes and strides are those of the value without the batch dimension. They are copied when it is created and
+again when an operator changed the value's geometry (``refresh_metadata``).
 """
 
 from __future__ import annotations

@@ -4,8 +4,10 @@ This module mirrors ``aten/src/ATen/native/MathBitsFallback.h``, ``ConjugateFall
 Operators whose kernels know the bit have a fallthrough registered for the key, so these fallbacks do not run for them.
 
 Rule 1: arguments with the bit are replaced by clones. Only arguments with an alias annotation in the schema are checked
-for writes. Rule 2: an argument that is written to is cloned as well, and the result is copied back, since it may share
-memory with another argument. Rule 3: views keep the bit, since a view copies the key set. For them nothing is done.
+for writes.
+Rule 2: an argument that is written to is cloned as well, and the result is copied back, since it may share memory with
+another argument.
+Rule 3: views keep the bit, since a view copies the key set. For them nothing is done.
 """
 
 from __future__ import annotations

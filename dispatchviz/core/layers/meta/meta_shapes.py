@@ -260,7 +260,7 @@ def reflection_pad2d(self: Tensor, padding: Size) -> Size:
     return padded_size(self._size, padding)
 
 
-# -- all of them -------------------------------------------------------------------------------------------------------
+# -- the tables --------------------------------------------------------------------------------------------------------
 
 IN_PLACE = (
     "put_", "_index_put_impl_", "index_fill_.int_Scalar", "index_fill_.int_Tensor", "masked_scatter_",

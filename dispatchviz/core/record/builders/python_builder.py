@@ -115,7 +115,7 @@ class PythonBuilder(BuilderBase):
         """Append an exception that left the program. Every open event except its line ends, since an interrupt is
         raised anywhere.
         """
-        self.moved = False  # it stays with the line that it came from
+        self.moved = False  # it stays with the line that raised it
         if self._failed_after == len(self.events):
             self.open = self._failed_on
         self.all_written()

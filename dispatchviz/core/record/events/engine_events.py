@@ -63,7 +63,7 @@ class DependenciesCounted(Event, frozen=True):
 
 
 class ExecInfoPopulated(Event, frozen=True):
-    """Only some gradients were requested, so some Nodes need not run (``GraphTask::init_to_execute``)."""
+    """Some Nodes need not run, since only some gradients were requested (``GraphTask::init_to_execute``)."""
 
     needed: tuple[NodeNumber, ...]
     """Numbers of the Nodes whose ``needed_`` is true. They run, unless no gradient reaches them."""

@@ -30,7 +30,7 @@ class UndefinedInputAdded(Event, frozen=True):
 
 
 class StackStored(Event, frozen=True):
-    """In anomaly mode, a Node stored the Python stack of its creation (``AnomalyMetadata::store_stack``)."""
+    """A Node stored the Python stack of its creation, in anomaly mode (``AnomalyMetadata::store_stack``)."""
 
     node: NodeNumber
     """Number of the Node."""
@@ -39,7 +39,7 @@ class StackStored(Event, frozen=True):
 
 
 class ParentAssigned(Event, frozen=True):
-    """In anomaly mode, a Node that is created while another one is evaluated stored that Node
+    """A Node that is created while another one is evaluated stored that Node, in anomaly mode
     (``Node::assign_parent``).
     """
 

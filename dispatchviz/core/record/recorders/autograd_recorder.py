@@ -136,7 +136,7 @@ class AutogradRecorder(RecorderBase):
         else:
             self._emit(ev.SavedTensorHookRan, kind, function, number, packed)
 
-    # -- functions of the user's --------------------------------------------------------------------------------------
+    # -- users' Functions ---------------------------------------------------------------------------------------------
 
     def function_entered(self, function: type[FunctionBase], node: FunctionBase, recorded: bool, setup: bool) -> None:
         """Open the event of a Function's forward."""

@@ -57,7 +57,7 @@ class EngineRecorder(RecorderBase):
         if outer is None or outer.id in self._known_queues:
             self._known_queues.add(task.id)
         if self.capturing:
-            self.queues_change()  # a hook of a Node that is popped calls it
+            self.queues_change()  # it is called by a hook of a Node that is popped
         self._emit_span(
             ev.BackwardStarted,
             self._graph_task(task),
@@ -133,7 +133,7 @@ class EngineRecorder(RecorderBase):
         node, task = ready.node, ready.base
         number, sequence_nr = self._node_serial(node), node.sequence_nr
         if task.outstanding == 1 and not task.reentrant_depth and task.id in self._known_queues:
-            queue.followed = self.queue_token  # the root of an outermost backward: what was left there is void
+            queue.followed = self.queue_token  # the root of an outermost backward: leftovers in the queue are void
         if queue.followed == self.queue_token:
             self.note(("node_queued", number, sequence_nr, node.input_metadata))
             return

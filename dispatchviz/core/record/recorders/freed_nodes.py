@@ -36,5 +36,5 @@ class FreedNodes(partial[Any]):
         self.tell(id)
 
     def tell(self, told: Told) -> None:
-        """Call ``told`` for each freed Node."""
+        """Call a function for each freed Node."""
         self.__setstate__((told, (), {}, None))  # type: ignore[attr-defined]

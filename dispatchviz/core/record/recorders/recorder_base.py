@@ -177,7 +177,7 @@ class RecorderBase(SafetyNet):
             return
         self.failed = error
         recorder.stop(self)  # type: ignore[arg-type]
-        with own_errors_suppressed(Exception):  # the notes may be what is wrong
+        with own_errors_suppressed(Exception):  # the notes may be the cause
             self.settle() if self.stream is not None else self.builder.read(self.notes)
         read = len(self.builder.events)
         warnings.warn(f"recording stopped at event {read}: {error!r}", RuntimeWarning, stacklevel=4)
@@ -271,7 +271,7 @@ class RecorderBase(SafetyNet):
                 _number_text(tensor) if tensor._wrapped_number else "",
             )
         )
-        tensor._number = number  # only now: from here on another thread may speak of it
+        tensor._number = number  # only now, since another thread may use it after this
         return number
 
     def _storage(self, tensor: Tensor) -> int:
@@ -326,7 +326,7 @@ class RecorderBase(SafetyNet):
             return str(value._array.item()) if value._wrapped_number else f"t{self._tensor(value)}"
         if isinstance(value, (list, tuple)) and type(value).__repr__ in (list.__repr__, tuple.__repr__):
             return "[" + ", ".join(self._value_text(part) for part in value) + "]"
-        if type(value).__name__ == "UntypedStorage":  # which prints every byte
+        if type(value).__name__ == "UntypedStorage":  # str would print every byte
             return "<UntypedStorage>"
         return text_of(value) if not isinstance(value, str) else repr(value)
 

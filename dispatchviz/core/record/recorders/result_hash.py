@@ -54,7 +54,7 @@ def _numbers(array: Any) -> Any:
 
 
 def has_own_numbers(schema: FunctionSchema) -> tuple[bool, ...]:
-    """For each return, True if its numbers are new: neither those of a view, whose base has them, nor unwritten
+    """A flag for each return, True if its numbers are new: neither those of a view, whose base has them, nor unwritten
     memory.
     """
     unwritten = writes_nothing(schema)

@@ -51,7 +51,7 @@ class SafetyNet(ABC):
                 except Exception as another:
                     error = another
                 finally:
-                    setrecursionlimit(limit)  # in a frame further out than it was raised in: else Python refuses
+                    setrecursionlimit(limit)  # further out than the frame that raised: Python requires that
             if isinstance(error, RecursionError) or is_from_outside(error):
                 raise error
             self._give_up(error)

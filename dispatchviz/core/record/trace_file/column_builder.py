@@ -162,7 +162,7 @@ class ColumnBuilder:
             subject.extend(codes, events)
 
     def columns(self) -> Columns:
-        """Return the columns of the events so far, or of those since the last cut."""
+        """Return the columns of the events so far, or since the last cut."""
         return self._columns(self._nested()[0])
 
     def cut(self) -> tuple[Columns, Changes, Nesting]:
@@ -226,7 +226,7 @@ def columns_of(events: Iterable[AnyEvent]) -> Columns:
 
 
 def _calls(is_call: NDArray[np.bool_], operators: Column, keys: Column, of_keys: int) -> NDArray[np.int64]:
-    """The number of each call, made of those of its operator and its key."""
+    """The number of each call, made from the numbers of its operator and its key."""
     numbers = operators.astype(np.int64) * of_keys + keys
     return np.where(is_call & (operators != NONE) & (keys != NONE) & (numbers < _MOST), numbers, NONE)
 

@@ -61,7 +61,7 @@ class Groups(Mapping[int, Sequence[int]]):
     def first_steps(self) -> Sequence[int]:
         """The first step of each number. Looking each up would take some twenty times as long."""
         steps, end = self.steps, len(self.steps)
-        return [steps[begin] if 0 <= begin < end else NONE for begin in self.begins]  # a file may say anything
+        return [steps[begin] if 0 <= begin < end else NONE for begin in self.begins]  # a file may contain anything
 
     @cached_property
     def firsts(self) -> frozenset[int]:
@@ -138,7 +138,7 @@ class Columns:
         found = []
         for number, steps in self.of_call.all() if keys else ():
             operator, key = divmod(number, len(keys))
-            if 0 <= operator < len(operators) and steps:  # whatever a file says
+            if 0 <= operator < len(operators) and steps:  # for any content of a file
                 found.append((operators[operator], keys[key], steps))
         return sorted(found, key=lambda call: call[2][0])
 
@@ -154,7 +154,7 @@ class Columns:
         """Yield the events directly within one, in order."""
         parents, siblings, last = self.parents, self.siblings, self.ends[seq]
         child = next((at for at in range(seq + 1, last + 1) if parents[at] == seq), NONE)
-        while child > seq:  # whatever a file says, this ends
+        while child > seq:  # this ends for any content of a file
             yield child
             seq, child = child, siblings[child]
 

@@ -73,9 +73,7 @@ class LineError(DispatchvizError, ValueError):
 
 
 def decode_lines(raw: Raw, first: int) -> list[AnyEvent]:
-    """The events of some whole lines, the first one of which has ``seq == first``. Raise LineError if one is
-    damaged.
-    """
+    """The events of some whole lines, beginning with ``seq == first``. Raise LineError if a line is damaged."""
     try:
         events: list[AnyEvent] = _decoder().decode_lines(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -137,7 +135,7 @@ def _with_escapes(line: Raw, seq: int) -> AnyEvent:
     fields = json.loads(bytes(line))
     try:
         return msgspec.convert(fields, AnyEvent)  # type: ignore[no-any-return]
-    except (msgspec.ValidationError, UnicodeEncodeError):  # the latter where a field has certain words only
+    except (msgspec.ValidationError, UnicodeEncodeError):  # the latter if a field has a closed vocabulary
         return _unknown(fields, seq)
 
 

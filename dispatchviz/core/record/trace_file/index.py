@@ -104,7 +104,7 @@ class Grown:
     """The parts of the index that a file has already."""
 
     before: Sequence[int]
-    """The places of these parts."""
+    """The places of the parts."""
     events: int
     """The number of their events."""
     changes: Changes

@@ -76,7 +76,7 @@ class Nesting:
         ends = steps[_ends(local, depths)]
         ends[:before] = np.maximum(ends[:before], self.ends)
         siblings = _steps_at(steps, _siblings(local, families))
-        new = self.siblings == NONE  # a sibling that was known is nearer
+        new = self.siblings == NONE  # a sibling that is already known is nearer
         siblings[:before] = np.where(new & (siblings[:before] >= first), siblings[:before], self.siblings)
         lines = _lines(is_line, local, families, steps, self.lines)
         changed = np.flatnonzero((ends[:before] != self.ends) | (siblings[:before] != self.siblings))
@@ -113,7 +113,7 @@ def _carried(
     kept = holding[np.lexsort((depths[holding], -ends[holding]))[:CARRIED]]
     there = np.flatnonzero(parents != NONE)
     last_child, last_line = np.full(len(steps), NONE), np.full(len(steps), NONE)
-    last_child[parents[there]] = there  # of several in one place the last one stays
+    last_child[parents[there]] = there  # the last of several assignments to one place wins
     there = there[is_line[there]]
     last_line[parents[there]] = there
     both = np.concatenate((last_child[kept], last_line[kept]))

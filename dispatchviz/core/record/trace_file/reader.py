@@ -192,7 +192,7 @@ def _lines(source: Source) -> Iterator[tuple[int, bytes]]:
         length += len(head + end)
         if not end:
             continue
-        line, begun = b"".join(begun), []  # one of many megabytes is there once only
+        line, begun = b"".join(begun), []  # a line of many megabytes is in memory only once
         yield at, line
         whole, end, left = others.rpartition(b"\n")
         at += length
@@ -204,7 +204,7 @@ def _lines(source: Source) -> Iterator[tuple[int, bytes]]:
         yield at, b"".join(begun) if length <= LONGEST else TOO_LONG
 
 
-# -- what is compressed ------------------------------------------------------------------------------------------------
+# -- compressed files --------------------------------------------------------------------------------------------------
 
 
 def _unpacked(source: Source) -> Iterator[bytes]:

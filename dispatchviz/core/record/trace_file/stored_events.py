@@ -51,7 +51,7 @@ class FileSource:
             with self._reading:
                 os.lseek(self.descriptor, at, os.SEEK_SET)
                 return os.read(self.descriptor, length)
-        except (OSError, OverflowError):  # a damaged file tells of places that no file has
+        except (OSError, OverflowError):  # a damaged file contains offsets outside of the file
             return b""
 
 

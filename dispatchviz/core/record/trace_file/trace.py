@@ -84,28 +84,30 @@ class Trace:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Sentences for the head of every display of the trace: what the trace lacks, and the damage of its file."""
+        """Sentences for the head of every display of the trace, about missing parts of the trace and damage of its
+        file.
+        """
         return tuple(dict.fromkeys(each for each in (*self.header.remarks, self.notice) if each))
 
-    # -- what is known without looking at the events ------------------------------------------------------------------
+    # -- facts that need no events ------------------------------------------------------------------------------------
 
     @cached_property
     def columns(self) -> Columns:
         """The columns of all events, read from the file or made on first access."""
         if isinstance(self.events, StoredEvents):
             return self.events.columns
-        from dispatchviz.core.record.trace_file.column_builder import columns_of  # NumPy is loaded where it is needed
+        from dispatchviz.core.record.trace_file.column_builder import columns_of  # NumPy is loaded only here
 
         return columns_of(self.events)
 
     @property
     def depths(self) -> Sequence[int]:
-        """For each event, the number of events around it."""
+        """The number of events around each event."""
         return self.columns.depths
 
     @property
     def ends(self) -> Sequence[int]:
-        """For each event, the ``seq`` of the last event within it (its own if there is none)."""
+        """The ``seq`` of the last event within each event (its own if there is none)."""
         return self.columns.ends
 
     def steps_of(self, *kinds: type[Event]) -> Sequence[int]:

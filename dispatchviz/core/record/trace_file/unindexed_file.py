@@ -96,7 +96,7 @@ class BlockReading:
             self.at_index = found.kind == INDEX
             if self.at_index:
                 return
-            if found.kind == PART:  # it says nothing that the events do not
+            if found.kind == PART:  # it repeats facts that the events have
                 self._at = found.end
                 continue
             raw = self._source.read_at(found.offset, found.length) if found.length <= LONGEST else b""

@@ -146,9 +146,7 @@ def _all_batched(
 
 
 def _dummy(tensor: Tensor, bdim: int | None, dim: int, size: int) -> Tensor:
-    """Return a tensor of which only the shape is used: that of an example, with ``dim`` multiplied by ``size``
-    (``make_dummy``).
-    """
+    """Return a placeholder with the shape of an example, with ``dim`` multiplied by ``size`` (``make_dummy``)."""
     one = tensor if bdim is None else ops.select_int.call(tensor, bdim, 0)
     length = one._size[dim]
     one = ops.slice_Tensor.call(one, dim, 0, 1, 1)
@@ -202,7 +200,7 @@ def _weight_gradient(grad: Batched, x: Batched, w: Batched, options: ConvOptions
     batched = grad if x_bdim is None else x
     assert batched[1] is not None
     size = batched[0]._size[batched[1]]
-    # the weight's dimension that the batched one's channels are: those of the output, or those of the input
+    # the weight's dimension of the batched tensor's channels: those of the output, or those of the input
     side = 0 if (x_bdim is None) is not options.transposed else 1
     moved = (
         reshape_dim_into(batched[1], 1, batched[0]) if options.groups == 1 else _groups_first(batched, options.groups)

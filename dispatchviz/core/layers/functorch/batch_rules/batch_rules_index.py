@@ -1,9 +1,9 @@
 """Batch rules of ``index``, ``index_put`` (``BatchRulesScatterOps.cpp``).
 
 Rule 1: if only self is batched, the list gets a None in front. If only indices are batched, they broadcast by
-themselves. If both are, the batch dimension gets an index of its own, which counts from 0. Rule 2: the position of the
-indexed dimensions in the result depends on whether all tensors of the list are adjacent. The index of Rule 1 may
-separate them, so the result's dimensions (or those of the values) are moved afterwards.
+themselves. If both are, the batch dimension gets an index of its own, which counts from 0.
+Rule 2: the position of the indexed dimensions in the result depends on whether all tensors of the list are adjacent.
+The index of Rule 1 may separate them, so the result's dimensions (or those of the values) are moved afterwards.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from dispatchviz.core.native.losses.elementwise_losses import apply_loss_reducti
 from dispatchviz.core.native.losses.mse_nll_loss import MEAN, NONE, SUM
 from dispatchviz.core.tensor.tensor import Tensor, numel
 
-# -- of two tensors ----------------------------------------------------------------------------------------------------
+# -- losses of two tensors ---------------------------------------------------------------------------------------------
 
 
 def loss(name: str) -> BatchRule:

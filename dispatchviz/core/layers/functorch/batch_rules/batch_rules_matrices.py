@@ -51,7 +51,7 @@ def _in_front(results: Any) -> tuple[Any, ...]:
     return tuple(part for result in results for part in (result, 0))
 
 
-# -- of one matrix -----------------------------------------------------------------------------------------------------
+# -- operators of one matrix -------------------------------------------------------------------------------------------
 
 
 def of_matrix(name: str, shown: str) -> BatchRule:
@@ -113,7 +113,7 @@ def linalg_pinv(
     return ops.linalg_pinv_atol_rtol_tensor.call(matrices, first, second, hermitian), 0
 
 
-# -- of two ------------------------------------------------------------------------------------------------------------
+# -- operators of two matrices -----------------------------------------------------------------------------------------
 
 
 def of_matrices(name: str, shown: str) -> BatchRule:

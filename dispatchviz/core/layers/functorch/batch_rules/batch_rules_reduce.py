@@ -140,7 +140,7 @@ def _named(dim: Size | int | None, rank: int, one_dim: bool) -> Size:
     if isinstance(dim, int):
         return (dim,)
     if dim is None and one_dim:
-        return (0,)  # of the flattened
+        return (0,)  # it is the dimension of the flattened tensor
     return tuple(dim) if dim else tuple(range(max(1, rank)))
 
 
