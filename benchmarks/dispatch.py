@@ -57,7 +57,7 @@ BARS = {
     "ns of recording, per event": 100.0,
     "bytes in memory, per event": 130.0,
 }
-"""The bars, none of which may be exceeded."""
+"""The bars. None may be exceeded."""
 
 
 def medians(contestants: dict[str, Call], rounds: int = ROUNDS, batch: int = BATCH) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The cost of the backward engine per Node, compared with HIPS autograd, in short chains and in chains of 100,000 Nodes.
+"""The cost of the backward engine per Node, compared with HIPS autograd, in chains of 1,000 and of 100,000 Nodes.
 
     python -m benchmarks.engine              (with HIPS autograd and PyTorch where they are installed)
 
@@ -15,7 +15,8 @@ chain is ``z = z + y`` again and again, with 2x2 float32:
   for HIPS autograd ``make_vjp`` and the call of its result. The traced one is ``dispatchviz.record()``, without and
   with building all events, and PyTorch under DebugMode.
 - deletion: the last reference to a chain is dropped. A bare chain consists of the same objects with slots and nothing
-  else: Node, edge, Node, edge, each referring to the next. (Ours also have two lists and an entry of metadata per Node.)
+  else: Node, edge, Node, edge, each referring to the next. (Ours also have two lists and an entry of metadata for each
+  Node.)
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ BARS = {
     "50 operators recorded, of PyTorch under DebugMode": 0.3,
     "50 operators recorded, events made too, of the same": 0.75,
 }
-"""The bars, none of which may be exceeded."""
+"""The bars. None may be exceeded."""
 
 
 def taken(contestants: dict[str, Run], rounds: int) -> Times:

@@ -27,7 +27,7 @@ BARS = {
     "ten times the adds": 1.4,
     "ten times the training": 1.4,
 }
-"""The bars, none of which may be exceeded. For longer logs the time per line is compared."""
+"""The bars. None may be exceeded. For longer logs the time per line is compared."""
 
 
 def adds(count: int) -> Trace:

@@ -39,9 +39,11 @@ BARS = {
     "recorded, of PyTorch under DebugMode": 0.9,
     "seconds of the traced block": 1.0,
 }
-"""None may be exceeded by the geometric means, and by the block. The first three are where we stand, so that a step
-back is seen: one run of the engine makes up most of both ways, and the rest is mostly PyTorch's inner calls, which we
-make and HIPS autograd does not."""
+"""The bars for the geometric means and the block. None may be exceeded.
+
+The first three are close to the current values, so that a regression shows. One run of the engine is most of "both
+ways"; the rest is mostly PyTorch's inner calls, which the model makes and HIPS autograd does not.
+"""
 
 
 class Case(NamedTuple):
@@ -139,7 +141,7 @@ class Measured(NamedTuple):
 
 
 def values(case: Case) -> list[numpy.ndarray]:
-    """Return the operands' numbers, none of which lacks a derivative."""
+    """Return the operands' numbers. Every derivative is defined at them."""
     return [
         (0.1 + numpy.arange(math.prod(shape), dtype=numpy.float32) / (7 + index)).reshape(shape)
         for index, shape in enumerate(case.shapes)

@@ -18,8 +18,8 @@ from dispatchviz.trace import Trace
 
 Look = Callable[[], object]
 BARS = {"trace[i], of list[i]": 5.0, "for event in trace, of a list": 1.5, "len(trace), of a list's": 5.0}
-"""The bars, none of which may be exceeded. A Python method is called instead of a list's; nothing else may cost as
-much.
+"""The bars. None may be exceeded. They allow for a call of a Python method instead of a list's, and for nothing
+else.
 """
 
 

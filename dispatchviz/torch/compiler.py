@@ -52,7 +52,7 @@ def assume_constant_result(fn: _T) -> _T:
 
 
 def reset() -> None:
-    """Forget compiled code, of which there is none."""
+    """Do nothing: there is no compiled code to forget."""
 
 
 def cudagraph_mark_step_begin() -> None:

@@ -1,7 +1,7 @@
 """Global flags of ``torch``, and ``torch.compile``.
 
-NB: whatever the flags say, operators are computed one by one, on one thread, with the same algorithms and in full
-precision. Deterministic algorithms fill memory and raise errors (``core/call/deterministic_algorithms.py``); the number
+NB: the flags never change how operators are computed: one by one, on one thread, with the same algorithms and in full
+precision. Deterministic algorithms fill memory and raise errors (``core/call/deterministic_algorithms.py``). The number
 of threads chooses the convolution.
 """
 

@@ -1,1 +1,1 @@
-"""Tests that the benchmarks run, regardless of speed."""
+"""Tests of the benchmarks: they run, at any speed."""

@@ -90,7 +90,7 @@ def test_the_bare_name_of_an_example_is_no_example_but_the_error_names_it() -> N
 
 @pytest.mark.parametrize("is_the_program", [True, False])
 def test_an_error_of_an_example_has_its_line_where_the_package_is_installed(is_the_program: bool) -> None:
-    """In an installation, the examples are inside the package, whose own frames are removed from tracebacks."""
+    """An installation has the examples inside the package, whose own frames are removed from tracebacks."""
     code = compile("\n\n1 / 0", str(Path(recording.__file__).parents[1] / "examples" / "one.py"), "exec")
     if is_the_program:
         count_as_users(code)

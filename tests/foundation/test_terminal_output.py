@@ -87,7 +87,7 @@ def test_each_kind_of_event(kind: type, capsys: Captured) -> None:
 def test_a_step_and_the_log_in_colors(
     trace: Trace, text: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without our color codes, the colored output equals the plain one, so it contains no other codes."""
+    """The colored output without our color codes equals the plain one, so it contains no other codes."""
     hostile = everywhere(trace, text)
 
     def printed() -> str:

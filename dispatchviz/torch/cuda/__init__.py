@@ -103,12 +103,12 @@ seed_all = seed
 
 
 def get_rng_state_all() -> list[Tensor]:
-    """Return the states of all devices, of which there is one or none."""
+    """Return the states of all devices, one or none."""
     return [get_rng_state()] if is_available() else []
 
 
 def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
-    """Set the states of all devices, of which there is one."""
+    """Set the states of all devices, which is one."""
     for state in new_states:
         set_rng_state(state)
 

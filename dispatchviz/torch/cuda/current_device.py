@@ -1,4 +1,4 @@
-"""Queries about the current CUDA device, of which there is one or none (``torch/cuda/__init__.py``)."""
+"""Queries about the current CUDA device. There is one device or none (``torch/cuda/__init__.py``)."""
 
 from __future__ import annotations
 
