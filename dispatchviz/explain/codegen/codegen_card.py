@@ -77,8 +77,8 @@ class CodegenCard:
     """
     registered: tuple[Registered, ...]
     files: tuple[GeneratedFile, ...]
-    """The files that PyTorch's generators write for it. If the texts are not known, only those without one of these
-    functions.
+    """The files that PyTorch's generators write for it. If the texts are not known, only those that contain no listed
+    function.
     """
     texts_known: bool
     """True if the output of the generators is known, so that all files are listed."""

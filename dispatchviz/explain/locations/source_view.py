@@ -124,7 +124,7 @@ class _Read(NamedTuple):
     events: Sequence[ev.AnyEvent]
     """The events that it caused itself."""
     lines: Mapping[int, int]
-    """The line of each of those events."""
+    """The line of each event."""
 
 
 @lru_cache(maxsize=16)

@@ -77,7 +77,7 @@ class Lookup(Mapping[K, V]):
 
 
 class Entries(Sequence[tuple[int, V]]):
-    """Steps in order, each with the value that is valid from that step on."""
+    """The steps at which a value changes, in order, each with the value that is valid from that step on."""
 
     def __init__(self, steps: Sequence[int], value: Callable[[int], V | Nothing]) -> None:
         self.steps, self._value = steps, value
@@ -136,7 +136,7 @@ class StepsByKind:
         self._wanted: dict[tuple[type[Any], ...], bytes] = {}
         """Tables with a one for the codes of some kinds."""
         self._codes: dict[int, tuple[Sequence[int], bytes]] = {}
-        """The steps of recently used numbers, and the kinds of those steps."""
+        """The steps of recently used numbers, with their kinds."""
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._groups)

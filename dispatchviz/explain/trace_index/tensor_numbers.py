@@ -50,7 +50,9 @@ def outermost_call(trace: Trace, at: int) -> int | None:
 
 
 def _is_being_written(trace: Trace, following: Sequence[int], at: int) -> bool:
-    """Return whether the outermost call around a step writes, or may write, to the memory of these next events."""
+    """Return whether the outermost call around a step writes, or may write, to the memory that these next events are
+    about.
+    """
     call = outermost_call(trace, at)
     if call is None:
         return False

@@ -85,7 +85,9 @@ class Index:
         return None if held is None or not self._is_bound(name, held[0], at) else held[1]
 
     def name(self, tensor: int, at: int) -> str:
-        """Return the variable bound last of those that name a tensor as of a step; empty if there is none."""
+        """Return the variable that names a tensor as of a step. If there are several, the one bound last; empty if
+        there is none.
+        """
         found, bound, tensors = "", -1, self._columns.tensors
         for name, steps in self._variables.get(tensor, ()):
             place = bisect_right(steps, at)
