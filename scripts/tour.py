@@ -1,6 +1,7 @@
-"""Writes ``docs/tour.md`` and its pictures: the screens of the stepper, in the order in which a newcomer meets them.
+"""A script that writes ``docs/tour.md`` and its pictures: the stepper's screens, in the order in which a newcomer meets them.
 
-``python -m scripts.tour`` makes all of it anew, with the recording; the files are those of ``dispatchviz record-tour``.
+``python -m scripts.tour`` writes all of it again, including the recording. The files are those of ``dispatchviz
+record-tour``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ PAGE, PICTURES = ROOT / "docs" / "tour.md", ROOT / "docs" / "tour"
 
 
 def page() -> str:
-    """The text around the pictures."""
+    """Return the text around the pictures."""
     parts = [
         "# A tour of the stepper",
         "`python -m scripts.tour` makes this page and its pictures anew, `dispatchviz record-tour` others.",
@@ -31,7 +32,7 @@ def page() -> str:
 
 
 def main() -> None:
-    """Write all of it."""
+    """Write the page and the pictures."""
     write_all(tour_files(str(PICTURES)))
     PAGE.write_text(page(), encoding="utf-8")
 

@@ -63,9 +63,7 @@ def generated_files_in(folder: Path) -> list[tuple[Path, str]]:
 
 
 def _is_header_of(op: OperatorEntry, file: str) -> bool:
-    """Return whether a file is one of the operator's headers, such as ``add_ops.h`` or ``add.h``, of which there are
-    thousands.
-    """
+    """Return whether a file is one of the operator's headers, such as ``add_ops.h``. There are thousands of headers."""
     return re.fullmatch(rf"{re.escape(_family(op))}(?:_ops|_native|_meta|_[a-z]+_dispatch)?\.h", file) is not None
 
 

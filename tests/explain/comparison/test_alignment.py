@@ -1,4 +1,4 @@
-"""How the rows of two runs are aligned; a program compared with itself never differs."""
+"""Tests of the alignment of the rows of two runs. A program compared with itself never differs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COUNTED = event_facts._COUNTED
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_no_number_that_only_counts_is_compared_unseen(kind: type[ev.Event]) -> None:
-    """A field that holds such numbers beside others is taken apart, or left out with a reason."""
+    """A field that contains counting numbers and other facts is either split, or left out with a reason."""
     for name, written in kind.__annotations__.items():
         counts = any(counted in written for counted in COUNTED)
         known = (kind, name) in event_facts._TAKEN_APART or (kind, name) in event_facts._LEFT_OUT
@@ -74,7 +74,7 @@ SEQUENCES = st.lists(st.integers(0, 4), max_size=14)
 
 
 def longest(a: list[int], b: list[int]) -> int:
-    """The length of the longest common subsequence, by the table that everybody knows."""
+    """Return the length of the longest common subsequence, by the textbook dynamic program."""
     row = [0] * (len(b) + 1)
     for x in a:
         new = [0]
@@ -158,7 +158,7 @@ def everything(tree: AlignedRows) -> Iterator[Pair]:
 
 
 def expected(trace: Trace) -> set[int]:
-    """The steps that are not within what formats a tensor."""
+    """Return the steps that are not within an event that formats a tensor."""
     hidden = {inner for step in trace.steps_of(ev.TensorFormatted) for inner in range(step + 1, trace.ends[step] + 1)}
     return set(range(len(trace))) - hidden
 

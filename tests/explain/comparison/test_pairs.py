@@ -1,4 +1,4 @@
-"""Small programs that differ in one thing: where their runs part first, and what is said of it."""
+"""Tests with small programs that differ in one thing: the first divergence, and its text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLAIN = """
 
 
 def under(guard: str) -> Comparison:
-    """The plain program beside one whose last line is within a ``with``."""
+    """Return a comparison of the plain program with one whose last line is within a ``with``."""
     return compared(PLAIN, PLAIN.replace("    z =", f"    with {guard}:\n        z ="))
 
 

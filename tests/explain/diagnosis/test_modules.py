@@ -1,4 +1,4 @@
-"""What the program's text says of a module: its class only where that leaves no doubt."""
+"""Tests of the facts about a module in the program's text. Its class is named only if it is unambiguous."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Sound programs have no diagnosis: all stored programs, examples and lessons, but for those listed with a reason."""
+"""Check that sound programs have no diagnosis: all stored programs, examples and lessons, except those listed with a
+reason.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ EXCEPTIONS = {
     "second_mse_twice": ("not finite in the forward pass", OVERFLOWS),
     "two_layer_network": ("gradient of zeros after a gate", "its ReLU is closed: the gradient is zero, as told"),
 }
-"""Programs with an alarm that is no false one: its kind, and why the program is as it is."""
+"""The programs with a correct alarm: its kind, and why the program is written that way."""
 
 NAMES = [name for name in PROGRAMS if name not in EXCEPTIONS]
 FILES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "examples").rglob("*.py"))
@@ -42,7 +44,7 @@ OF_TORCH = sorted(path for path in FILES if path.startswith(("examples/training/
 
 
 def alarms(source: str, engine: EngineName = "model") -> list[tuple[str, str]]:
-    """The diagnoses of a program, its own error and PyTorch's own warnings aside."""
+    """Return the diagnoses of a program, without those of its own error and of PyTorch's own warnings."""
     found = diagnoses(traced(source, engine, most=0))
     return [(each.kind, each.why) for each in found if each.rank not in ("error", "warning")]
 

@@ -1,4 +1,4 @@
-"""Notes on sound programs. Each program asserts the fact itself, so that both engines check what the note says."""
+"""Tests of notes on sound programs. Each program asserts the fact itself, so both engines check the note's claim."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from tests.explain.diagnosis.cases import traced
 
 
 class Noted(NamedTuple):
-    """A program and what its note says."""
+    """A program and the expected parts of its note."""
 
     name: str
     kind: str
     source: str
     says: tuple[str, ...]
     on_torch: tuple[str, ...] | None = None
-    """Parts of the note on an installed PyTorch, whose recording knows other names and no numbers; the same if None,
-    there is no note if empty."""
+    """The expected parts of the note on an installed PyTorch, whose recording has other names and no numbers. The same
+    if None; no note if empty.
+    """
 
 
 TIES, NEXT, HOOKS, SUMS, CASTS = (
@@ -604,11 +605,11 @@ for i in range(3):
     "checkpoint without a backward pass": "import torch\nfrom torch.utils.checkpoint import checkpoint\n"
     "x = torch.ones(2, requires_grad=True)\nprint(checkpoint(torch.sin, x, use_reentrant=False))",
 }
-"""Programs close to those, of which there is nothing to say."""
+"""Similar programs without a note."""
 
 
 def noted(source: str, engine: EngineName) -> tuple[Trace, tuple[Note, ...]]:
-    """The notes on a program that has no mistake."""
+    """Return the notes on a program that has no mistake."""
     trace = traced(source, engine, most=0)
     assert not isinstance(trace[-1], ev.ProgramRaised), trace[-1]
     assert diagnoses(trace) == ()
@@ -616,7 +617,7 @@ def noted(source: str, engine: EngineName) -> tuple[Trace, tuple[Note, ...]]:
 
 
 def check(case: Noted, engine: EngineName) -> None:
-    """Assert that the first note of the kind says it, and that it is of a step of the trace."""
+    """Assert that the first note of the kind has the expected parts, and refers to a step of the trace."""
     trace, found = noted(case.source, engine)
     says = case.on_torch if engine == "torch" and case.on_torch is not None else case.says
     own = [each for each in found if each.said.kind == case.kind]

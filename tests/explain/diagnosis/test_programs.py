@@ -1,4 +1,4 @@
-"""Each program of ``programs`` has the diagnosis that its case says, on the model and on an installed PyTorch."""
+"""Check that each program of ``programs`` gets the diagnosis in its case, on the model and on an installed PyTorch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines that write in place, and what they become."""
+"""Tests of the rewriting of lines that write in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is special in a sound program, by the line where it begins."""
+"""Tests of the special features of a sound program, with the line where each begins."""
 
 from __future__ import annotations
 

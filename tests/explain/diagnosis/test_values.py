@@ -1,4 +1,4 @@
-"""Values of tensors are recorded up to a limit: what comes after it is not seen, and said not to be."""
+"""Tests of the limit of recorded values: the diagnosis states that it does not see what comes later."""
 
 from __future__ import annotations
 

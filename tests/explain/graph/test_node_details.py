@@ -1,4 +1,4 @@
-"""Details of a Node beside the machine's own objects, and the memory of what it saved."""
+"""Details of a Node compared with the machine's own objects, and the memory of its saved tensors."""
 
 from __future__ import annotations
 

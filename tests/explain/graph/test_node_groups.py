@@ -68,7 +68,7 @@ def test_calls_of_one_function_are_different_groups() -> None:
 
 
 def calls(program: str, node: str) -> list[list[int]]:
-    """Of each Node of a name the calls that it was made in, numbered in the order in which they are met."""
+    """Return the calls in which each Node of a name was made, numbered in order of occurrence."""
     graph, numbers = backward_graph(traced(program)), dict[tuple[str, int, int], int]()
     paths = groups(graph, "function")
     made = sorted(number for number in graph.nodes if graph.outline(number).name == node)
@@ -108,7 +108,9 @@ def test_calls_from_one_line_are_different_groups(name: str) -> None:
 
 
 def test_generators_that_take_turns_are_not_taken_for_each_other() -> None:
-    """Which of them goes on is not noted: each time they go on from another line of the program, it is a group."""
+    """The trace does not show which generator continues, so each continuation from another line of the program is a
+    group.
+    """
     program = """
         import torch
         x = torch.ones(2, requires_grad=True)
@@ -179,7 +181,7 @@ def graph() -> BackwardGraph:
 
 
 def boxed(graph: BackwardGraph, *opened: str, is_folded: bool = False) -> dict[str, set[int]]:
-    """The Nodes in each box, by the module."""
+    """Return the Nodes in each box, by module."""
     fold, order = fold_graph(graph, 100, (), "module", Boxed(opened, is_folded)), fold_order(graph)
     assert Counter(unfolded(fold).names) == Counter(node.name for node in graph)
     return {each.module: {order[at] for at in range(each.start, each.stop)} for each in sections(fold.items)}

@@ -1,4 +1,4 @@
-"""Facts in the rows of the outline, and the first screen."""
+"""Tests of the facts in the rows of the outline, and of the first screen."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 def told(trace: Trace, number: int) -> list[str]:
-    """The facts of a line of the program, up to the next one."""
+    """Return the facts of a line of the program, up to the next one."""
     begin = line(trace, number)
     after = [step for step in trace.steps_of(type(trace[begin])) if step > begin]
     return [text for text, _ in facts(trace, begin, (after[0] if after else len(trace)) - 1)]
@@ -109,7 +109,7 @@ def test_the_rows_have_all_nodes_of_the_header(name: str) -> None:
 
 
 def nodes_in(fact: str) -> int:
-    """How many Nodes a row names or counts with these words: a name is one."""
+    """Return the number of Nodes that a row names or counts. Each name counts as one."""
     number = fact.removeprefix("○ ").partition(" ")[0].replace(",", "")
     return int(number) if number.isdigit() else 1
 

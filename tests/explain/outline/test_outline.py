@@ -1,4 +1,6 @@
-"""The outline: every step has one place in the tree, whatever is unfolded, and turns are those that Python ran."""
+"""Check that every step has one place in the tree, for any unfolded items, and that iterations are those that Python
+ran.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,7 @@ def trace() -> Trace:
 
 
 def descended(outline: Outline, item: int | None = None) -> Iterator[int]:
-    """All steps that the tree has, from top to bottom."""
+    """Yield all steps in the tree, from top to bottom."""
     for child in outline.children(item):
         if not outline.is_merged(child):
             yield outline.begin(child)
@@ -89,7 +91,7 @@ def descended(outline: Outline, item: int | None = None) -> Iterator[int]:
 
 
 def check(outline: Outline) -> None:
-    """Every step of the level is in the tree once, and items know what they are in."""
+    """Assert that every step of the level is in the tree once, and that items know their parents."""
     assert list(descended(outline)) == list(outline.steps)
     check_item(outline, None)
 
@@ -212,7 +214,7 @@ def test_a_row_that_nobody_unfolded_is_not_seen(trace: Trace) -> None:
 
 
 def iterations(trace: Trace) -> dict[int, int]:
-    """Line of a loop's head to how often its iterations ran, all loops on it together."""
+    """Return the number of iterations of each loop head's line, for all loops on it together."""
     rows, found = line_rows(trace), dict[int, int]()
     for head, count in rows.counts.items():
         event = trace[rows.begins[head]]
@@ -240,11 +242,11 @@ LOOPS = st.tuples(st.sampled_from(["for", "while", "break"]), st.integers(0, 3),
 
 
 DEEPEST = "i15"
-"""Python takes no more blocks within each other than 20."""
+"""The depth limit of nested blocks in Python, which is 20."""
 
 
 def source(suite: list[object], indent: int = 0) -> Iterator[str]:
-    """The lines of a program of loops within each other."""
+    """Yield the lines of a program of nested loops."""
     blanks = "    " * indent
     for part in suite:
         if isinstance(part, str):
@@ -362,7 +364,7 @@ GENERATORS = {
 
 @pytest.mark.parametrize("name", GENERATORS)
 def test_a_generator_that_goes_on_is_no_other_call(name: str) -> None:
-    """As Python says: it is called as often as a generator is made and begun."""
+    """The call count must equal the number of generators that Python created and started."""
     body, used, at_least = GENERATORS[name]
     source = f"import torch\nx = torch.ones(2)\ndef items():\n    begun.append(1)\n    {body}\n{used}\n"
     begun: list[int] = []

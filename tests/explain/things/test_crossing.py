@@ -1,4 +1,6 @@
-"""From a run of a Node to the call that made it and back: compared with a plain pass over the events."""
+"""Tests of the way from a run of a Node to the call that made it and back, compared with a plain pass over the
+events.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from .traces import SUBJECTS, traces
 
 
 def made(trace: Trace, call: int) -> list[ev.NodeCreated]:
-    """The Nodes that were made within a step."""
+    """Return the Nodes that were made within a step."""
     found = (trace[at] for at in inside(trace, call))
     return [each for each in found if isinstance(each, ev.NodeCreated) and not each.known]
 
@@ -58,7 +60,7 @@ def test_every_step_within_a_run_leads_to_the_same_call(subject: str) -> None:
 
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_a_call_leads_to_the_run_of_a_node_that_it_made(subject: str) -> None:
-    """The Node is one that the nearest call around made; there is no run if and only if none of these ever runs."""
+    """The Node is one that the nearest call around made. There is no run exactly if none of its Nodes ever runs."""
     for name, trace in traces(subject):
         ran = {each.node for each in trace if isinstance(each, ev.NodeStarted)}
         backwards = [each.seq for each in trace if isinstance(each, ev.BackwardStarted | ev.NodeStarted)]

@@ -1,4 +1,4 @@
-"""Where the sentence of a step names a tensor or a Node, the step has things to ask about: over stored programs."""
+"""Check that a step has things with questions wherever its sentence names a tensor or a Node, over stored programs."""
 
 from __future__ import annotations
 

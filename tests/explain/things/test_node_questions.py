@@ -1,4 +1,4 @@
-"""What is told of a Node is what the machine's own graph has, and what a plain pass over the events finds."""
+"""Check that the answers about a Node agree with the machine's own graph, and with a plain pass over the events."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def asked(trace: Trace, node: int, at: int) -> dict[str, Question]:
 
 
 class Numbering(ProgramRecorder):
-    """Tells from which number on this recording counts Nodes."""
+    """A recorder that reports the number at which this recording begins to count Nodes."""
 
     made: Numbering
 
@@ -46,7 +46,7 @@ class Numbering(ProgramRecorder):
 
 
 def with_variables(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[Trace, dict[str, Any], int]:
-    """The trace of a program, what its variables hold at its end, and the number of its first Node."""
+    """Return the trace of a program, the variables at its end, and the number of its first Node."""
     variables: dict[str, Any] = {"torch": torch, "__name__": "__main__"}
 
     def record() -> Trace:
@@ -60,7 +60,7 @@ def with_variables(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[Trace,
 
 
 def grad_fns(variables: dict[str, Any]) -> list[Any]:
-    """Of the tensors that variables name; one that says that it has none any more raises."""
+    """Return the grad_fns of the tensors in variables, without a tensor whose grad_fn raises."""
     found = []
     for value in variables.values():
         with contextlib.suppress(RuntimeError):
@@ -104,7 +104,7 @@ def test_edges_and_leaves_are_those_of_the_live_graph(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_saved_freed_and_run(subject: str) -> None:
-    """All events of these kinds that are about a Node, and none else."""
+    """The answers are all events of these kinds about a Node, and no others."""
     for name, trace in traces(subject):
         for node in index(trace).nodes:
             answers = asked(trace, node, len(trace) - 1)
@@ -131,7 +131,7 @@ def test_saved_freed_and_run(subject: str) -> None:
 
 
 def _of(trace: Trace, written: ev.GradientAccumulated, node: int) -> bool:
-    """Return whether the Node that runs around a write of a gradient is that one."""
+    """Return whether a write of a gradient happens in the run of a Node."""
     running = next((each for each in trace.ancestors(written.seq) if isinstance(each, ev.NodeStarted)), None)
     return running is not None and running.node == node
 

@@ -1,4 +1,4 @@
-"""Which things a step is about: the main one first."""
+"""Tests of the tensors and Nodes of a step, the main one first."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_line_in_a_block_of_with_or_in_a_hook_ends_before_the_next_one() -> No
 
 
 def called(trace: Trace, number: int) -> list[str]:
-    """The bindings that a line calls."""
+    """Return the bindings that a line calls."""
     at = line(trace, number)
     events = trace[at : statements.end(trace, at) + 1]
     return [each.pytorch_function for each in events if isinstance(each, ev.BindingEntered)]

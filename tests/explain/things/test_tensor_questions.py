@@ -1,4 +1,4 @@
-"""What is told of a tensor is what a plain pass over the events finds, and what the machine's own tensors do."""
+"""Check that the answers about a tensor agree with a plain pass over the events, and with the machine's own tensors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,9 @@ def test_uses_are_the_calls_that_got_it(subject: str) -> None:
 
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_what_made_it_returns_it(subject: str) -> None:
-    """The call that is named returns the tensor, and no call around it does; where none does, it is made within."""
+    """The named call returns the tensor, and no call around it does. If no call returns it, it is made within the
+    call.
+    """
     for name, trace in traces(subject):
         for tensor in tensors(trace):
             made = index(trace).tensors[tensor]
@@ -85,7 +87,7 @@ def test_what_made_it_returns_it(subject: str) -> None:
 
 
 def _cut_off(trace: Trace, call: ev.Dispatched, seq: int) -> bool:
-    """Return whether a Node, a Function or a line of the user's is between a call and what is within."""
+    """Return whether a Node, a Function or a line of the user is between a call and an event in it."""
     between = (event for event in trace.ancestors(seq) if event.seq > call.seq)
     return any(isinstance(event, ev.NodeStarted | ev.FunctionEntered | ev.SourceLine) for event in between)
 
@@ -113,7 +115,7 @@ def test_savers_and_what_they_free(subject: str) -> None:
 
 @pytest.mark.parametrize("subject", ["views", "in_place", "setting_memory", "autograd", "training"])
 def test_a_version_moves_only_where_a_change_is_told(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
-    """The machine's own version counters, looked at when each event is noted."""
+    """The machine's own version counters are read whenever an event is recorded."""
     moved = 0
     for name, source in list(programs.SUBJECTS[subject].items())[::4]:
         trace, stood = watched(monkeypatch, source)

@@ -1,4 +1,4 @@
-"""In-place writes that PyTorch rejects: to a leaf, to a view of a leaf, to a tensor whose elements share memory.
+"""The in-place writes that PyTorch rejects: to a leaf, to a view of a leaf, to a tensor whose elements share memory.
 
 The origin of a view follows from the calls that made it, because a recording of an installed PyTorch has no event for
 the view itself.

@@ -1,6 +1,4 @@
-"""Writes to views that PyTorch does not allow: one of several views, a view of a Function, a view made unrecorded;
-``detach_``.
-"""
+"""The writes to views that PyTorch does not allow, and ``detach_`` on a view."""
 
 from __future__ import annotations
 

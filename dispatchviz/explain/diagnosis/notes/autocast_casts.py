@@ -1,4 +1,4 @@
-"""Notes on autocast: the arguments that each call casts, and the casts that come from the cache."""
+"""A note on autocast: the arguments that each call casts, and the casts that come from the cache."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import counted, listed, plain_dtype
 
 LOOKED_AT, NAMED = 50, 4
-"""The number of calls that are read, and of those that are named."""
+"""The number of calls that are read, and the number that are named."""
 
 
 class Casting(NamedTuple):

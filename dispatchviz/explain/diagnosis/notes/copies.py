@@ -1,4 +1,4 @@
-"""Calls that return a copy or a view, depending on strides: ``reshape`` and similar operators."""
+"""The calls that return a copy or a view, depending on strides: ``reshape`` and similar operators."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Made(NamedTuple):
 
 
 def copies(trace: Trace) -> Iterator[Note]:
-    """Yield a note on the program's own calls of these operators, if one of them copies and there is no backward
+    """Yield a note on the program's own calls that may copy, if one of them copies and there is no backward
     pass.
     """
     if trace.steps_of(ev.BackwardStarted):

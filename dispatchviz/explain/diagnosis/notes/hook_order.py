@@ -18,7 +18,7 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import shortened
 
 MOST, NAMED = 200, 8
-"""The number of hooks that are read, and of those that are named."""
+"""The number of hooks that are read, and the number that are named."""
 
 LONGEST = 40
 """The number of characters of a hook's output that are shown."""

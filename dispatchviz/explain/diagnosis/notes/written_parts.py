@@ -1,4 +1,4 @@
-"""In-place writes to a part of a tensor, after which its grad_fn is CopySlices."""
+"""The in-place writes to a part of a tensor, after which its grad_fn is CopySlices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In-place changes of a saved tensor's memory that bump no version counter of it: through ``.data``, or through NumPy.
+"""The writes to the memory of a saved tensor that bump no version counter of it, through ``.data`` or NumPy.
 
 ``detach()`` shares the version counter, so PyTorch compares it and raises an error. ``.data`` has its own counter, and
 NumPy has none. The Node then computes with the new numbers, and the gradient is wrong.

@@ -43,7 +43,7 @@ def stale_optimizers(trace: Trace) -> Iterator[Diagnosis]:
 
 
 def _first_runs(trace: Trace, wanted: Callable[[str], object]) -> list[int]:
-    """Return the steps at which lines with a wanted text run. Returns to such a line do not count."""
+    """Return the steps at which lines with a wanted text run. Returns to the same line do not count."""
     events = (trace[step] for step in lines_with(trace, wanted))
     return [event.seq for event in events if isinstance(event, ev.SourceLine) and not event.resumed]
 

@@ -1,4 +1,4 @@
-"""Changes as they are typed, and the programs that they make."""
+"""Tests of typed changes, and of the changed programs."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ ADD = "z = torch.add(x, y)"
 
 
 def by_hand(line: str) -> str:
-    """The founding program with another line 6."""
+    """Return the founding program with another line 6."""
     return FORUM.replace(ADD, line)
 
 
@@ -117,7 +117,7 @@ def test_line_six_is_another_one(change: str, line: str) -> None:
 
 
 OVERRIDES = pytest.mark.filterwarnings("ignore:Warning only once for all operators")
-"""PyTorch warns of a kernel that overrides another one."""
+"""The warning of PyTorch about a kernel that overrides another one."""
 
 
 @OVERRIDES

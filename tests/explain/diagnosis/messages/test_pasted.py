@@ -1,4 +1,6 @@
-"""``why --error`` on what people paste: tracebacks and logs in the form of real reports, and other odd texts."""
+"""Tests of ``why --error`` with pasted texts: tracebacks and logs in the form of real reports, and other unusual
+texts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each known message has a program that ships and raises it; it is recognized as that message and no other."""
+"""Check that each known message has a shipped program that raises it, and is recognized as that message only."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ WITHOUT = {
     "no gradients to unscale": "a GPU is needed",
     "no such GPU": "a GPU is needed",
 }
-"""Kinds without a program, with the reason."""
+"""The kinds without a program, with the reason."""
 
 ON_CUDA = {"device of a generator", "device of indices", "numpy of another device", "two devices"}
-"""The model emulates a GPU; an installed PyTorch needs one."""
+"""The kinds that need a GPU on an installed PyTorch. The model emulates one."""
 
 SHOWN = [message for message in MESSAGES if message.kind not in WITHOUT]
 
@@ -53,7 +53,7 @@ def test_each_has_a_program_and_each_program_shows_one() -> None:
 
 
 def recognized(message: KnownMessage, said: str) -> None:
-    """Assert that a text is taken for this message alone, and that its values are read."""
+    """Assert that a text matches this message only, and that its values are read."""
     found = found_in(said)
     assert [each.message.kind for each in found] == [message.kind], said
     assert found[0].why.endswith(message.cause)
@@ -118,7 +118,7 @@ IN_LIBRARIES = {
     "no gradients to unscale": "amp/grad_scaler.py",
     "no batching rule": "lib/libtorch_cpu.so",
 }
-"""Where PyTorch has the text of a message without a program; the others are in libraries of CUDA."""
+"""The libraries of PyTorch that contain the text of a message without a program. Others are in libraries of CUDA."""
 
 
 @pytest.mark.torch

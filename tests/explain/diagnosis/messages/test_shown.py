@@ -1,4 +1,4 @@
-"""Where the texts of known messages are shown: in a diagnosis, at the error's step, to a search."""
+"""Tests of the places that show the texts of known messages: a diagnosis, the step of the error, a search."""
 
 from __future__ import annotations
 
