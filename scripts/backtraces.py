@@ -1,4 +1,4 @@
-"""A script that writes ``docs/backtraces.md``: a debugger's stack in a released PyTorch beside our frames for the same call.
+"""A script that writes ``docs/backtraces.md``: a debugger's stack in a released PyTorch beside our own frames.
 
     python -m scripts.backtraces            write the page
     python -m scripts.backtraces --check    write nothing; exit status 1 if the page is stale

@@ -1,4 +1,4 @@
-"""A script that builds the release, installs it from the wheel and from the sdist in fresh environments, and tries both.
+"""A script that builds the release, and tries the wheel and the sdist in fresh environments.
 
     python -m scripts.release
 

@@ -1,4 +1,4 @@
-"""A script that writes ``docs/tour.md`` and its pictures: the stepper's screens, in the order in which a newcomer meets them.
+"""A script that writes ``docs/tour.md`` and its pictures: the stepper's screens, in a newcomer's order.
 
 ``python -m scripts.tour`` writes all of it again, including the recording. The files are those of ``dispatchviz
 record-tour``.

@@ -1,9 +1,10 @@
-"""A script that writes ``docs/trace-schema.json``: a JSON Schema of the lines of a trace, from the classes of the events.
+"""A script that writes ``docs/trace-schema.json``: a JSON Schema of the lines of a trace.
 
     python -m scripts.trace_schema            write the file
     python -m scripts.trace_schema --check    write nothing; exit status 1 if the file is stale
 
-A line is the header or an event. Bounds and vocabularies are those that the reader checks.
+It is made from the classes of the events. A line is the header or an event. Bounds and vocabularies are those that the
+reader checks.
 """
 
 from __future__ import annotations

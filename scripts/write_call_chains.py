@@ -1,4 +1,4 @@
-"""A script that writes ``docs/call_chains.md``: the dispatches of each statement in the programs of ``examples/chains``.
+"""A script that writes ``docs/call_chains.md``: the dispatches of the programs in ``examples/chains``.
 
     python -m scripts.write_call_chains
 

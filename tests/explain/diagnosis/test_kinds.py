@@ -17,7 +17,7 @@ FEWER = {
 """The kinds with fewer cases, and the reason."""
 
 
-def test_each_kind_is_named_once() -> None:
+def test_each_kind_is_defined_once() -> None:
     names = [kind.name for kind in diagnosis_kinds()]
     assert len(names) == len(set(names)) > 100
 

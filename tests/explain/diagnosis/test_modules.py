@@ -44,7 +44,7 @@ blocks = nn.Sequential(*[nn.Linear(1, 1)])
         ("unknown.fc", ""),
     ],
 )
-def test_the_call_that_makes_a_module(path: str, text: str) -> None:
+def test_module_is_found_by_the_call_that_creates_it(path: str, text: str) -> None:
     import ast
 
     made = _made(PROGRAM, path)

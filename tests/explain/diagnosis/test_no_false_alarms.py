@@ -50,22 +50,22 @@ def alarms(source: str, engine: EngineName = "model") -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", some(NAMES, 40))
-def test_a_stored_program(name: str) -> None:
+def test_stored_program_has_no_diagnosis(name: str) -> None:
     assert alarms(f"import torch\n{PROGRAMS[name]}") == []
 
 
 @pytest.mark.parametrize("name", EXCEPTIONS)
-def test_an_exception(name: str) -> None:
+def test_listed_exception_has_its_diagnosis(name: str) -> None:
     kind, reason = EXCEPTIONS[name]
     assert [each for each, _ in alarms(f"import torch\n{PROGRAMS[name]}")] == [kind], reason
 
 
 @pytest.mark.parametrize("file", some(FILES, 6))
-def test_an_example(file: str) -> None:
+def test_example_has_no_diagnosis(file: str) -> None:
     assert alarms((ROOT / file).read_text("utf-8")) == []
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("file", some(OF_TORCH, 10))
-def test_an_example_on_an_installed_pytorch(file: str) -> None:
+def test_example_has_no_diagnosis_on_an_installed_pytorch(file: str) -> None:
     assert alarms((ROOT / file).read_text("utf-8"), "torch") == []

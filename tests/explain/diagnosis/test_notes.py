@@ -629,24 +629,24 @@ def check(case: Noted, engine: EngineName) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.kind}-{case.name}" for case in CASES])
-def test_the_model(case: Noted) -> None:
+def test_program_gets_its_note_on_the_model(case: Noted) -> None:
     check(case, "model")
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.kind}-{case.name}" for case in CASES])
-def test_an_installed_pytorch(case: Noted) -> None:
+def test_program_gets_its_note_on_an_installed_pytorch(case: Noted) -> None:
     check(case, "torch")
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_nothing_to_say(name: str) -> None:
+def test_similar_program_gets_no_note(name: str) -> None:
     assert noted(PLAIN[name], "model")[1] == ()
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("name", PLAIN)
-def test_nothing_to_say_of_an_installed_pytorch(name: str) -> None:
+def test_similar_program_gets_no_note_on_an_installed_pytorch(name: str) -> None:
     assert noted(PLAIN[name], "torch")[1] == ()
 
 
@@ -656,7 +656,7 @@ def test_each_kind_has_three_programs() -> None:
     assert min(map(kinds.count, kinds)) == 3
 
 
-def test_at_most_four() -> None:
+def test_program_gets_at_most_four_notes() -> None:
     source = textwrap.dedent(CASES[0].source) + "".join(
         f"\na{n} = torch.ones(2, requires_grad=True)\nb{n} = a{n} * 1\nprint(b{n}.grad_fn.next_functions)"
         for n in range(6)
@@ -664,6 +664,6 @@ def test_at_most_four() -> None:
     assert len(noted(source, "model")[1]) <= MOST
 
 
-def test_a_loop_is_told_once() -> None:
+def test_repetition_in_a_loop_gets_one_note() -> None:
     source = "import torch\nfor i in range(5):\n    x = torch.ones(2, requires_grad=True)\n    x.max().backward()\n"
     assert [each.said.kind for each in noted(source, "model")[1]] == [TIES]

@@ -39,5 +39,5 @@ F.apply(x)
         ),
     ],
 )
-def test_special(source: str, texts: list[str]) -> None:
+def test_program_has_its_special_features(source: str, texts: list[str]) -> None:
     assert [each.text for each in special(traced(BEGIN + source))] == texts

@@ -31,7 +31,7 @@ def calls_told(trace: Trace, number: int) -> list[str]:
     return [text for text, _ in call_facts(trace, begin, end)]
 
 
-def test_the_founding_program() -> None:
+def test_founding_program_has_its_calls_in_rows() -> None:
     trace = traced((EXAMPLES / "forum.py").read_text(encoding="utf-8"))
     assert calls_told(trace, 3) == ["randn → BackendSelect → CPU", "to → AutogradCPU (composite: _to_copy)"]
     assert calls_told(trace, 6) == ["add → AutogradCUDA → CUDA"]
@@ -57,7 +57,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_call(call: str) -> None:
+def test_row_names_the_keys_of_a_call(call: str) -> None:
     trace = traced(f"import torch\na = torch.ones(2, 3, requires_grad=True)\nb = {call}\n")
     assert calls_told(trace, 3) == CALLS[call]
 
@@ -70,12 +70,12 @@ WITHIN = {
 
 
 @pytest.mark.parametrize("mode", WITHIN)
-def test_a_call_within_a_mode(mode: str) -> None:
+def test_row_names_the_keys_of_a_call_within_a_mode(mode: str) -> None:
     trace = traced(f"import torch\na = torch.ones(2, 2)\nwith {mode}:\n    b = a @ a\nprint()\n")
     assert calls_told(trace, 4) == [WITHIN[mode]]
 
 
-def test_an_inference_tensor_has_no_autograd_key() -> None:
+def test_call_with_an_inference_tensor_has_no_autograd_key() -> None:
     trace = traced("import torch\nwith torch.inference_mode():\n    a = torch.ones(2)\n    b = a.reshape(2, 1)\n")
     assert calls_told(trace, 4) == ["reshape → CPU (composite: view)"]
 

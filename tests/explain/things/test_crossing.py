@@ -24,7 +24,7 @@ def made(trace: Trace, call: int) -> list[ev.NodeCreated]:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_a_run_leads_to_the_call_that_made_its_node(subject: str) -> None:
+def test_run_leads_to_the_call_that_made_its_node(subject: str) -> None:
     runs = 0
     for name, trace in traces(subject):
         for started in (each for each in trace if isinstance(each, ev.NodeStarted)):
@@ -85,7 +85,7 @@ def test_a_call_leads_to_the_run_of_a_node_that_it_made(subject: str) -> None:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_the_reason_for_no_node_is_the_kernels_own(subject: str) -> None:
+def test_reason_for_no_node_is_that_of_the_kernel(subject: str) -> None:
     for name, trace in traces(subject):
         for call in (each for each in trace if isinstance(each, ev.Dispatched)):
             if any(isinstance(each, ev.Dispatched | ev.FunctionEntered) for each in trace.ancestors(call.seq)):
@@ -116,7 +116,7 @@ y.sum().backward()
 """
 
 
-def test_there_and_back_and_why_not() -> None:
+def test_crossing_leads_there_and_back_or_gives_a_reason() -> None:
     trace = traced(PROGRAM)
     call = step(trace, event(ev.Dispatched, operator="aten::mul.Tensor", how="call"))
     run = step(trace, event(ev.NodeStarted, name="MulBackward0"))
@@ -134,7 +134,7 @@ def test_there_and_back_and_why_not() -> None:
     assert crossing(trace, backward).seq == summed, "of the whole pass the root"
 
 
-def test_two_runs_of_one_node() -> None:
+def test_call_leads_to_the_next_run_of_its_node() -> None:
     trace = traced("""
     import torch
     x = torch.ones(2, requires_grad=True)

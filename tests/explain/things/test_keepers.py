@@ -120,13 +120,13 @@ def checked(source: str, monkeypatch: pytest.MonkeyPatch) -> Seen:
 
 
 @pytest.mark.parametrize("name", some(list(PROGRAMS), 3))
-def test_what_is_said_to_keep_a_node_does_and_nothing_else(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listed_owners_are_all_that_keep_a_node(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     checked(HEAD + PROGRAMS[name][0], monkeypatch)
 
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
-def test_programs_that_keep_what_they_make(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_references_of_the_program_keep_a_node(monkeypatch: pytest.MonkeyPatch) -> None:
     subjects = ("autograd", "functions", "hooks", "in_place", "views")
     sources = [source for subject in subjects for source in list(programs.SUBJECTS[subject].values())[::6]]
     seen = [checked(source, monkeypatch) for source in sources]
@@ -157,7 +157,7 @@ def kept(trace: Trace, node: str, at: int) -> list[str]:
     return [answer.text for answer in question.answers] or [question.none]
 
 
-def test_the_kernel_the_function_and_the_engine_keep_it_too() -> None:
+def test_kernel_function_and_engine_keep_a_node() -> None:
     trace = traced(ENGINE)
     add = next(event.seq for event in trace if isinstance(event, ev.Dispatched) and "add" in event.operator)
     assert kept(trace, "DoubleBackward", add) == ["the forward of its Function, as ctx"]
@@ -171,7 +171,7 @@ def test_the_kernel_the_function_and_the_engine_keep_it_too() -> None:
     assert kept(trace, "ExpBackward0", len(trace) - 1) == ["nothing: it has been freed"]
 
 
-def test_a_tensor_that_was_written_to_keeps_it_no_longer() -> None:
+def test_written_tensor_no_longer_keeps_its_old_node() -> None:
     trace = traced(ENGINE)
     end = len(trace) - 1
     assert kept(trace, "MulBackward0", end) == [
@@ -180,7 +180,7 @@ def test_a_tensor_that_was_written_to_keeps_it_no_longer() -> None:
     ]
 
 
-def test_what_is_not_known_is_said_to_be_so() -> None:
+def test_unknown_owner_is_reported_as_unknown() -> None:
     trace = traced("import torch\nn = (torch.ones(2, requires_grad=True) * 2).grad_fn\nm = torch.ones(1)")
     (none,) = kept(trace, "MulBackward0", len(trace) - 1)
     assert none.endswith("whose grad_fn it is, or a Python reference, which the recording does not show")

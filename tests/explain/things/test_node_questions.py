@@ -103,7 +103,7 @@ def test_edges_and_leaves_are_those_of_the_live_graph(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_saved_freed_and_run(subject: str) -> None:
+def test_saves_releases_and_runs_are_the_events_of_the_node(subject: str) -> None:
     """The answers are all events of these kinds about a Node, and no others."""
     for name, trace in traces(subject):
         for node in index(trace).nodes:
@@ -137,7 +137,7 @@ def _of(trace: Trace, written: ev.GradientAccumulated, node: int) -> bool:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_the_way_to_a_leaf_is_one_of_edges(subject: str) -> None:
+def test_path_to_a_leaf_follows_edges(subject: str) -> None:
     for name, trace in traces(subject):
         for node in index(trace).nodes:
             for leaf, path in paths_to_leaves(trace, node):
@@ -156,7 +156,7 @@ y.sum().backward()
 """
 
 
-def test_from_y_back_to_x() -> None:
+def test_questions_about_a_node_have_all_answers() -> None:
     trace = traced(PROGRAM)
     made = step(trace, event(ev.NodeCreated, name="AddBackward0"))
     node = trace[made].node  # type: ignore[union-attr]
@@ -180,7 +180,7 @@ def test_from_y_back_to_x() -> None:
     }
 
 
-def test_a_long_way_is_counted_in_its_middle() -> None:
+def test_middle_of_a_long_path_is_counted() -> None:
     trace = traced("import torch\nx = torch.ones(2, requires_grad=True)\ny = x\nfor _ in range(9):\n    y = y * 2\n")
     last = step(trace, ev.NodeCreated, -1)
     (leaf,) = asked(trace, trace[last].node, len(trace) - 1)["Which leaves does it lead back to?"].answers  # type: ignore[union-attr]
@@ -188,7 +188,7 @@ def test_a_long_way_is_counted_in_its_middle() -> None:
     assert leaf.text.count("→") == LONGEST_PATH - 1
 
 
-def test_a_node_that_does_not_run() -> None:
+def test_node_that_does_not_run_is_reported() -> None:
     trace = traced("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\n")
     made = trace[step(trace, event(ev.NodeCreated, name="MulBackward0"))]
     runs = asked(trace, made.node, len(trace) - 1)[RUNS]  # type: ignore[union-attr]

@@ -29,7 +29,7 @@ y.sum().backward()
 """
 
 
-def test_the_main_thing_of_a_step() -> None:
+def test_main_thing_of_a_step_comes_first() -> None:
     trace = traced(PROGRAM)
 
     def names(at: int) -> list[str]:
@@ -49,7 +49,7 @@ def test_the_main_thing_of_a_step() -> None:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_all_things_can_be_asked(subject: str) -> None:
+def test_all_things_have_questions(subject: str) -> None:
     for name, trace in traces(subject)[::2]:
         known = index(trace)
         for at in range(0, len(trace), 3):
