@@ -1,7 +1,7 @@
-"""Write ``docs/tour.md`` and its pictures: the screens of the stepper, in the order in which a newcomer meets them.
+"""A script that writes ``docs/tour.md`` and its pictures: the stepper's screens, in a newcomer's order.
 
-``python -m scripts.tour`` writes all of it, with the recording and the animation of the README. The other files are
-those of ``dispatchviz record-tour``.
+``python -m scripts.tour`` writes all of it again, including the recording. The files are those of ``dispatchviz
+record-tour``.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def animation() -> str:
 
 
 def page() -> str:
-    """The page around the pictures."""
+    """Return the text around the pictures."""
     parts = [
         "# A tour of the stepper",
         "`python -m scripts.tour` makes this page and its pictures anew, `dispatchviz record-tour` others.",
@@ -75,7 +75,7 @@ def page() -> str:
 
 
 def main() -> None:
-    """Write the page, its pictures and the animation."""
+    """Write the page and the pictures."""
     write_all(tour_files(str(PICTURES)))
     ANIMATION.write_text(animation(), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")

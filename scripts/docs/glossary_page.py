@@ -15,5 +15,5 @@ Written by `python -m scripts.docs` from `dispatchviz.explain.sentences.glossary
 
 
 def page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     return "\n".join([HEAD, *(f"## {term.name}\n\n{term.meaning}\n\n`{term.file}`\n" for term in TERMS)])

@@ -21,11 +21,11 @@ case to case. Written by `python -m scripts.docs docs/messages.md`.
 """
 
 SPECIAL = re.compile(r"([*_<>`\\\[\]])")
-"""What Markdown would read as a mark."""
+"""The characters that Markdown would read as markup."""
 
 
 def messages_page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     return "\n".join([HEAD, *(line for title, messages in SUBJECTS.items() for line in _subject(title, messages))])
 
 

@@ -1,4 +1,4 @@
-"""``docs/names.md`` as text: written from the places of the names, read by the test that opens them."""
+"""The text of ``docs/names.md``, written from the places of the names and read by the test that opens them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LISTS = {
     "table": "table",
     "keys": "key",
 }
-"""Of views that are no panes, and of commands."""
+"""The views that are not panes, and commands."""
 
 _PANES = {name.removesuffix("_pane").replace("_", "-"): title for title, name in PANES.values()}
 
@@ -38,17 +38,17 @@ _ROW = re.compile(r"^\| `(?P<name>[^`]+)` \| .*? \| `(?P<command>dispatchviz [^`
 
 
 def page(found: Mapping[Name, Place]) -> str:
-    """The whole page."""
+    """Return the whole page."""
     return "\n".join([HEAD, *_lines(found)]) + "\n"
 
 
 def rows(text: str) -> list[tuple[str, str]]:
-    """Name and command of each row of a written page."""
+    """Return the name and command of each row of a written page."""
     return [(row["name"], row["command"]) for row in _ROW.finditer(text)]
 
 
 def seen_in(place: Place) -> str:
-    """Event, text, pane, list or file."""
+    """Return the kind of place: event, text, pane, list or file."""
     if place.view == EVENT:
         return f"event `{place.kind}`"
     if place.view == "why":

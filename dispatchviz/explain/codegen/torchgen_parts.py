@@ -1,7 +1,7 @@
-"""torchgen's parts: how an entry becomes a value and which part writes which file, in the order of a call.
+"""torchgen's parts: the function that reads each entry and the one that writes each file, in the order of a call.
 
-Held against an installed torchgen (``tests/conformance/test_torchgen_parts_live.py``): every part is called when it
-generates, every file comes from the template that is named.
+They are compared with an installed torchgen (``tests/conformance/test_torchgen_parts_live.py``): it calls every part,
+and every file comes from the named template.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ DEST, TOOLS = "torchgen/dest", "tools/autograd"
 
 
 class Part(NamedTuple):
-    """A function or a class of torchgen's."""
+    """A function or a class of torchgen."""
 
     name: str
     file: str
-    """In PyTorch's sources; ``tools/autograd`` is installed as ``torchgen/packaged/autograd``."""
+    """The file in PyTorch's sources. ``tools/autograd`` is installed as ``torchgen/packaged/autograd``."""
 
 
 PARSE = Part("parse_native_yaml", GEN)
@@ -32,24 +32,24 @@ MATCH = Part("match_differentiability_info", API)
 BOTH = Part("NativeFunctionWithDifferentiabilityInfo", API)
 
 READERS = (PARSE, FUNCTION, GROUPING, GROUP, LOAD, INFO, MATCH, BOTH)
-"""What makes values of the two yaml files."""
+"""The functions that read the two yaml files."""
 
 
 class Writer(NamedTuple):
-    """A part that writes something of each operator into a file."""
+    """A part that writes code for each operator into a file."""
 
     pattern: str
-    """How the file's name ends."""
+    """The pattern of the file's name."""
     what: str
-    """What it writes; ``{base}``, ``{identifier}``, ``{node}`` stand for names of the operator's."""
+    """A description of the code. ``{base}``, ``{identifier}`` and ``{node}`` stand for names of the operator."""
     part: Part
     template: str = ""
-    """The template that it is put into; empty if that has the file's name."""
+    """The template of the code; empty if it has the file's name."""
     derivatives: bool = False
-    """It reads ``derivatives.yaml``, too."""
+    """True if it also reads ``derivatives.yaml``."""
 
     def template_of(self, file: str) -> str:
-        """The template of one file."""
+        """Return the template of a file."""
         return self.template or re.sub(r"(?:_\d+)?(\.\w+)$", r"\1", file.rpartition("/")[2])
 
 
@@ -211,16 +211,16 @@ WRITERS = (
         Part("compute_registration_declarations", GEN),
     ),
 )
-"""In the order in which a call meets what they write; then what only other code of PyTorch's uses."""
+"""The writers, in the order in which a call uses their code. Those that only other code of PyTorch uses come last."""
 
 
 def writer_of(file: str) -> Writer | None:
-    """The part that writes into a generated file."""
+    """Return the part that writes into a generated file."""
     return next((writer for writer in WRITERS if re.search(rf"/{writer.pattern}$", file)), None)
 
 
 def in_order(files: Iterable[str]) -> list[tuple[Writer, list[str]]]:
-    """Files by the part that writes them, in the order of ``WRITERS``."""
+    """Group files by the part that writes them, in the order of ``WRITERS``."""
     found: dict[Writer, list[str]] = {}
     for file in files:
         if (writer := writer_of(file)) is not None:

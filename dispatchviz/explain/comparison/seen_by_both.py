@@ -81,8 +81,8 @@ def seen_by_both(trace: Trace, places: bool = True) -> SeenByBoth:
 
 
 class SeenByBoth(Trace):
-    """A trace of events that both record. ``steps`` has, for each event, its step in the whole trace, or the step where it is
-    emitted.
+    """A trace of events that both record. ``steps`` has, for each event, its step in the whole trace or the step that
+    emits it.
     """
 
     steps: tuple[int, ...]

@@ -1,4 +1,6 @@
-"""A line of the program with all that happens until it is done: it ends where a function is called, and is resumed."""
+"""A line of the program with everything that happens until it is done. It is interrupted by the functions that it
+calls.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +12,27 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.columns import NONE
 
 LOOKED_AT = 20_000
-"""So many lines of called functions are passed over at most."""
+"""The largest number of lines of called functions that are skipped."""
 
 
 class _Statement(NamedTuple):
     parts: list[int]
-    """The step of a SourceLine, and those at which the program comes back to it before its next line."""
+    """The step of a SourceLine, and those at which the program returns to it before its next line."""
     lines: set[int]
-    """Those, and the lines of the functions that it calls."""
+    """The same steps, and the lines of the functions that it calls."""
     after: int
-    """The first line after it that is none of them, or the step behind the last one."""
+    """The first line after it that does not belong to it, or the step after the last one."""
 
 
 def parts(trace: Trace, line: int) -> list[int]:
-    """The step of a SourceLine, and those at which the program comes back to it before its next line."""
+    """Return the step of a SourceLine, and those at which the program returns to it before its next line."""
     return _statement(trace, line).parts
 
 
 def end(trace: Trace, step: int) -> int:
-    """The last step of a line, with the functions that it calls; of any other event the last one within it."""
+    """Return the last step of a line, including the functions that it calls. For any other event, the last step within
+    it.
+    """
     if not isinstance(trace[step], ev.SourceLine):
         return trace.ends[step]
     statement, around = _statement(trace, step), trace.columns.parents[step]

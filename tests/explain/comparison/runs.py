@@ -14,7 +14,7 @@ from dispatchviz.trace import Trace
 
 @cache
 def traced(source: str, hashes: bool = True) -> Trace:
-    """The trace of a program, which may raise."""
+    """Return the trace of a program, which may raise."""
     text = textwrap.dedent(source).lstrip().encode()
     return run("-", (), io.StringIO(), text, hashes=hashes).trace
 
@@ -24,11 +24,11 @@ def compared(first: str, second: str) -> Comparison:
 
 
 def told(found: Comparison, divergence: Divergence | None = None) -> Said:
-    """What is said of a divergence, the first one if none is given."""
+    """Return the texts about a divergence, by default the first one."""
     main = (divergence or found.divergences[0]).main
     return said(Run(found.first, "in A"), Run(found.second, "in B"), main)
 
 
 def texts(found: Comparison) -> list[str]:
-    """What is said in short of each divergence."""
+    """Return the short text about each divergence."""
     return [told(found, each).short for each in found.divergences]

@@ -1,4 +1,4 @@
-"""Notes on sound programs. Each program asserts the fact itself, so that both engines check what the note says."""
+"""Tests of notes on sound programs. Each program asserts the fact itself, so both engines check the note's claim."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from tests.explain.diagnosis.cases import traced
 
 
 class Noted(NamedTuple):
-    """A program and what its note says."""
+    """A program and the expected parts of its note."""
 
     name: str
     kind: str
     source: str
     says: tuple[str, ...]
     on_torch: tuple[str, ...] | None = None
-    """Parts of the note on an installed PyTorch, whose recording knows other names and no numbers; the same if None,
-    there is no note if empty."""
+    """The expected parts of the note on an installed PyTorch, whose recording has other names and no numbers. The same
+    if None; no note if empty.
+    """
 
 
 TIES, NEXT, HOOKS, SUMS, CASTS = (
@@ -604,11 +605,11 @@ for i in range(3):
     "checkpoint without a backward pass": "import torch\nfrom torch.utils.checkpoint import checkpoint\n"
     "x = torch.ones(2, requires_grad=True)\nprint(checkpoint(torch.sin, x, use_reentrant=False))",
 }
-"""Programs close to those, of which there is nothing to say."""
+"""Similar programs without a note."""
 
 
 def noted(source: str, engine: EngineName) -> tuple[Trace, tuple[Note, ...]]:
-    """The notes on a program that has no mistake."""
+    """Return the notes on a program that has no mistake."""
     trace = traced(source, engine, most=0)
     assert not isinstance(trace[-1], ev.ProgramRaised), trace[-1]
     assert diagnoses(trace) == ()
@@ -616,7 +617,7 @@ def noted(source: str, engine: EngineName) -> tuple[Trace, tuple[Note, ...]]:
 
 
 def check(case: Noted, engine: EngineName) -> None:
-    """Assert that the first note of the kind says it, and that it is of a step of the trace."""
+    """Assert that the first note of the kind has the expected parts, and refers to a step of the trace."""
     trace, found = noted(case.source, engine)
     says = case.on_torch if engine == "torch" and case.on_torch is not None else case.says
     own = [each for each in found if each.said.kind == case.kind]
@@ -628,24 +629,24 @@ def check(case: Noted, engine: EngineName) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.kind}-{case.name}" for case in CASES])
-def test_the_model(case: Noted) -> None:
+def test_program_gets_its_note_on_the_model(case: Noted) -> None:
     check(case, "model")
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.kind}-{case.name}" for case in CASES])
-def test_an_installed_pytorch(case: Noted) -> None:
+def test_program_gets_its_note_on_an_installed_pytorch(case: Noted) -> None:
     check(case, "torch")
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_nothing_to_say(name: str) -> None:
+def test_similar_program_gets_no_note(name: str) -> None:
     assert noted(PLAIN[name], "model")[1] == ()
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("name", PLAIN)
-def test_nothing_to_say_of_an_installed_pytorch(name: str) -> None:
+def test_similar_program_gets_no_note_on_an_installed_pytorch(name: str) -> None:
     assert noted(PLAIN[name], "torch")[1] == ()
 
 
@@ -655,7 +656,7 @@ def test_each_kind_has_three_programs() -> None:
     assert min(map(kinds.count, kinds)) == 3
 
 
-def test_at_most_four() -> None:
+def test_program_gets_at_most_four_notes() -> None:
     source = textwrap.dedent(CASES[0].source) + "".join(
         f"\na{n} = torch.ones(2, requires_grad=True)\nb{n} = a{n} * 1\nprint(b{n}.grad_fn.next_functions)"
         for n in range(6)
@@ -663,6 +664,6 @@ def test_at_most_four() -> None:
     assert len(noted(source, "model")[1]) <= MOST
 
 
-def test_a_loop_is_told_once() -> None:
+def test_repetition_in_a_loop_gets_one_note() -> None:
     source = "import torch\nfor i in range(5):\n    x = torch.ones(2, requires_grad=True)\n    x.max().backward()\n"
     assert [each.said.kind for each in noted(source, "model")[1]] == [TIES]

@@ -1,4 +1,4 @@
-"""What is special in a sound program, by the line where it begins."""
+"""Tests of the special features of a sound program, with the line where each begins."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ F.apply(x)
         ),
     ],
 )
-def test_special(source: str, texts: list[str]) -> None:
+def test_program_has_its_special_features(source: str, texts: list[str]) -> None:
     assert [each.text for each in special(traced(BEGIN + source))] == texts

@@ -1,4 +1,4 @@
-"""Facts in the rows of the outline, and the first screen."""
+"""Tests of the facts in the rows of the outline, and of the first screen."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 def told(trace: Trace, number: int) -> list[str]:
-    """The facts of a line of the program, up to the next one."""
+    """Return the facts of a line of the program, up to the next one."""
     begin = line(trace, number)
     after = [step for step in trace.steps_of(type(trace[begin])) if step > begin]
     return [text for text, _ in facts(trace, begin, (after[0] if after else len(trace)) - 1)]
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_what_autocast_casts(device: str) -> None:
+def test_casts_of_autocast_are_named(device: str) -> None:
     trace = traced(f"""\
         import torch
 
@@ -56,7 +56,7 @@ def test_many_casts_are_counted() -> None:
     assert "10 casts by autocast" in every
 
 
-def test_the_last_of_many_prints() -> None:
+def test_last_of_many_prints_is_shown() -> None:
     trace = traced("""\
         import torch
 
@@ -83,7 +83,7 @@ def test_warnings_are_counted() -> None:
     assert [text for text, _ in facts(trace, 0, len(trace) - 1)] == ["! 2 warnings"]
 
 
-def test_kernels_that_are_registered_and_removed() -> None:
+def test_registered_and_removed_kernels_are_counted() -> None:
     trace = traced("""\
         import torch
 
@@ -109,12 +109,12 @@ def test_the_rows_have_all_nodes_of_the_header(name: str) -> None:
 
 
 def nodes_in(fact: str) -> int:
-    """How many Nodes a row names or counts with these words: a name is one."""
+    """Return the number of Nodes that a row names or counts. Each name counts as one."""
     number = fact.removeprefix("○ ").partition(" ")[0].replace(",", "")
     return int(number) if number.isdigit() else 1
 
 
-def test_where_many_nodes_are_made_those_of_leaves_are_counted_too() -> None:
+def test_many_nodes_are_counted_with_those_of_leaves() -> None:
     trace = traced("""\
         import torch
 
@@ -128,7 +128,7 @@ def test_where_many_nodes_are_made_those_of_leaves_are_counted_too() -> None:
     assert "6 Nodes" in counts(trace)
 
 
-def test_the_end_of_a_with_block_is_told_behind_the_whole_line() -> None:
+def test_end_of_a_with_block_comes_after_the_whole_line() -> None:
     trace = traced("""\
         import torch
 
@@ -175,7 +175,7 @@ FUNCTION = """\
 """
 
 
-def test_the_key_that_won_the_call() -> None:
+def test_first_node_names_the_highest_key_of_its_call() -> None:
     first = first_node(traced("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\n"))
     assert first is not None
     assert first.text.startswith(
@@ -183,7 +183,7 @@ def test_the_key_that_won_the_call() -> None:
     )
 
 
-def test_a_function_makes_its_node_in_no_call() -> None:
+def test_node_of_a_function_is_made_outside_calls() -> None:
     trace = traced(FUNCTION)
     first = first_node(trace)
     assert first is not None
@@ -193,11 +193,11 @@ def test_a_function_makes_its_node_in_no_call() -> None:
     )
 
 
-def test_a_program_without_nodes() -> None:
+def test_program_without_nodes_has_no_first_node() -> None:
     assert first_node(traced("import torch\nx = torch.ones(2) * 2\n")) is None
 
 
-def test_a_name_that_a_function_had_taken_over_is_not_bound_again() -> None:
+def test_name_restored_after_a_function_is_not_bound_again() -> None:
     trace = traced("""\
         import torch
 

@@ -1,4 +1,4 @@
-"""What is told of a tensor is what a plain pass over the events finds, and what the machine's own tensors do."""
+"""Check that the answers about a tensor agree with a plain pass over the events, and with the machine's own tensors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_within(trace: Trace, step: int, outer: int) -> bool:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_uses_are_the_calls_that_got_it(subject: str) -> None:
+def test_uses_are_the_calls_that_got_the_tensor(subject: str) -> None:
     told = 0
     for name, trace in traces(subject):
         found = uses(trace).finish()
@@ -58,8 +58,10 @@ def test_uses_are_the_calls_that_got_it(subject: str) -> None:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_what_made_it_returns_it(subject: str) -> None:
-    """The call that is named returns the tensor, and no call around it does; where none does, it is made within."""
+def test_maker_returns_the_tensor(subject: str) -> None:
+    """The named call returns the tensor, and no call around it does. If no call returns it, it is made within the
+    call.
+    """
     for name, trace in traces(subject):
         for tensor in tensors(trace):
             made = index(trace).tensors[tensor]
@@ -85,13 +87,13 @@ def test_what_made_it_returns_it(subject: str) -> None:
 
 
 def _cut_off(trace: Trace, call: ev.Dispatched, seq: int) -> bool:
-    """Return whether a Node, a Function or a line of the user's is between a call and what is within."""
+    """Return whether a Node, a Function or a line of the user is between a call and an event in it."""
     between = (event for event in trace.ancestors(seq) if event.seq > call.seq)
     return any(isinstance(event, ev.NodeStarted | ev.FunctionEntered | ev.SourceLine) for event in between)
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_savers_and_what_they_free(subject: str) -> None:
+def test_savers_and_releases_are_those_of_the_events(subject: str) -> None:
     for name, trace in traces(subject):
         saved = [event for event in trace if isinstance(event, ev.VariableSaved)]
         freed = [event for event in trace if isinstance(event, ev.VariablesReleased)]
@@ -112,8 +114,8 @@ def test_savers_and_what_they_free(subject: str) -> None:
 
 
 @pytest.mark.parametrize("subject", ["views", "in_place", "setting_memory", "autograd", "training"])
-def test_a_version_moves_only_where_a_change_is_told(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
-    """The machine's own version counters, looked at when each event is noted."""
+def test_version_changes_only_at_listed_changes(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
+    """The machine's own version counters are read whenever an event is recorded."""
     moved = 0
     for name, source in list(programs.SUBJECTS[subject].items())[::4]:
         trace, stood = watched(monkeypatch, source)
@@ -132,7 +134,7 @@ def test_a_version_moves_only_where_a_change_is_told(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_changes_are_all_bumps_on_its_memory(subject: str) -> None:
+def test_changes_are_all_version_bumps_on_the_memory(subject: str) -> None:
     for name, trace in traces(subject):
         storages = {event.tensor: event.storage for event in trace if isinstance(event, ev.TensorCreated)}
         for tensor in tensors(trace):
@@ -147,7 +149,7 @@ def test_changes_are_all_bumps_on_its_memory(subject: str) -> None:
 
 
 @pytest.mark.parametrize("subject", ["views", "in_place", "autograd", "training"])
-def test_names_are_lost_where_the_variable_goes_on(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
+def test_name_is_lost_when_the_variable_is_rebound(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
     for name, source in list(programs.SUBJECTS[subject].items())[::4]:
         trace, _ = watched(monkeypatch, source)
         first = Watching.newest.first_tensor
@@ -181,7 +183,7 @@ w = loss
 """
 
 
-def test_a_story_of_one_tensor() -> None:
+def test_questions_about_a_tensor_have_all_answers() -> None:
     trace = traced(PROGRAM)
     w = next(event.tensor for event in trace if isinstance(event, ev.NameBound) and event.name == "w")
     row = next(event.tensor for event in trace if isinstance(event, ev.ViewMade) and event.base == w)
@@ -203,7 +205,7 @@ def test_a_story_of_one_tensor() -> None:
     assert change.seq == step(trace, ev.VersionBumped)
 
 
-def test_calls_are_looked_through_in_slices() -> None:
+def test_calls_are_read_in_slices() -> None:
     trace = traced(PROGRAM)
     whole, parts = Uses(trace).finish(), Uses(trace)
     assert not parts.complete
@@ -216,7 +218,7 @@ def test_calls_are_looked_through_in_slices() -> None:
     assert [parts.calls(tensor) for tensor in tensors(trace)] == [whole.calls(tensor) for tensor in tensors(trace)]
 
 
-def test_of_many_answers_those_around_the_step_are_told() -> None:
+def test_answers_nearest_to_the_step_are_listed() -> None:
     steps = list(range(0, 1000, 10))
     assert nearest(steps, 500) == list(range(470, 550, 10))
     assert nearest(steps, -1) == steps[:MOST]

@@ -76,7 +76,7 @@ def changed_request(trace: Trace, change: Change, save: str, run_arguments: Sequ
 
 
 def _values_of(trace: Trace) -> bool | None:
-    """Return the recorded setting for values: without a limit if the trace did not reach the limit."""
+    """Return None if the trace reached its limit of numbers, and otherwise whether it recorded numbers."""
     return None if end_of_numbers(trace) is not None else len(trace.steps_of(ev.NumbersRecorded)) > 0
 
 

@@ -1,4 +1,6 @@
-"""Anomaly mode: which Node returned NaN, the forward line that made it, and where its formula gives NaN."""
+"""Anomaly mode: the Node that returned NaN, the forward line that made it, and the inputs for which its formula returns
+NaN.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ NAN = re.compile(r"Function '(\w+)' returned nan values in its (\d+)th output")
 
 
 class Formula(NamedTuple):
-    """Why a Node returns NaN, with ``{x}`` for its first argument and ``{y}`` for its second."""
+    """The reason why a Node returns NaN, with ``{x}`` for its first argument and ``{y}`` for its second."""
 
     text: str
     fix: str
@@ -78,7 +80,7 @@ FORMULAS = {
 
 
 def anomaly(failure: Failure) -> Diagnosis | None:
-    """Which Node returned NaN, made by which call on which line."""
+    """Return the diagnosis of a Node that returned NaN, with the call and the line that made it."""
     said = NAN.search(failure.message)
     node = last_node(failure, said[1]) if said is not None else None
     made = index(failure.trace).nodes.get(node) if node is not None else None
@@ -103,7 +105,9 @@ def anomaly(failure: Failure) -> Diagnosis | None:
 
 
 def _formula_of(failure: Failure, made: int) -> str:
-    """`` by the formula of PowBackward0 (n0), which line 9 (y = x.pow(1.5)) made``: in a pass with ``create_graph``."""
+    """Return `` by the formula of PowBackward0 (n0), which line 9 (y = x.pow(1.5)) made`` in a pass with
+    ``create_graph``.
+    """
     trace, running = failure.trace, around(failure.trace, made, ev.NodeStarted)
     first = index(trace).nodes.get(running.node) if running is not None else None
     if first is None:
@@ -122,19 +126,19 @@ def _arguments(trace: Trace, made: int) -> tuple[Argument, ...]:
 
 
 def _input(trace: Trace, node: int, made: int, edge: int) -> str:
-    """The argument that an edge belongs to; empty if arguments and edges are not known to be in step."""
+    """Return the argument that belongs to an edge; empty if it is not known that arguments and edges correspond."""
     found, edges = _arguments(trace, made), index(trace).edges.get(node)
     return found[edge].name if edges is not None and edge < len(found) == len(edges.edges) else ""
 
 
 def _numbers(trace: Trace, made: int) -> str:
-    """``x was [0.0, 1.0]``, as far as the recording has values."""
+    """Return the recorded values: ``x was [0.0, 1.0]``."""
     each = [(one.name, short(numbers_of(trace, one.tensor, made))) for one in _arguments(trace, made)]
     return listed([f"{name} was {numbers}" for name, numbers in each if numbers])
 
 
 def _names(trace: Trace, made: int) -> tuple[str, str]:
-    """How the formula writes the arguments."""
+    """Return the names of the arguments in the formula."""
     found = _arguments(trace, made)
     names = [reference(each, f"its {ordinal(at + 1)} argument") for at, each in enumerate(found)]
     names += ["its first argument", "its second argument"][len(names) :]

@@ -34,7 +34,7 @@ EXPANDED = re.compile(
 
 
 def broadcast(failure: Failure) -> Diagnosis | None:
-    """Two arguments that cannot be broadcast with each other."""
+    """Return the diagnosis of two arguments that cannot be broadcast with each other."""
     sizes, call = BROADCAST.search(failure.message), failed_call(failure)
     if sizes is None or call is None:
         return None
@@ -61,13 +61,13 @@ def _misfits(found: Sequence[Argument], one: int, other: int) -> Iterator[tuple[
 
 
 def can_broadcast(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Return whether two shapes fit."""
+    """Return whether two shapes can be broadcast."""
     meeting = zip(reversed(one), reversed(other), strict=False)
     return all(a == b or 1 in (a, b) for a, b in meeting)
 
 
 def _fit(failure: Failure, one: Argument, other: Argument) -> str:
-    """A dimension that makes it fit, or a transposed argument; else where both were made."""
+    """Return a fix: an additional dimension, or a transposed argument, or else the lines that made both."""
     for each, there in ((other, one), (one, other)):
         if (at := dimension_to_add(each.shape, there.shape)) is not None:
             added = applied(each, "the smaller one", f".unsqueeze({at})")
@@ -81,7 +81,7 @@ def _fit(failure: Failure, one: Argument, other: Argument) -> str:
 
 
 def dimension_to_add(small: Sequence[int], large: Sequence[int]) -> int | None:
-    """Where ``unsqueeze`` makes the smaller shape fit without making the result larger; None if it does nowhere."""
+    """Return the place where ``unsqueeze`` makes the smaller shape fit without making the result larger, or None."""
     if len(small) >= len(large):
         return None
     places = range(len(small), 0, -1)
@@ -96,7 +96,7 @@ def _with_one(shape: Sequence[int], at: int) -> tuple[int, ...]:
 
 
 def in_place(failure: Failure) -> Diagnosis | None:
-    """An in-place operator whose result is larger than what it writes to."""
+    """Return the diagnosis of an in-place operator whose result is larger than the tensor that it writes to."""
     sizes, call, found = OUTPUT.search(failure.message), failed_call(failure), arguments(failure)
     to = named(found, "self")
     if sizes is None or call is None or to is None or len(found) < 2 or any(map(is_batched, found)):
@@ -117,7 +117,9 @@ def in_place(failure: Failure) -> Diagnosis | None:
 
 
 def expanded(failure: Failure) -> Diagnosis | None:
-    """``expand`` of a size that is not 1, by itself or where a value is assigned or a bias is added."""
+    """Return the diagnosis of ``expand`` of a size that is not 1, by itself or in an assignment or the addition of a
+    bias.
+    """
     sizes, call, found = EXPANDED.search(failure.message), failed_call(failure), arguments(failure)
     if sizes is None or call is None or not found:
         return None

@@ -33,7 +33,7 @@ NAMES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16":
     "Long": "int64", "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8", "Bool": "bool",
     "ComplexFloat": "complex64", "ComplexDouble": "complex128", "ComplexHalf": "complex32",
 }  # fmt: skip
-"""``ScalarType`` as messages have it, and as programs do."""
+"""The names of ``ScalarType`` in messages, with those in programs."""
 
 INDICES = ("index", "indices", "indices[0]", "indices[1]", "indices[2]")
 
@@ -45,17 +45,17 @@ PAIRS = (
     re.compile(r"Input type \(torch\.(?:cuda\.)?(\w+?)Tensor\) and weight type \(torch\.(?:cuda\.)?(\w+?)Tensor\)"),
     re.compile(r"Input type \(([\w:<> ]+)\) and bias type \(([\w:<> ]+)\)"),
 )
-"""Messages with the dtypes of the first two arguments in order; the bias has the dtype of the weight."""
+"""Messages with the dtypes of the first two arguments in order. The bias has the dtype of the weight."""
 
 C_NAMES = {"float": "float32", "double": "float64", "c10::Half": "float16", "c10::BFloat16": "bfloat16"} | {
     "long": "int64", "int": "int32", "short": "int16", "signed char": "int8", "unsigned char": "uint8",
     "c10::complex<float>": "complex64", "c10::complex<double>": "complex128",
 }  # fmt: skip
-"""Dtypes as C++ names them."""
+"""The C++ names of dtypes."""
 
 
 def differing(failure: Failure) -> Diagnosis | None:
-    """Arguments that must have one dtype and have two."""
+    """Return the diagnosis of arguments that have two dtypes and must have one."""
     found = _as_said(failure, [each for each in arguments(failure) if each.parameter not in INDICES])
     dtypes, of_message = {each.dtype for each in found}, _in_message(failure.message)
     if len(dtypes) < 2 or (len(of_message) == 2 and dtypes != of_message):
@@ -65,9 +65,9 @@ def differing(failure: Failure) -> Diagnosis | None:
 
 
 def _as_said(failure: Failure, found: list[Argument]) -> list[Argument]:
-    """The arguments with the dtypes that the message says: a recording may have missed that ``.data`` was set.
+    """Return the arguments with the dtypes in the message, because a recording may not have the setting of ``.data``.
 
-    Of a layer the bias has the dtype of the weight, as far as the message says.
+    The bias of a layer has the dtype of the weight, as far as the message shows.
     """
     pair = next((match for each in PAIRS if (match := each.search(failure.message)) is not None), None)
     if pair is None or len(found) < 2:
@@ -81,17 +81,19 @@ def _as_said(failure: Failure, found: list[Argument]) -> list[Argument]:
 
 
 def _in_message(message: str) -> set[str]:
-    """The dtypes that a message names as ``ScalarType`` does."""
+    """Return the dtypes that a message names in the form of ``ScalarType``."""
     return {NAMES[word] for word in re.findall(r"\w+", message) if word in NAMES}
 
 
 def _few(found: Sequence[Argument]) -> list[Argument]:
-    """One argument of each dtype."""
+    """Return one argument of each dtype."""
     return list({each.dtype: each for each in reversed(found)}.values())[::-1]
 
 
 def _one_dtype(failure: Failure, found: Sequence[Argument]) -> str:
-    """Convert the input to the dtype of the parameters, else the rest to the first floating one."""
+    """Return a fix that converts the input to the dtype of the parameters, or else the others to the first floating
+    point dtype.
+    """
     weight = next((each for each in found if each.parameter in PARAMETERS), None)
     to = weight or next((each for each in found if each.dtype in FLOATS), found[0])
     other = next(each for each in found if each.dtype != to.dtype)
@@ -109,7 +111,7 @@ def _one_dtype(failure: Failure, found: Sequence[Argument]) -> str:
 
 
 def in_place(failure: Failure) -> Diagnosis | None:
-    """An in-place operator whose result has another dtype than what it writes to."""
+    """Return the diagnosis of an in-place operator whose result has another dtype than the tensor that it writes to."""
     cast, found, call = CAST.search(failure.message), arguments(failure), failed_call(failure)
     to = named(found, "self")
     if cast is None or to is None or call is None:
@@ -134,7 +136,7 @@ def in_place(failure: Failure) -> Diagnosis | None:
 def _wrong(
     kind: Callable[[str], Statement], parameters: Sequence[str], wanted: str, convert: str
 ) -> Callable[[Failure], Diagnosis | None]:
-    """A rule for one argument whose dtype does not fit."""
+    """Return a rule for an argument with the wrong dtype."""
 
     def rule(failure: Failure) -> Diagnosis | None:
         found = arguments(failure)
@@ -160,7 +162,7 @@ floating = _wrong(
 
 
 def boolean(failure: Failure) -> Diagnosis | None:
-    """Arithmetic that PyTorch refuses for bool tensors."""
+    """Return the diagnosis of arithmetic that PyTorch does not support for bool tensors."""
     found, call = arguments(failure), failed_call(failure)
     if not found or call is None:
         return None

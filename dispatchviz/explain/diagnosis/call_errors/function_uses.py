@@ -1,4 +1,4 @@
-"""Custom Functions that cannot run: nothing to save, no ``backward``, called as an object."""
+"""Custom Functions that cannot run: a value that cannot be saved, no ``backward``, a call of an object."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SAVED = re.compile(r"can only save variables, but argument (\d+) is of type (\w+
 
 
 def saved(failure: Failure) -> Diagnosis | None:
-    """``save_for_backward`` of something that is no tensor."""
+    """Return the diagnosis of ``save_for_backward`` with a value that is not a tensor."""
     said, ran = SAVED.search(failure.message), last_line(failure, "forward")
     if said is None or ran is None:
         return None
@@ -43,7 +43,7 @@ def _call(failure: Failure, name: str, owner: str) -> ast.Call | None:
 
 
 def no_backward(failure: Failure) -> Diagnosis | None:
-    """A Function that has no ``backward``."""
+    """Return the diagnosis of a Function without ``backward``."""
     node = last_node(failure)
     made = index(failure.trace).nodes.get(node) if node is not None else None
     ran = last_line(failure, "forward")
@@ -60,7 +60,7 @@ def no_backward(failure: Failure) -> Diagnosis | None:
 
 
 def legacy(failure: Failure) -> Diagnosis:
-    """A Function that is made and called as an object."""
+    """Return the diagnosis of a Function that is instantiated and called as an object."""
     owner, where = _called_class(failure), on_line(failure.trace, failure.raised)
     text = (
         f"{where} calls an object of {owner or 'a Function'}. A Function is not instantiated: its class has the "
@@ -71,7 +71,7 @@ def legacy(failure: Failure) -> Diagnosis:
 
 
 def _called_class(failure: Failure) -> str:
-    """The class of the object that a line calls: ``Clip`` of ``Clip()(x)``, or the program's only Function."""
+    """Return the class of the object that a line calls: ``Clip`` for ``Clip()(x)``, or the program's only Function."""
     objects = [call.func.func for call in calls_on_line(failure) if isinstance(call.func, ast.Call)]
     made = [each.id for each in objects if isinstance(each, ast.Name)]
     classes = [node for node in program_nodes(failure.trace) if isinstance(node, ast.ClassDef)]

@@ -1,6 +1,6 @@
-"""Custom Functions whose ``backward`` returns what autograd cannot take, or nothing.
+"""Custom Functions whose ``backward`` returns values that autograd does not accept, or nothing.
 
-The recording has the lines that ran in ``backward``; the last one before the error is its ``return``.
+The recording has the lines that ran in ``backward``. The last one before the error is its ``return``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SHAPE = re.compile(r"Function (\w+) returned an invalid gradient at index (\d+) 
 TYPE = re.compile(r"expected Variable or None \(got (\w+)\)")
 
 NEAREST = 400
-"""How many of the last lines are looked at for those of a ``backward``."""
+"""The number of last lines that are searched for those of a ``backward``."""
 
 
 class Ran(NamedTuple):
@@ -39,12 +39,12 @@ class Ran(NamedTuple):
 
     @property
     def owner(self) -> str:
-        """``Clip``"""
+        """The name of the class: ``Clip``."""
         return self.line.function.rpartition(".")[0].rpartition(".")[2]
 
 
 def last_line(failure: Failure, method: str, owner: str = "") -> Ran | None:
-    """The last line that ran in a method, of a class of that name if one is given."""
+    """Return the last line that ran in a method, of the class ``owner`` if it is given."""
     steps = failure.trace.steps_of(ev.SourceLine)
     ending = f"{owner}.{method}" if owner else f".{method}"
     for step in reversed(steps[-NEAREST:]):
@@ -55,7 +55,7 @@ def last_line(failure: Failure, method: str, owner: str = "") -> Ran | None:
 
 
 def method_of(trace: Trace, owner: str, method: str) -> ast.FunctionDef | None:
-    """A method in the program's text; None if there is not one class of that name."""
+    """Return a method in the program's text, or None if there is not exactly one class of that name."""
     nodes = program_nodes(trace)
     classes = [node for node in nodes if isinstance(node, ast.ClassDef) and node.name == owner]
     body = classes[0].body if len(classes) == 1 else []
@@ -63,7 +63,7 @@ def method_of(trace: Trace, owner: str, method: str) -> ast.FunctionDef | None:
 
 
 def inputs_of(failure: Failure, owner: str, count: int) -> list[str]:
-    """The names of the inputs of ``forward``; none if the program's text has another number of them."""
+    """Return the names of the inputs of ``forward``; empty if the program's text has another number of them."""
     forward = method_of(failure.trace, owner, "forward")
     if forward is None or forward.args.vararg is not None:
         return []
@@ -76,7 +76,7 @@ def inputs_of(failure: Failure, owner: str, count: int) -> list[str]:
 
 
 def number(failure: Failure) -> Diagnosis | None:
-    """``backward`` returns too many or too few gradients."""
+    """Return the diagnosis of a ``backward`` that returns too many or too few gradients."""
     numbers = NUMBER.search(failure.message)
     ran = None if numbers is None else last_line(failure, "backward", numbers[1])
     if numbers is None or ran is None:
@@ -93,7 +93,9 @@ def number(failure: Failure) -> Diagnosis | None:
 
 
 def _returned(failure: Failure, ran: Ran, owner: str, what: str) -> str:
-    """``Clip.backward returns one gradient on line 11 (return g)``, or that it ends without a return."""
+    """Return the text of the return: ``Clip.backward returns one gradient on line 11 (return g)``, or that it ends
+    without one.
+    """
     where = on_line(failure.trace, ran.line.seq)
     if ran.text.startswith("return"):
         return f"{owner}.backward returns {what} on {where}"
@@ -117,7 +119,9 @@ def _number_fix(failure: Failure, ran: Ran, names: list[str], expected: int, got
 
 
 def _returned_values(text: str) -> str:
-    """The value of a ``return`` without a comma at its end; empty if the line is a part of the statement."""
+    """Return the value of a ``return`` without a comma at its end; empty if the line is only a part of the
+    statement.
+    """
     try:
         tree = ast.parse(text.removeprefix("return").strip(), mode="eval").body
     except SyntaxError:
@@ -130,8 +134,8 @@ def _for(names: list[str]) -> str:
 
 
 def _needs_none(failure: Failure, owner: str, at: int) -> bool:
-    """Return whether an input of a Function is known to need no gradient: the call of ``forward`` says so, or it is a "
-    "constant.
+    """Return whether an input of a Function is known to need no gradient, from the call of ``forward`` or because it is
+    a constant.
     """
     node = last_node(failure, f"{owner}Backward")
     entered = index(failure.trace).functions.get(node) if node is not None else None
@@ -144,7 +148,7 @@ def _needs_none(failure: Failure, owner: str, at: int) -> bool:
 
 
 def last_node(failure: Failure, name: str = "") -> int | None:
-    """The last Node of a name that the engine began to evaluate."""
+    """Return the last Node of a name that the engine began to evaluate."""
     steps = failure.trace.steps_of(ev.NodeStarted)
     for step in reversed(steps[-NEAREST:]):
         event = failure.trace[step]
@@ -154,7 +158,7 @@ def last_node(failure: Failure, name: str = "") -> int | None:
 
 
 def shape(failure: Failure) -> Diagnosis | None:
-    """``backward`` returns a gradient with other sizes than the input."""
+    """Return the diagnosis of a ``backward`` that returns a gradient with other sizes than the input."""
     said = SHAPE.search(failure.message)
     owner = said[1].removesuffix("Backward") if said is not None else ""
     ran = last_line(failure, "backward", owner) if owner else None
@@ -175,7 +179,7 @@ def shape(failure: Failure) -> Diagnosis | None:
 
 
 def kind(failure: Failure) -> Diagnosis | None:
-    """``backward`` returns something that is no tensor."""
+    """Return the diagnosis of a ``backward`` that returns a value that is not a tensor."""
     said, ran = TYPE.search(failure.message), last_line(failure, "backward")
     if said is None or ran is None or last_node(failure, f"{ran.owner}Backward") != last_node(failure):
         return None
@@ -186,7 +190,7 @@ def kind(failure: Failure) -> Diagnosis | None:
 
 
 def _which(failure: Failure, ran: Ran) -> str:
-    """Which of the values it is, if the line has one number among others."""
+    """Return the place of the wrong value, if the line returns a number among other values."""
     tree = line_tree(failure, ran.line.file, ran.line.line)
     body = tree.body if isinstance(tree, ast.Module) else []
     value = body[0].value if body and isinstance(body[0], ast.Return) else None
@@ -202,7 +206,9 @@ def told_at(failure: Failure, cause: Statement, ran: Ran, fix: str) -> Diagnosis
 
 
 def returned_none(failure: Failure, started: ev.BackwardStarted) -> Diagnosis | None:
-    """``grad`` gets no gradient of an input because ``backward`` of a Function on the way returns nothing."""
+    """Return the diagnosis of a ``grad`` that gets no gradient for an input, because ``backward`` of a Function on the
+    path returns nothing.
+    """
     for owner in ran_in(failure.trace, started):
         ran = last_line(failure, "backward", owner)
         if ran is not None and returns_nothing(method_of(failure.trace, owner, "backward")):
@@ -213,7 +219,7 @@ def returned_none(failure: Failure, started: ev.BackwardStarted) -> Diagnosis | 
 
 
 def ran_in(trace: Trace, started: ev.BackwardStarted) -> list[str]:
-    """The program's own Functions whose Nodes a backward pass ran, in order: classes of its text."""
+    """Return the program's own Functions whose Nodes a backward pass ran, in order."""
     classes = {node.name for node in program_nodes(trace) if isinstance(node, ast.ClassDef)}
     nodes = events_between(trace, ev.NodeStarted, started.seq, len(trace) - 1)
     names = dict.fromkeys(event.name.removesuffix("Backward") for event in nodes)
@@ -221,7 +227,7 @@ def ran_in(trace: Trace, started: ev.BackwardStarted) -> list[str]:
 
 
 def returns_nothing(method: ast.FunctionDef | None) -> bool:
-    """Return whether a method ends without a value, wherever it ends."""
+    """Return whether a method returns no value on any path."""
     nodes = list(ast.walk(method)) if method is not None else []
     valued = any(isinstance(node, ast.Return) and node.value is not None for node in nodes)
     return bool(nodes) and not valued and not any(isinstance(node, ast.Raise | ast.Yield) for node in nodes)

@@ -1,4 +1,4 @@
-"""Hooks that return what cannot replace a gradient: other sizes, another type, another number of gradients."""
+"""Hooks whose return value cannot replace a gradient: other sizes, another type, another number of gradients."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TYPES = re.compile(r"was torch\.(\w+)Tensor got torch\.(\w+)Tensor")
 
 
 def _registered(failure: Failure, name: str = "") -> ev.HookRegistered | None:
-    """The registration of the hook; None if several hooks have its name."""
+    """Return the registration of the hook, or None if several hooks have its name."""
     steps = failure.trace.steps_of(ev.HookRegistered)
     events = [event for step in steps[-1000:] if isinstance(event := failure.trace[step], ev.HookRegistered)]
     hooks = [
@@ -34,7 +34,7 @@ def _registered(failure: Failure, name: str = "") -> ev.HookRegistered | None:
 
 
 def _hook(failure: Failure, name: str = "") -> str:
-    """``the hook shrink of x, registered on line 5 (x.register_hook(shrink)),``"""
+    """Return the hook in words: ``the hook shrink of x, registered on line 5 (x.register_hook(shrink)),``"""
     hook = _registered(failure, name)
     function = name or (hook.function if hook is not None else "")
     said = f"the hook {function}" if function and function != "<lambda>" else "a hook"
@@ -55,7 +55,7 @@ def _name(failure: Failure) -> str:
 
 
 def size(failure: Failure) -> Diagnosis:
-    """A hook that returns a gradient with other sizes."""
+    """Return the diagnosis of a hook that returns a gradient with other sizes."""
     text = (
         f"{sentence(_hook(failure, _name(failure)))} returns a gradient whose sizes differ from those of the one it "
         "gets."
@@ -65,7 +65,7 @@ def size(failure: Failure) -> Diagnosis:
 
 
 def dtype(failure: Failure) -> Diagnosis:
-    """A hook that returns a gradient of another dtype or on another device."""
+    """Return the diagnosis of a hook that returns a gradient of another dtype or on another device."""
     types = TYPES.search(failure.message)
     kinds = f": it gets a torch.{types[1]}Tensor and returns a torch.{types[2]}Tensor" if types is not None else ""
     text = f"{sentence(_hook(failure, _name(failure)))} returns a gradient of another dtype or device{kinds}."
@@ -75,7 +75,7 @@ def dtype(failure: Failure) -> Diagnosis:
 
 
 def no_tensor(failure: Failure) -> Diagnosis | None:
-    """A hook that returns something that is no tensor."""
+    """Return the diagnosis of a hook that returns a value that is not a tensor."""
     said = RETURNED.search(failure.message)
     if said is None:
         return None
@@ -89,7 +89,7 @@ def no_tensor(failure: Failure) -> Diagnosis | None:
 
 
 def count(failure: Failure) -> Diagnosis | None:
-    """A hook of a Node or a module that returns another number of gradients."""
+    """Return the diagnosis of a Node's or module's hook that returns another number of gradients."""
     module, numbers = MODULE.search(failure.message), COUNT.search(failure.message)
     if module is not None:
         return _of_module(failure, module[1], int(module[2]), int(module[3]))

@@ -35,14 +35,16 @@ INDEX = ("index", "indices", "indices[0]")
 
 
 def values_of(failure: Failure, one: Argument) -> tuple[str, str]:
-    """The values of a tensor as a sentence, and what is not known of them: one of the two is empty."""
+    """Return the values of a tensor as a sentence, and the part that is unknown. One of the two is empty."""
     numbers = short(numbers_of(failure.trace, one.tensor, failure.raised))
     known = f" {begun(one.name)} has {numbers}." if numbers else ""
     return known, "" if known else f"The recording does not have the values of {one.name}."
 
 
 def bounds(failure: Failure) -> Diagnosis | None:
-    """An index out of the range of a dimension: of ``x[i]``, ``gather``, ``scatter`` or an index tensor."""
+    """Return the diagnosis of an index outside the range of a dimension, in ``x[i]``, ``gather``, ``scatter`` or an
+    index tensor.
+    """
     numbers, found = BOUNDS.search(failure.message), arguments(failure)
     if numbers is None:
         return None
@@ -67,7 +69,7 @@ def _range(size: int) -> str:
 
 
 def _subscript(failure: Failure, value: int, dim: int, size: int) -> Diagnosis | None:
-    """``x[3]``"""
+    """Return the diagnosis of an index in a subscript: ``x[3]``."""
     fitting = [(node, one) for node, one in subscripts(failure) if len(one.shape) > dim and one.shape[dim] == size]
     where = on_line(failure.trace, failure.raised)
     if len(fitting) != 1:
@@ -84,7 +86,9 @@ def _subscript(failure: Failure, value: int, dim: int, size: int) -> Diagnosis |
 
 
 def in_table(failure: Failure) -> Diagnosis | None:
-    """``index out of range in self``: an embedding, or an operator that takes an index tensor."""
+    """Return the diagnosis of ``index out of range in self``: an embedding, or an operator that takes an index
+    tensor.
+    """
     found, call = arguments(failure), failed_call(failure)
     table, given = named(found, "weight", "self"), named(found, *INDEX)
     if table is None or given is None or call is None or not table.shape:
@@ -111,7 +115,7 @@ def _embedding_fixes(failure: Failure, given: Argument, rows: int) -> tuple[str,
 
 
 def too_many(failure: Failure) -> Diagnosis | None:
-    """More indices than dimensions."""
+    """Return the diagnosis of more indices than dimensions."""
     number = MANY.search(failure.message)
     fitting = [(node, one) for node, one in subscripts(failure) if number and len(one.shape) == int(number[1])]
     if number is None or not fitting:
@@ -127,7 +131,7 @@ def too_many(failure: Failure) -> Diagnosis | None:
 
 
 def mask(failure: Failure) -> Diagnosis | None:
-    """A bool mask that does not have the sizes of what it chooses from."""
+    """Return the diagnosis of a bool mask whose sizes differ from those of the tensor that it indexes."""
     found, said = arguments(failure), MASK.search(failure.message)
     one = named(found, "self")
     given = next((each for each in found if said and shaped(each.shape) == said[1] and each is not one), None)
@@ -140,7 +144,7 @@ def mask(failure: Failure) -> Diagnosis | None:
 
 
 def index_shapes(failure: Failure) -> Diagnosis | None:
-    """Index tensors that cannot be broadcast with each other."""
+    """Return the diagnosis of index tensors that cannot be broadcast with each other."""
     found = arguments(failure)
     given = [each for each in found if each.parameter.startswith("indices[")]
     if len(given) < 2:
@@ -155,7 +159,9 @@ def index_shapes(failure: Failure) -> Diagnosis | None:
 
 
 def dimensions(failure: Failure) -> Diagnosis | None:
-    """``gather`` or ``scatter`` with an index of another number of dimensions, or of a larger size."""
+    """Return the diagnosis of ``gather`` or ``scatter`` with an index of another number of dimensions, or of a larger
+    size.
+    """
     found = arguments(failure)
     one, given = named(found, "self"), named(found, "index")
     if one is None or given is None:
@@ -176,7 +182,7 @@ def dimensions(failure: Failure) -> Diagnosis | None:
 
 
 def one_hot(failure: Failure) -> Diagnosis | None:
-    """A class that ``one_hot`` has no place for."""
+    """Return the diagnosis of a class that is too large for ``one_hot``."""
     one = named(arguments(failure), "self")
     if one is None:
         return None

@@ -25,7 +25,7 @@ STACKED = re.compile(r"at entry (\d+) and \[.*?\] at entry (\d+)")
 
 
 def cat_sizes(failure: Failure) -> Diagnosis | None:
-    """``cat`` of tensors that differ in another dimension than the one in which they are joined."""
+    """Return the diagnosis of ``cat`` of tensors that differ in another dimension than the joined one."""
     found, sizes = arguments(failure), SIZES.search(failure.message)
     if sizes is None:
         return None
@@ -52,7 +52,7 @@ def _other_dimension(failure: Failure, differing: list[int], dim: int) -> str:
 
 
 def cat_dimensions(failure: Failure) -> Diagnosis | None:
-    """``cat`` of tensors with different numbers of dimensions."""
+    """Return the diagnosis of ``cat`` of tensors with different numbers of dimensions."""
     found = [each for each in arguments(failure) if each.parameter.startswith("tensors[")]
     differing = next((each for each in found if len(each.shape) != len(found[0].shape)), None)
     if differing is None:
@@ -74,7 +74,7 @@ def _unsqueezed(first: Argument, other: Argument) -> str:
 
 
 def stack_sizes(failure: Failure) -> Diagnosis | None:
-    """``stack`` of tensors that differ in size."""
+    """Return the diagnosis of ``stack`` of tensors of different sizes."""
     found, entries, call = arguments(failure), STACKED.search(failure.message), failed_call(failure)
     if entries is None or call is None:
         return None

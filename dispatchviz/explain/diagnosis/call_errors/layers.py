@@ -33,7 +33,7 @@ UNBATCHED = re.compile(r"Expected (\d)D \(unbatched\) or (\d)D \(batched\) input
 
 
 def channels(failure: Failure) -> Diagnosis | None:
-    """A convolution whose input has another number of channels."""
+    """Return the diagnosis of a convolution whose input has another number of channels."""
     sizes, found = CHANNELS.search(failure.message), arguments(failure)
     given, weight = named(found, "input"), named(found, "weight")
     if sizes is None or given is None or weight is None:
@@ -48,7 +48,7 @@ def channels(failure: Failure) -> Diagnosis | None:
 
 
 def _moved(given: Argument, at: int, wanted: int) -> tuple[str, ...]:
-    """The channels may be last."""
+    """Return a fix for channels in the last dimension."""
     last = len(given.shape) - 1
     if at < 0 or given.shape[last] != wanted:
         return ()
@@ -59,19 +59,19 @@ def _moved(given: Argument, at: int, wanted: int) -> tuple[str, ...]:
 
 
 def _changed(failure: Failure, weight: Argument, has: int, keyword: str, what: str) -> tuple[str, ...]:
-    """The module's line with the number that its input has."""
+    """Return a fix with the module's line and the number that its input has."""
     made, module = module_made(failure.trace, weight.tensor, failure.raised), module_of(failure).partition(" ")[0]
     made = made if made is not None and _takes(made) else None
     return (let_take(module or "it", made, 0, keyword, has, what),)
 
 
 def _takes(made: Made) -> bool:
-    """Return whether the first argument of a class of PyTorch's is the number of channels or features."""
+    """Return whether the first argument of a PyTorch class is the number of channels or features."""
     return made.kind.startswith(("Conv", "BatchNorm", "InstanceNorm"))
 
 
 def unbatched(failure: Failure) -> Diagnosis | None:
-    """A convolution or a pooling whose input has too few or too many dimensions."""
+    """Return the diagnosis of a convolution or pooling whose input has too few or too many dimensions."""
     many, found = UNBATCHED.search(failure.message), arguments(failure)
     given = named(found, "input", "self")
     if many is None or given is None:
@@ -87,7 +87,7 @@ def unbatched(failure: Failure) -> Diagnosis | None:
 
 
 def _with_channels(given: Argument, weight: Argument | None) -> str:
-    """A dimension for the channels: of a layer that takes one channel ``unsqueeze`` makes it."""
+    """Return a fix with a dimension for the channels. If the layer takes one channel, ``unsqueeze`` adds it."""
     one = f"{applied(given, 'the input', '.unsqueeze(0)')} has sizes {shaped((1, *given.shape))}"
     if weight is None or weight.shape[1] == 1:
         return f"Add a dimension for the channel: {one}."
@@ -98,7 +98,7 @@ def _with_channels(given: Argument, weight: Argument | None) -> str:
 
 
 def kernel(failure: Failure) -> Diagnosis | None:
-    """A convolution whose kernel is larger than its padded input."""
+    """Return the diagnosis of a convolution whose kernel is larger than its padded input."""
     sizes, found = KERNEL.search(failure.message), arguments(failure)
     given, weight = named(found, "input"), named(found, "weight")
     if sizes is None or given is None or weight is None:
@@ -112,7 +112,7 @@ def kernel(failure: Failure) -> Diagnosis | None:
 
 
 def batch_norm(failure: Failure) -> Diagnosis | None:
-    """A normalization over channels whose input has another number of them."""
+    """Return the diagnosis of a normalization over channels whose input has another number of channels."""
     sizes, found = ELEMENTS.search(failure.message), arguments(failure)
     given, kept = named(found, "input"), named(found, sizes[1]) if sizes is not None else None
     if sizes is None or given is None or kept is None:
@@ -126,7 +126,7 @@ def batch_norm(failure: Failure) -> Diagnosis | None:
 
 
 def layer_norm(failure: Failure) -> Diagnosis | None:
-    """A normalization over last dimensions whose input has other ones."""
+    """Return the diagnosis of a normalization over the last dimensions whose input has other sizes there."""
     sizes, found = NORMALIZED.search(failure.message), arguments(failure)
     given = named(found, "input")
     if sizes is None or given is None:
@@ -142,7 +142,7 @@ def layer_norm(failure: Failure) -> Diagnosis | None:
 
 
 def features(failure: Failure) -> Diagnosis | None:
-    """A recurrent or attention layer, which checks its input in Python."""
+    """Return the diagnosis of a recurrent or attention layer, which checks its input in Python."""
     sizes = FEATURES.search(failure.message)
     if sizes is None:
         return None

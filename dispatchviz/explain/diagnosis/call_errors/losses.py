@@ -45,7 +45,7 @@ def _loss(failure: Failure) -> Loss | None:
 
 
 def class_out_of_range(failure: Failure) -> Diagnosis | None:
-    """A target that is no class."""
+    """Return the diagnosis of a target that is not a class."""
     number, loss = TARGET.search(failure.message), _loss(failure)
     if number is None or loss is None or not loss.given.shape:
         return None
@@ -70,7 +70,7 @@ def _last_layer(value: int) -> str:
 
 
 def batches(failure: Failure) -> Diagnosis | None:
-    """Predictions and targets of different numbers of samples."""
+    """Return the diagnosis of predictions and targets with different numbers of samples."""
     sizes, loss = BATCH.search(failure.message), _loss(failure)
     if sizes is None or loss is None:
         return None
@@ -82,7 +82,7 @@ def batches(failure: Failure) -> Diagnosis | None:
 
 
 def many_targets(failure: Failure) -> Diagnosis | None:
-    """Targets with a dimension too many."""
+    """Return the diagnosis of targets with too many dimensions."""
     loss = _loss(failure)
     if loss is None or len(loss.target.shape) < 2:
         return None
@@ -104,7 +104,7 @@ def many_targets(failure: Failure) -> Diagnosis | None:
 
 
 def target_size(failure: Failure) -> Diagnosis | None:
-    """Targets of a sequence or an image whose sizes differ from those of the predictions."""
+    """Return the diagnosis of targets of a sequence or image whose sizes differ from those of the predictions."""
     loss = _loss(failure)
     if loss is None or len(loss.given.shape) < 3:
         return None
@@ -123,7 +123,7 @@ def target_size(failure: Failure) -> Diagnosis | None:
 
 
 def equal_sizes(failure: Failure) -> Diagnosis | None:
-    """A loss in Python's part of PyTorch that takes only equal sizes."""
+    """Return the diagnosis of a loss that checks in Python that both sizes are equal."""
     sizes = SIZES.search(failure.message)
     if sizes is None:
         return None

@@ -14,7 +14,7 @@ from dispatchviz.foundation.english import capital
 
 
 def one_number(failure: Failure) -> Diagnosis | None:
-    """A tensor of several numbers cannot become one."""
+    """Return the diagnosis of a tensor of several numbers that cannot become one."""
     call = failed_call(failure)
     several = [each for each in tensors_on_line(failure) if prod(each.shape) != 1]
     one = named(arguments(failure), "self") if call is not None else several[0] if len(several) == 1 else None

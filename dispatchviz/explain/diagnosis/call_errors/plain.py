@@ -1,4 +1,4 @@
-"""Errors whose cause no rule knows: which call raised with which arguments; and errors of Python, not of PyTorch."""
+"""Errors whose cause no rule knows, with the call that raised and its arguments, and errors of Python."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ ATTRIBUTE = re.compile(r"^'(\w+)' object has no attribute '(\w+)'")
 MISSING = re.compile(r"has no attribute '(\w+)'")
 
 MOST = 4
-"""How many arguments are described."""
+"""The number of arguments that are described."""
 
 
 def plain(failure: Failure) -> Diagnosis:
@@ -78,7 +78,9 @@ def plain(failure: Failure) -> Diagnosis:
 
 
 def _raiser(failure: Failure) -> str:
-    """``permute on line 3 (y = x.permute(0)) raised RuntimeError``; of no call ``Line 3 (...) raised RuntimeError``."""
+    """Return the raiser: ``permute on line 3 (y = x.permute(0)) raised RuntimeError``, or without a call ``Line 3 (...)
+    raised RuntimeError``.
+    """
     name, where = failure.exception, on_line(failure.trace, failure.raised)
     if failed_call(failure) is not None:
         return f"{called(failure)} raised {name}"
@@ -86,9 +88,9 @@ def _raiser(failure: Failure) -> str:
 
 
 def _given(failure: Failure, found: tuple[Argument, ...]) -> str:
-    """``. It got x [2, 3] float32 on cpu``
+    """Return the arguments: ``. It got x [2, 3] float32 on cpu``
 
-    A recording of an installed PyTorch may have missed that a parameter's ``.data`` was set to another dtype.
+    A recording of an installed PyTorch may not have a change of a parameter's ``.data`` to another dtype.
     """
     live = is_live(failure.trace.header)
     dtypes = ["" if live and "." in each.name else f" {each.dtype}" for each in found[:MOST]]
@@ -108,13 +110,13 @@ def _is_pythons(failure: Failure) -> bool:
 
 
 def _on_line(failure: Failure) -> bool:
-    """Return whether the line asks for the attribute that is missing."""
+    """Return whether the line reads the missing attribute."""
     missing, line = MISSING.search(failure.message), failure.line
     return missing is not None and line is not None and f".{missing[1]}" in source_text(failure.trace, line)
 
 
 def _in_torch(failure: Failure) -> bool:
-    """Return whether the traceback ends in a file of PyTorch's."""
+    """Return whether the traceback ends in a file of PyTorch."""
     files = re.findall(r'^  File "(.*?)", line', failure.traceback, re.MULTILINE)
     return bool(files) and "/torch/" in files[-1].replace("\\", "/") and files[-1] != failure.file
 
@@ -138,7 +140,7 @@ def _of_python(failure: Failure) -> Diagnosis:
 
 
 def _python_fixes(failure: Failure) -> tuple[str, ...]:
-    """A name that is nearly the missing one, or the attributes that a class of the program sets."""
+    """Return fixes for a missing name: a similar name, or the attributes that a class of the program sets."""
     missing = ATTRIBUTE.match(failure.message)
     if missing is None:
         return ()
@@ -152,7 +154,7 @@ def _python_fixes(failure: Failure) -> tuple[str, ...]:
 
 
 def _attributes(failure: Failure, name: str) -> list[str]:
-    """The attributes that a class of the program assigns to ``self``."""
+    """Return the attributes that a class of the program assigns to ``self``."""
     nodes = program_nodes(failure.trace)
     classes = [node for node in nodes if isinstance(node, ast.ClassDef) and node.name == name]
     stored = (node for each in classes for node in ast.walk(each) if isinstance(node, ast.Attribute))

@@ -1,4 +1,4 @@
-"""Factors whose sizes do not fit: ``mat1 and mat2 shapes cannot be multiplied``, of a layer or of ``@``."""
+"""Factors whose sizes do not fit, in a layer or in ``@``: ``mat1 and mat2 shapes cannot be multiplied``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.foundation.english import counted, numbered, shaped
 
 FARTHEST = 20
-"""How many calls are looked at on the way back to the layer that made an input."""
+"""The number of calls that are read on the way back to the layer that made an input."""
 
 FACTORS = {"addmm": ("mat1", "mat2"), "addmv": ("mat", "vec"), "baddbmm": ("batch1", "batch2")}
 """Parameters of operators that add something to the product."""
@@ -40,7 +40,7 @@ SUBSCRIPT = re.compile(
 
 
 def product(failure: Failure) -> Diagnosis | None:
-    """Sizes of two factors that cannot be multiplied."""
+    """Return the diagnosis of two factors whose sizes cannot be multiplied."""
     call, found = failed_call(failure), arguments(failure)
     if call is None or len(found) < 2:
         return None
@@ -67,13 +67,13 @@ def _linear(failure: Failure, given: Argument, weight: Argument) -> Diagnosis | 
 
 
 def _giver(failure: Failure, given: Argument) -> str:
-    """``net.0 (Linear) gives 128.``"""
+    """Return ``net.0 (Linear) gives 128.``"""
     giver = _layer_before(failure.trace, given)
     return f" {giver} gives {given.shape[-1]}." if giver else ""
 
 
 def _layer_before(trace: Trace, given: Argument) -> str:
-    """The layer whose result has come here without a change of its last size; empty if there is none."""
+    """Return the layer whose result arrived with the same last size; empty if there is none."""
     tensor = given.tensor
     for _ in range(FARTHEST):
         call = made_by(trace, tensor)
@@ -116,7 +116,7 @@ def _factors(failure: Failure, first: Argument, second: Argument) -> Diagnosis |
 
 
 def _misfit(first: Argument, second: Argument) -> str:
-    """Name the two sizes that must be equal and differ; empty if the factors fit."""
+    """Return the two sizes that differ and must be equal; empty if the factors fit."""
     one, other = first.shape, second.shape
     if not one or not other:
         return f"{(first if not one else second).name} has no dimension"
@@ -131,7 +131,7 @@ def _misfit(first: Argument, second: Argument) -> str:
 
 
 def _fit(first: Argument, second: Argument) -> str:
-    """A transposed factor if one fits."""
+    """Return a fix with a transposed factor, if it fits."""
     one, other = first.shape, second.shape
     for factor, noun, inner, there in (
         (second, "the second factor", other, one[-1]),
@@ -145,7 +145,9 @@ def _fit(first: Argument, second: Argument) -> str:
 
 
 def dimensions(failure: Failure) -> Diagnosis | None:
-    """``self must be a matrix``, ``batch2 must be a 3D tensor``: an operator that takes one number of dimensions."""
+    """Return the diagnosis of an operator that takes a fixed number of dimensions: ``self must be a matrix``, ``batch2
+    must be a 3D tensor``.
+    """
     call, found = failed_call(failure), arguments(failure)
     if call is None or len(found) < 2:
         return None
@@ -163,7 +165,7 @@ def dimensions(failure: Failure) -> Diagnosis | None:
 
 
 def einsum(failure: Failure) -> Diagnosis | None:
-    """A subscript of ``einsum`` that has two sizes."""
+    """Return the diagnosis of a subscript of ``einsum`` that has two sizes."""
     said, found = SUBSCRIPT.search(failure.message), arguments(failure)
     if said is None or int(said[3]) >= len(found):
         return None

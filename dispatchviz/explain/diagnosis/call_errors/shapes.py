@@ -21,7 +21,7 @@ PIECES = re.compile(r"sum exactly to (\d+) \(input tensor's size at dimension (-
 
 
 def other_size(failure: Failure) -> Diagnosis | None:
-    """``view`` or ``reshape`` to sizes that hold another number of elements."""
+    """Return the diagnosis of ``view`` or ``reshape`` to sizes with another number of elements."""
     sizes, one = INVALID.search(failure.message), named(arguments(failure), "self")
     if sizes is None or one is None or prod(one.shape) != int(sizes[2]):
         return None
@@ -33,7 +33,7 @@ def other_size(failure: Failure) -> Diagnosis | None:
 
 
 def _computed(one: Argument, wanted: list[int]) -> str:
-    """With one size left to PyTorch, if that fits."""
+    """Return a fix in which PyTorch computes one size, if that fits."""
     count = prod(one.shape)
     for at in range(len(wanted)):
         others = prod(size for place, size in enumerate(wanted) if place != at)
@@ -45,7 +45,7 @@ def _computed(one: Argument, wanted: list[int]) -> str:
 
 
 def dimension(failure: Failure) -> Diagnosis | None:
-    """A dimension that a tensor does not have."""
+    """Return the diagnosis of a dimension that a tensor does not have."""
     sizes, found = RANGE.search(failure.message), arguments(failure)
     if sizes is None or not found:
         return None
@@ -65,7 +65,7 @@ def dimension(failure: Failure) -> Diagnosis | None:
 
 
 def ordering(failure: Failure) -> Diagnosis | None:
-    """``permute`` of another number of dimensions."""
+    """Return the diagnosis of ``permute`` with another number of dimensions."""
     said, one = ORDERING.search(failure.message), named(arguments(failure), "self")
     if said is None or one is None:
         return None
@@ -77,7 +77,7 @@ def ordering(failure: Failure) -> Diagnosis | None:
 
 
 def pieces(failure: Failure) -> Diagnosis | None:
-    """``split`` into sizes whose sum is another one."""
+    """Return the diagnosis of ``split`` into sizes with another sum."""
     said, one = PIECES.search(failure.message), named(arguments(failure), "self")
     if said is None or one is None:
         return None

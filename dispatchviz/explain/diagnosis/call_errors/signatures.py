@@ -1,4 +1,4 @@
-"""Calls of PyTorch's functions with arguments that no signature takes."""
+"""Calls of PyTorch's functions with arguments that match no signature."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ COMBINATION = re.compile(
 )
 
 LONGEST = 160
-"""How many characters of a signature are shown."""
+"""The number of characters of a signature that are shown."""
 
 COUNT = re.compile(r"(\w+)\(\) takes ((?:from )?[\d to]+) positional arguments? but (\d+) were given")
 DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def wrong_type(failure: Failure) -> Diagnosis | None:
-    """``sum(): argument 'input' (position 1) must be Tensor, not int``"""
+    """Return the diagnosis of ``sum(): argument 'input' (position 1) must be Tensor, not int``."""
     said = TYPE.match(failure.message)
     if said is None:
         return None
@@ -39,7 +39,7 @@ def wrong_type(failure: Failure) -> Diagnosis | None:
 
 
 def no_signature(failure: Failure) -> Diagnosis | None:
-    """``sum() received an invalid combination of arguments``"""
+    """Return the diagnosis of ``sum() received an invalid combination of arguments``."""
     said = COMBINATION.match(failure.message)
     if said is None:
         return None
@@ -51,7 +51,9 @@ def no_signature(failure: Failure) -> Diagnosis | None:
 
 
 def too_many(failure: Failure) -> Diagnosis | None:
-    """``mean() takes from 2 to 3 positional arguments but 4 were given``; not of a function of the program."""
+    """Return the diagnosis of ``mean() takes from 2 to 3 positional arguments but 4 were given``, except for a function
+    of the program.
+    """
     said = COUNT.match(failure.message)
     if said is None or any(isinstance(node, DEFINES) and node.name == said[1] for node in program_nodes(failure.trace)):
         return None

@@ -1,4 +1,4 @@
-"""What functorch refuses: Python numbers, control flow and writes under vmap, gradients of several numbers."""
+"""Errors of functorch: Python numbers, control flow and writes under vmap, gradients of several numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RETURNED = re.compile(r"`(.*?)` must only return Tensors, got type <class '(\w+)
 
 
 def _under(failure: Failure) -> str:
-    """``, which vmap calls on line 4 (...)``: the line that called the function."""
+    """Return the line that called the function: ``, which vmap calls on line 4 (...)``."""
     line = failure.line
     caller = failure.trace[line.caller] if line is not None and line.caller is not None else None
     where = on_line(failure.trace, caller.seq) if isinstance(caller, ev.SourceLine) else ""
@@ -31,7 +31,7 @@ def _under(failure: Failure) -> str:
 
 
 def item(failure: Failure) -> Diagnosis:
-    """``.item()`` of a tensor that has one value for each sample."""
+    """Return the diagnosis of ``.item()`` on a tensor that has one value for each sample."""
     call = next(calls_on_line(failure, "item"), None)
     name = ast.unparse(call.func.value) if call is not None and isinstance(call.func, ast.Attribute) else "a tensor"
     text = (
@@ -43,7 +43,7 @@ def item(failure: Failure) -> Diagnosis:
 
 
 def control_flow(failure: Failure) -> Diagnosis:
-    """``if`` or ``while`` over a tensor under vmap."""
+    """Return the diagnosis of ``if`` or ``while`` with a tensor under vmap."""
     text = (
         f"{sentence(on_line(failure.trace, failure.raised))}{_under(failure)} chooses a branch by a tensor, but under "
         f"vmap this tensor has one value for each sample, and Python can take only one branch."
@@ -53,7 +53,7 @@ def control_flow(failure: Failure) -> Diagnosis:
 
 
 def in_place(failure: Failure) -> Diagnosis | None:
-    """A write of a batched value to a tensor that vmap does not batch."""
+    """Return the diagnosis of a write of a batched value to a tensor that vmap does not batch."""
     found, call = arguments(failure), failed_call(failure)
     to = named(found, "self")
     value = next((each for each in found if each is not to and is_batched(each)), None)
@@ -69,7 +69,7 @@ def in_place(failure: Failure) -> Diagnosis | None:
 
 
 def randomness(failure: Failure) -> Diagnosis:
-    """Random numbers under vmap, whose call does not say how to draw them."""
+    """Return the diagnosis of random numbers under a vmap that does not set ``randomness``."""
     text = (
         f"{called(failure)}{_under(failure)} draws random numbers, but the call of vmap does not say whether all "
         f"samples get the same ones."
@@ -79,7 +79,7 @@ def randomness(failure: Failure) -> Diagnosis:
 
 
 def dynamic(failure: Failure) -> Diagnosis:
-    """An operator whose result has as many elements as the values say."""
+    """Return the diagnosis of an operator whose result has a size that depends on the values."""
     text = (
         f"{called(failure)}{_under(failure)} returns a result whose size depends on the values, so each sample may "
         "have another size."
@@ -89,7 +89,7 @@ def dynamic(failure: Failure) -> Diagnosis:
 
 
 def sizes(failure: Failure) -> Diagnosis | None:
-    """Inputs of vmap that have different numbers of samples."""
+    """Return the diagnosis of inputs of vmap with different numbers of samples."""
     got = SIZES.search(failure.message)
     if got is None:
         return None
@@ -102,7 +102,7 @@ def sizes(failure: Failure) -> Diagnosis | None:
 
 
 def in_dim(failure: Failure) -> Diagnosis | None:
-    """A dimension for vmap that an input does not have."""
+    """Return the diagnosis of a dimension for vmap that an input does not have."""
     got = IN_DIM.search(failure.message)
     if got is None:
         return None
@@ -116,7 +116,7 @@ def in_dim(failure: Failure) -> Diagnosis | None:
 
 
 def returned(failure: Failure) -> Diagnosis | None:
-    """A function under vmap that returns no tensor."""
+    """Return the diagnosis of a function under vmap that does not return a tensor."""
     got = RETURNED.search(failure.message)
     if got is None:
         return None
@@ -130,7 +130,7 @@ def returned(failure: Failure) -> Diagnosis | None:
 
 
 def scalar(failure: Failure) -> Diagnosis | None:
-    """``grad`` of a function that does not return one number."""
+    """Return the diagnosis of ``grad`` of a function that does not return one number."""
     dims, got, name = DIMS.search(failure.message), GOT.search(failure.message), _differentiated(failure)
     if dims is None and got is None:
         return None
@@ -152,12 +152,12 @@ def scalar(failure: Failure) -> Diagnosis | None:
 
 
 def _value(kind: str) -> str:
-    """``an int``, ``None``"""
+    """Return the name of a type with its article: ``an int``, ``None``."""
     return "None" if kind == "NoneType" else f"{article(kind)} {kind}"
 
 
 def _outer(failure: Failure) -> str:
-    """The line at which the error left the program."""
+    """Return the line at which the error left the program."""
     steps = failure.trace.steps_of(ev.SourceLine)
     for step in reversed(steps[-400:]):
         line = failure.trace[step]
@@ -167,7 +167,9 @@ def _outer(failure: Failure) -> str:
 
 
 def _differentiated(failure: Failure) -> str:
-    """``f`` of ``grad(f)(x)`` on the line at which the error left the program."""
+    """Return the function that is differentiated: ``f`` for ``grad(f)(x)`` on the line at which the error left the
+    program.
+    """
     names = {
         each.args[0].id for each in calls_on_line(failure, "grad") if each.args and isinstance(each.args[0], ast.Name)
     }
@@ -180,13 +182,13 @@ def _last_function(failure: Failure) -> str:
 
 
 def _return_line(failure: Failure, name: str) -> str:
-    """`` on line 3 (return x * 2)``"""
+    """Return the line of the return: `` on line 3 (return x * 2)``."""
     ran = _last_return(failure)
     return f" on {on_line(failure.trace, ran.seq)}" if ran is not None and ran.function == name else ""
 
 
 def _last_return(failure: Failure) -> ev.SourceLine | None:
-    """The last line that ran in a function, if it is a ``return``."""
+    """Return the last line that ran in a function, if it is a ``return``."""
     steps = failure.trace.steps_of(ev.SourceLine)
     for step in reversed(steps[-20:]):
         line = failure.trace[step]

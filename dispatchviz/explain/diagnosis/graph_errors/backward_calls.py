@@ -1,4 +1,6 @@
-"""Calls of ``backward`` and ``grad`` that PyTorch refuses: not one number, an input that nothing depends on."""
+"""Calls of ``backward`` and ``grad`` that PyTorch rejects: a result with several numbers, an input without a path to
+the output.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ AT_INDEX = re.compile(r"at index (\d+)")
 
 
 def not_scalar(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a backward pass that starts at more than one number."""
+    """Return the diagnosis of a backward pass that starts at several numbers."""
     by_method = owner(failure, ("backward",))
     found = by_method or _first(failure, "outputs")
     if found is None or found.tensor is None:
@@ -60,7 +62,7 @@ def not_scalar(failure: Failure) -> Diagnosis | None:
 
 
 def _reductions(failure: Failure, name: str, by_method: bool) -> tuple[str, ...]:
-    """One number, or a gradient for each element."""
+    """Return fixes: one number, or a gradient for each element."""
     if by_method:
         one = f"{name}.sum().backward(), or {name}.mean().backward() for the average."
         each = f"{name}.backward(gradient=torch.ones_like({name}))"
@@ -72,7 +74,7 @@ def _reductions(failure: Failure, name: str, by_method: bool) -> tuple[str, ...]
 
 
 def not_required(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of ``grad`` with an input that does not require grad."""
+    """Return the diagnosis of ``grad`` with an input that does not require grad."""
     trace, at = failure.trace, failure.raised
     inputs = [subject(failure, each) for each in _inputs(failure)]
     found = [each for each in inputs if each.tensor is not None and not needs_grad(trace, each.tensor, at)]
@@ -91,7 +93,7 @@ def not_required(failure: Failure) -> Diagnosis | None:
 
 
 def unused(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of ``grad`` with an input to which no path leads."""
+    """Return the diagnosis of ``grad`` with an input to which no path leads."""
     at, position = failure.raised, AT_INDEX.search(failure.message)
     started = _pass(failure)
     if position is None or started is None:
@@ -121,14 +123,16 @@ def unused(failure: Failure) -> Diagnosis | None:
 
 
 def _first(failure: Failure, name: str) -> Subject | None:
-    """The first tensor that is differentiated by ``torch.autograd.grad``."""
+    """Return the first tensor that ``torch.autograd.grad`` differentiates."""
     expression = argument(failure, ("grad", "backward"), 0, name)
     found = None if expression is None else next(_elements(expression), None)
     return None if found is None else subject(failure, found)
 
 
 def _inputs(failure: Failure) -> list[ast.expr]:
-    """What ``grad(outputs, inputs)`` or ``backward(inputs=...)`` is asked for, as far as it is written on the line."""
+    """Return the inputs of ``grad(outputs, inputs)`` or ``backward(inputs=...)``, as far as they are written on the
+    line.
+    """
     expression = argument(failure, ("grad",), 1, "inputs")
     return [] if expression is None else list(_elements(expression))
 
@@ -138,14 +142,14 @@ def _elements(expression: ast.expr) -> Iterator[ast.expr]:
 
 
 def _pass(failure: Failure) -> ev.BackwardStarted | None:
-    """The pass that returned nothing for an input."""
+    """Return the pass that returned nothing for an input."""
     steps = failure.trace.steps_of(ev.BackwardStarted)
     found = failure.trace[steps[-1]] if steps else None
     return found if isinstance(found, ev.BackwardStarted) and found.seq <= failure.raised else None
 
 
 def _input(failure: Failure, started: ev.BackwardStarted, position: int) -> Subject:
-    """An input: as the line writes it, and its tensor as the recording of the pass has it."""
+    """Return an input: its text on the line, and its tensor in the recording of the pass."""
     written = _inputs(failure)
     known = started.input_tensors[position] if position < len(started.input_tensors) else None
     if len(written) > 1 or (position == 0 and len(written) == 1 and not _is_list(failure, written[0])):
@@ -157,7 +161,7 @@ def _input(failure: Failure, started: ev.BackwardStarted, position: int) -> Subj
 
 
 def _is_list(failure: Failure, expression: ast.expr) -> bool:
-    """Return whether an expression gives several tensors: a call, or a variable that holds no tensor."""
+    """Return whether an expression has several tensors: a call, or a variable that is not a tensor."""
     if isinstance(expression, ast.Call):
         return True
     return isinstance(expression, ast.Name) and held_by(failure, expression.id) is None
@@ -176,7 +180,7 @@ def _allow(name: str) -> str:
 
 
 def _leads_to(trace: Trace, started: ev.BackwardStarted, tensor: int) -> bool:
-    """Return whether edges lead from where a pass started to the Node of a tensor."""
+    """Return whether edges lead from the start of a pass to the Node of a tensor."""
     made = [trace[step] for step in index(trace).steps_about(tensor, ev.AccumulatorMade)]
     targets = {each.node for each in made if isinstance(each, ev.AccumulatorMade)}
     node = index(trace).history(tensor, started.seq)
@@ -201,7 +205,7 @@ def _none_passed(
 def _no_path(
     failure: Failure, started: ev.BackwardStarted, found: Subject, output: str
 ) -> tuple[Statement, tuple[str, ...]]:
-    """The reason, and what to do."""
+    """Return the reason and the fixes."""
     trace, tensor, begin = failure.trace, found.tensor, f"No path leads from {output} to {found.text}:"
     assert tensor is not None
     made, root = index(trace).tensors.get(tensor), index(trace).nodes.get(started.roots[0][0])
@@ -226,7 +230,7 @@ def _no_path(
 
 
 def _uses(trace: Trace, tensor: int, before: int) -> list[ev.Dispatched]:
-    """The calls that got a tensor since it was made, without those that only write to it."""
+    """Return the calls that got a tensor after it was made, without those that only write to it."""
     made = index(trace).tensors.get(tensor)
     steps = trace.steps_of(ev.KeySetComputed)
     since = bisect_left(steps, made.seq if made is not None else 0)
@@ -244,7 +248,7 @@ def _reads(computed: ev.KeySetComputed, call: ev.Dispatched, tensor: int) -> boo
 
 
 def _too_late(failure: Failure, found: Subject, made: ev.TensorCreated, root: ev.NodeCreated, output: str) -> str:
-    """The tensor is newer than the result."""
+    """Return the reason for a tensor that is newer than the result."""
     trace, call = failure.trace, made_by(failure.trace, made.tensor)
     by = f" by {base_name(call)}" if call is not None else ""
     return (
@@ -254,7 +258,7 @@ def _too_late(failure: Failure, found: Subject, made: ev.TensorCreated, root: ev
 
 
 def _cut(trace: Trace, call: ev.Dispatched, name: str) -> str:
-    """Why the result of a call that used the tensor has no path to it; empty if it has one."""
+    """Return the reason why the result of a call that used the tensor has no path to it; empty if it has one."""
     why, where = reason(trace, call), on_line(trace, call.seq)
     if why == "detached":
         return f"{where} used {name} through detach(), which returns a tensor without a history"

@@ -1,4 +1,4 @@
-"""A tensor that requires grad and should become something without a history: an array, a copy, a pickle."""
+"""Conversions of a tensor that requires grad to a value without a history: an array, a copy, a pickle."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ ARRAYS = ("asarray", "array", "asanyarray", "ascontiguousarray")
 SENT = ("dumps", "dump", "put", "send")
 
 FEW = 4
-"""Of more leaves only the first ones are named."""
+"""The number of leaves that are named."""
 
 
 def numpy(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of ``numpy()`` on a tensor that requires grad."""
+    """Return the diagnosis of ``numpy()`` on a tensor that requires grad."""
     found = _converted(failure) or _held_by_argument(failure) or _needing(failure)
     if found is None or found.tensor is None:
         return None
@@ -44,7 +44,7 @@ def numpy(failure: Failure) -> Diagnosis | None:
 
 
 def deepcopy(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a deep copy of a tensor that is no leaf."""
+    """Return the diagnosis of a deep copy of a tensor that is not a leaf."""
     expression = argument(failure, ("deepcopy",))
     if expression is None:
         return None
@@ -67,7 +67,7 @@ def deepcopy(failure: Failure) -> Diagnosis | None:
 
 
 def _held(failure: Failure, found: Subject) -> Diagnosis:
-    """The recording has no name for the tensor."""
+    """Return the diagnosis for a tensor without a name in the recording."""
     trace, at = failure.trace, failure.raised
     text = (
         f"{found.text} holds a tensor that has a grad_fn: a result that was kept, and no leaf. "
@@ -83,7 +83,7 @@ def _held(failure: Failure, found: Subject) -> Diagnosis:
 
 
 def pickled(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a tensor that is no leaf and is sent to another process."""
+    """Return the diagnosis of a tensor that is not a leaf and is sent to another process."""
     found = _passed(failure, SENT)
     if found is None or found.tensor is None:
         return None
@@ -100,14 +100,14 @@ def pickled(failure: Failure) -> Diagnosis | None:
 
 
 def _passed(failure: Failure, functions: tuple[str, ...]) -> Subject | None:
-    """The tensor that a line passes to one of some functions."""
+    """Return the tensor that a line passes to one of some functions."""
     expression = argument(failure, functions)
     found = None if expression is None else subject(failure, expression)
     return found if found is not None and found.tensor is not None else None
 
 
 def _converted(failure: Failure) -> Subject | None:
-    """The tensor that a line makes an array of: of several the first that requires grad."""
+    """Return the tensor that a line converts to an array. If there are several, the first one that requires grad."""
     passed = _passed(failure, ARRAYS)
     found: list[Subject] = [*owners(failure, ("numpy", "__array__")), *(() if passed is None else (passed,))]
     known = [(each, each.tensor) for each in found if each.tensor is not None]
@@ -119,14 +119,14 @@ def _converted(failure: Failure) -> Subject | None:
 
 
 def _held_by_argument(failure: Failure) -> Subject | None:
-    """The first tensor with a history in a list that a line makes an array of."""
+    """Return the first tensor with a history in a list that a line converts to an array."""
     expression = argument(failure, ARRAYS)
     held = [] if expression is None else held_within(failure.trace, ast.unparse(expression), failure.raised)
     return next((Subject(*each) for each in held if _has_history(failure.trace, each[1], failure.raised)), None)
 
 
 def _needing(failure: Failure) -> Subject | None:
-    """The only variable of the line that is known to require grad."""
+    """Return the only variable of the line that is known to require grad."""
     known = [each for each in named_on_line(failure) if needs_grad(failure.trace, each[1], failure.raised)]
     return Subject(*known[0]) if len(known) == 1 else None
 
@@ -136,7 +136,7 @@ def _has_history(trace: Trace, tensor: int, at: int) -> bool:
 
 
 def _why(failure: Failure, found: Subject) -> str:
-    """``y requires grad: MulBackward0 on line 3 computed it from the leaf x (line 2).``"""
+    """Return the reason: ``y requires grad: MulBackward0 on line 3 computed it from the leaf x (line 2).``"""
     trace, at, tensor = failure.trace, failure.raised, found.tensor
     node = index(trace).history(tensor, at) if tensor is not None else None
     if tensor is None or node is None:

@@ -1,4 +1,4 @@
-"""``requires_grad`` where it cannot be: of integers, of a result, of an argument of ``out=``."""
+"""``requires_grad`` where it is not allowed: on integers, on a result, on an argument with ``out=``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FLOATING = ("float", "complex", "bfloat")
 
 
 def integers(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a tensor of integers or truth values that should require grad."""
+    """Return the diagnosis of a tensor of integers or Booleans that should require grad."""
     found = _flagged(failure)
     tensor = found.tensor if found is not None and found.tensor is not None else _last_made(failure)
     made = None if tensor is None else index(failure.trace).tensors.get(tensor)
@@ -47,7 +47,7 @@ def integers(failure: Failure) -> Diagnosis | None:
 
 
 def not_a_leaf(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of ``requires_grad = False`` on a result."""
+    """Return the diagnosis of ``requires_grad = False`` on a result."""
     found = _flagged(failure)
     node = None if found is None or found.tensor is None else index(failure.trace).history(found.tensor, failure.raised)
     if found is None or found.tensor is None or node is None:
@@ -71,7 +71,7 @@ def not_a_leaf(failure: Failure) -> Diagnosis | None:
 
 
 def out(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of an operator with ``out=`` while one of its tensors requires grad."""
+    """Return the diagnosis of an operator with ``out=`` while one of its tensors requires grad."""
     call = failure.innermost
     computed = None if call is None else within(failure.trace, call.seq, ev.KeySetComputed)
     if call is None or computed is None:
@@ -101,7 +101,7 @@ def out(failure: Failure) -> Diagnosis | None:
 
 
 def _flagged(failure: Failure) -> Subject | None:
-    """The tensor whose flag a line sets: ``y.requires_grad = ...`` or ``y.requires_grad_(...)``."""
+    """Return the tensor whose flag a line sets: ``y.requires_grad = ...`` or ``y.requires_grad_(...)``."""
     found = statement(failure)
     targets = found.targets if isinstance(found, ast.Assign) else []
     for target in targets:
@@ -111,7 +111,7 @@ def _flagged(failure: Failure) -> Subject | None:
 
 
 def _last_made(failure: Failure) -> int | None:
-    """The last tensor that the line made, numbers aside."""
+    """Return the last tensor that the line made, except wrapped numbers."""
     trace, line = failure.trace, failure.line
     for step in reversed(trace.steps_of(ev.TensorCreated)):
         event = trace[step]

@@ -15,14 +15,16 @@ from dispatchviz.explain.sentences.statement import Statement
 MESSAGE = "maximum recursion depth exceeded"
 
 BACKENDS = frozenset(each.name.removesuffix("Bit") for each in BackendComponent)
-"""Keys below which an operator has no other kernel."""
+"""The keys below which an operator has no other kernel."""
 
 MOST = 200
-"""How many of the innermost steps that had begun are looked at."""
+"""The number of innermost open steps that are read."""
 
 
 def recursion(failure: Failure) -> Diagnosis | None:
-    """Say which operator its own kernel calls again, and why that leads back to it."""
+    """Return the diagnosis of an operator that its own kernel calls again, with the reason why that leads back to
+    it.
+    """
     trace = failure.trace
     steps = trace.steps_of(ev.Dispatched)
     deepest = bisect_left(steps, failure.raised) - 1  # where the stack ends even the recorder misses the error itself
@@ -54,7 +56,9 @@ def recursion(failure: Failure) -> Diagnosis | None:
 
 
 def _is_again(call: ev.Dispatched, last: ev.Dispatched) -> bool:
-    """Return whether a call leads where another one did; a redispatch never does, since its set has fewer keys."""
+    """Return whether a call leads to the same place as another one. A redispatch never does, because its key set is
+    smaller.
+    """
     return (call.operator, call.key) == (last.operator, last.key) and call.how.startswith("call")
 
 

@@ -1,4 +1,4 @@
-"""Writes to views that must not be written to: of several, of a Function, made unrecorded; ``detach_``."""
+"""The writes to views that PyTorch does not allow, and ``detach_`` on a view."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DETACHED_VIEW = "Can't detach views in-place"
 
 
 def detached_view(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of ``detach_`` on a view."""
+    """Return the diagnosis of ``detach_`` on a view."""
     written = written_to(failure)
     if written is None:
         return None
@@ -40,7 +40,7 @@ def detached_view(failure: Failure) -> Diagnosis | None:
 
 
 def several_views(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a write to one of several views that one call returned."""
+    """Return the diagnosis of a write to one of several views that one call returned."""
     written = written_to(failure)
     if written is None:
         return None
@@ -60,7 +60,7 @@ def several_views(failure: Failure) -> Diagnosis | None:
 
 
 def _maker(failure: Failure, tensor: int) -> str:
-    """``unbind on line 4 (a, b = y.unbind(0))``, ``the custom Function Two (line 6)``"""
+    """Return the maker: ``unbind on line 4 (a, b = y.unbind(0))``, ``the custom Function Two (line 6)``."""
     trace, made = failure.trace, made_by(failure.trace, tensor)
     if function := _function_of(failure):
         where = on_line(trace, made.seq, text=False) if made is not None else ""
@@ -69,15 +69,15 @@ def _maker(failure: Failure, tensor: int) -> str:
 
 
 def _function_of(failure: Failure) -> str:
-    """The custom Function that a message speaks of, ``Two``; empty if it speaks of an operator's Node."""
+    """Return the custom Function in a message, such as ``Two``; empty if the message is about an operator's Node."""
     name = failure.message.partition(" is a view")[0].rpartition(" ")[2]
     return "" if f"{name}Backward0" in failure.trace.columns.name_texts else name
 
 
 def _function_behind(trace: Trace, tensor: int, at: int) -> tuple[str, ev.NodeCreated | None, int]:
-    """The custom Function that returned a tensor, or what it is a view of: its name, its Node, what it returned.
+    """Return the custom Function that returned a tensor or its base: its name, its Node, the tensor that it returned.
 
-    A recording of an installed PyTorch has the Node only once the result was used.
+    A recording of an installed PyTorch has the Node only after the result was used.
     """
     views = views_back(trace, tensor)
     for view in views:
@@ -90,7 +90,7 @@ def _function_behind(trace: Trace, tensor: int, at: int) -> tuple[str, ev.NodeCr
 
 
 def of_function(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a write to a view that a custom Function returned."""
+    """Return the diagnosis of a write to a view that a custom Function returned."""
     written = written_to(failure)
     if written is None:
         return None
@@ -114,7 +114,7 @@ def of_function(failure: Failure) -> Diagnosis | None:
 
 
 def unrecorded_view(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a write to a view that was made in ``no_grad`` or in inference mode."""
+    """Return the diagnosis of a write to a view that was made in ``no_grad`` or in inference mode."""
     written = written_to(failure)
     if written is None:
         return None

@@ -1,4 +1,4 @@
-"""Messages about arguments, and about what Python and NumPy ask of a tensor."""
+"""Messages about arguments, and about uses of a tensor by Python and NumPy."""
 
 from __future__ import annotations
 

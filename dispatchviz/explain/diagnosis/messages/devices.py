@@ -1,4 +1,4 @@
-"""Messages about devices and about CUDA."""
+"""Messages about devices and CUDA."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages about dtypes and about values that a kernel does not take."""
+"""Messages about dtypes, and about values that a kernel does not accept."""
 
 from __future__ import annotations
 

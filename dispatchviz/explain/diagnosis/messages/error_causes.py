@@ -1,4 +1,4 @@
-"""The usual causes of a missing kernel, by the kind of the key whose cell is empty, and what to do about them."""
+"""The usual causes of a missing kernel, by the kind of the key without a kernel, and the fixes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from dispatchviz.explain.diagnosis.messages.error_parser import Message
 from dispatchviz.explain.keys.key_text import is_autograd
 
 Causes = tuple[list[str], list[str]]
-"""Usual causes, what to do."""
+"""The usual causes, and the fixes."""
 
 LAYOUTS = ("SparseCsr", "Sparse", "NestedTensor", "Mkldnn")
-"""Layouts by what their keys begin with."""
+"""The beginnings of the keys of layouts."""
 
 
 def causes(message: Message) -> Causes:
-    """The usual causes of an error, and remedies."""
+    """Return the usual causes of an error, and the fixes."""
     special = {"no tensors": _no_tensors, "meta": _meta, "ambiguous": _ambiguous}.get(message.kind)
     return special(message) if special else _no_kernel(message)
 

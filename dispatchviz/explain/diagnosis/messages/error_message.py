@@ -1,4 +1,6 @@
-"""What PyTorch's errors about missing kernels mean: the operator, the cell, the list, usual causes, what to do."""
+"""The meaning of PyTorch's errors about missing kernels: the operator, the dispatch table entry, the list, causes and
+fixes.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,12 @@ from dispatchviz.explain.keys.key_text import is_autograd, is_backend, purpose
 from dispatchviz.explain.keys.past_keys import became
 
 GARBLED = "UNKNOWN_TENSOR_TYPE_ID"
-"""What some releases (around 1.12) print in the list instead of most names."""
+"""The name that some releases (around 1.12) print in the list instead of most names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Keys of the error's list that mean the same."""
+    """Keys of the error's list with the same meaning."""
 
     title: str
     keys: tuple[str, ...]
@@ -28,22 +30,22 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnswer:
-    """What there is to say of an error."""
+    """The explanation of an error."""
 
     kind: str
     operator: str
     key: str
     happened: tuple[str, ...]
     groups: tuple[Group, ...]
-    """The list of the error, taken apart."""
+    """The list of the error in groups."""
     causes: tuple[str, ...]
     todo: tuple[str, ...]
     now: str
-    """What PyTorch 2.13 has in that cell; empty if it has no such operator or key."""
+    """The kernel for that key in PyTorch 2.13; empty if it has no such operator or key."""
 
 
 def explain(message: Message, registry: Registry) -> ErrorAnswer:
-    """The answer to an error."""
+    """Return the explanation of an error."""
     why, todo = causes(message)
     return ErrorAnswer(
         kind=message.kind,
@@ -127,7 +129,7 @@ ORDER = (OWN, GENERAL, AUTOGRAD, OTHER, FALLBACKS, SKIPPED, EMPTY, UNSAID)
 
 
 def _title(line: Line) -> tuple[str, str]:
-    """The group of a line, and what it means."""
+    """Return the group of a line, and its meaning."""
     if line.fallthrough:
         return SKIPPED, "fallthroughs: a call skips the key, and nothing runs."
     if is_autograd(line.key) or line.key == "Autograd":

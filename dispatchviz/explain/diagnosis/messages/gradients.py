@@ -1,4 +1,4 @@
-"""Messages about backward passes, about what requires grad, and about ``.grad``."""
+"""Messages about backward passes, ``requires_grad`` and ``.grad``."""
 
 from __future__ import annotations
 

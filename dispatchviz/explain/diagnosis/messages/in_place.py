@@ -1,4 +1,4 @@
-"""Messages about writes in place, views and saved tensors."""
+"""Messages about in-place writes, views and saved tensors."""
 
 from __future__ import annotations
 

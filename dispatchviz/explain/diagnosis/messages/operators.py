@@ -1,4 +1,4 @@
-"""Messages of the dispatcher: kernels that are missing, custom operators, modes."""
+"""Messages of the dispatcher: missing kernels, custom operators, modes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ NO_FAKE_KERNEL = "no fake kernel"
 AMBIGUOUS = "ambiguous kernels"
 
 OF_KERNELS = (MISSING_KERNEL, NO_TENSOR, NO_FAKE_KERNEL, AMBIGUOUS)
-"""Kinds of which ``error_message.py`` says more: it reads the operator's table off the message."""
+"""The kinds that ``error_message.py`` explains in more detail, because the message contains the operator's dispatch
+table.
+"""
 
 OPERATORS = (
     KnownMessage(

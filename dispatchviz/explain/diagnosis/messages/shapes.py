@@ -1,4 +1,4 @@
-"""Messages about shapes, of operators in general."""
+"""Messages about shapes, for operators in general."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients that are summed, because the forward call broadcast its argument."""
+"""Gradients that are summed because the forward call broadcast its argument."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed, shaped
 
 BROADCAST = {"add": "+", "sub": "-", "rsub": "-", "mul": "*", "div": "/", "pow": "**", "maximum": "", "minimum": ""}
-"""Operators that broadcast two arguments and have one Node, and how Python writes them."""
+"""The operators that broadcast two arguments and have one Node, and their Python syntax."""
 
 LOOKED_AT = 2_000
-"""How many calls are looked at."""
+"""The number of calls that are read."""
 
 
 class Extended(NamedTuple):
@@ -85,9 +85,7 @@ def _extended(trace: Trace, at: int, tensor: int, result: tuple[int, ...]) -> Ex
 
 
 def _is_plain(trace: Trace, call: Call, one: Extended) -> bool:
-    """Return whether the one argument is a leaf with a plain variable, and the line runs once: in a loop it is a
-    bias.
-    """
+    """Return whether the argument is a leaf with a plain variable on a line that runs once. In a loop it is a bias."""
     line = source_line(trace, call.seq)
     name = index(trace).name(one.tensor, call.seq)
     if line is None or not name or "." in name or index(trace).history(one.tensor, call.seq) is not None:
@@ -96,7 +94,7 @@ def _is_plain(trace: Trace, call: Call, one: Extended) -> bool:
 
 
 def _is_written(trace: Trace, call: Call) -> bool:
-    """Return whether the line has the operator itself: else a function of a library calls it."""
+    """Return whether the line itself contains the operator. Otherwise a function of a library calls it."""
     line, sign = source_line(trace, call.seq), BROADCAST[call.name]
     text = "" if line is None else source_text(trace, line)
     return f"{call.name}(" in text or (sign != "" and sign in text)

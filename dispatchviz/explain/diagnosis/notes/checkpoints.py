@@ -1,4 +1,4 @@
-"""Functions under ``torch.utils.checkpoint``: they run a second time while the backward pass goes on."""
+"""Functions under ``torch.utils.checkpoint``, which run a second time during the backward pass."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.lookups import events_between
 
 LOOKED_AT = 5_000
-"""How many lines are looked at behind the call."""
+"""The number of lines after the call that are read."""
 
 CALL = re.compile(r"^(?!def |from |import ).*(?<!\w)checkpoint\(")
 
 OF_REENTRANT = "CheckpointFunctionBackward"
-"""The Node that runs the function again itself; else it is a Node that wants what it saved."""
+"""The Node that runs the function again itself. Otherwise a Node needs its saved tensors."""
 
 
 def checkpoints(trace: Trace) -> Iterator[Note]:

@@ -1,4 +1,4 @@
-"""``eval()`` without ``no_grad()``: modules compute otherwise, and autograd records as before."""
+"""``eval()`` without ``no_grad()``: modules compute other results, but autograd still records."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from dispatchviz.foundation.english import counted, listed
 EVAL = re.compile(r"([A-Za-z_][\w.]*)\.eval\(\)")
 TRAIN = re.compile(r"\.train\(")
 LOOKED_AT = 50
-"""How many Nodes are looked at."""
+"""The number of Nodes that are read."""
 
 SWITCHES_OFF = re.compile(r"(torch\.no_grad|torch\.inference_mode)\(\)")
 
 
 def evaluation(trace: Trace) -> Iterator[Note]:
-    """Yield a note on the Nodes recorded after ``eval()``, where no backward pass wants them."""
+    """Yield a note on the Nodes recorded after ``eval()``, if no backward pass uses them."""
     begins = lines_with(trace, EVAL.search)
     passes = trace.steps_of(ev.BackwardStarted)
     if not begins or (passes and passes[-1] > begins[0]):
@@ -39,7 +39,7 @@ def evaluation(trace: Trace) -> Iterator[Note]:
 
 
 def _of_module(trace: Trace, module: str, nodes: Sequence[int]) -> int | None:
-    """The place of the first Node whose graph leads to a parameter of a module."""
+    """Return the place of the first Node whose graph leads to a parameter of a module."""
     own = {tensor for tensor, name in parameters(trace).get(module, {}).items() if name.startswith(f"{module}.")}
     for place, step in enumerate(nodes[:LOOKED_AT] if own else ()):
         if own & set(leaves_behind(trace, [trace.columns.nodes[step]])):
@@ -70,7 +70,7 @@ def _text(trace: Trace, step: int) -> str:
 
 
 def _changes(trace: Trace, begin: int, end: int) -> Iterator[str]:
-    """Name the modules that compute something else in evaluation mode, as their calls show."""
+    """Yield the modules that compute other results in evaluation mode, as their calls show."""
     for call in calls_between(trace, begin, end):
         if call.name == "dropout" and result_of(trace, call.seq) == call.tensors[0]:
             yield "Dropout passes its input on"

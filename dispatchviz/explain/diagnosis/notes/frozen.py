@@ -1,4 +1,4 @@
-"""Parameters of a module that are frozen while others of it are trained, and what the backward pass leaves out."""
+"""Frozen parameters of a module whose other parameters are trained, and the parts that the backward pass skips."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dispatchviz.foundation.english import listed
 
 FREEZES = re.compile(r"requires_grad\s*=\s*False|requires_grad_\(\s*False\s*\)")
 PARAMETER = re.compile(r"(?:^|[._])(?:weight|bias)$")
-"""Names of parameters of PyTorch's modules; its buffers are called otherwise."""
+"""The names of parameters of PyTorch's modules. Its buffers have other names."""
 
 NAMED = 3
 
@@ -36,11 +36,11 @@ class Use(NamedTuple):
     module: str
     """``net.0 (Linear)``"""
     node: int | None
-    """The Node of its result; None if it recorded none."""
+    """The Node of its result, or None if it recorded none."""
 
 
 def frozen(trace: Trace) -> Iterator[Note]:
-    """Yield a note on each variable of a module of which some parameters are frozen and others get a gradient."""
+    """Yield a note on each variable of a module with some frozen parameters and others that get a gradient."""
     lines, passes = lines_with(trace, FREEZES.search), trace.steps_of(ev.BackwardStarted)
     if not lines or not passes or passes[-1] < lines[0]:
         return
@@ -51,7 +51,7 @@ def frozen(trace: Trace) -> Iterator[Note]:
 
 
 def _is_frozen(trace: Trace, tensor: int, name: str, since: int, until: int) -> bool:
-    """Return whether a parameter, older than the line that freezes, requires no grad and never got one."""
+    """Return whether a parameter, older than the line that freezes, does not require grad and never got a gradient."""
     made = index(trace).tensors.get(tensor)
     if made is None or made.seq > since or gets_gradient(trace, tensor):
         return False
@@ -93,7 +93,7 @@ def _modules(uses: list[Use]) -> str:
 
 
 def _uses(trace: Trace, still: list[int], since: int, until: int) -> Iterator[Use]:
-    """The calls that compute with frozen parameters in grad mode, the first of each module."""
+    """Yield the calls that compute with frozen parameters in grad mode, the first one of each module."""
     owners, seen = {each: shown_module(trace, each, until) for each in still}, set[str]()
     for call in calls_between(trace, since, until):
         taken = next((owners[each] for each in call.tensors if each in owners), None)
@@ -115,6 +115,6 @@ def _is_composite(trace: Trace, call: Call) -> bool:
 
 
 def _result(trace: Trace, call: Call) -> int | None:
-    """The first tensor that it returned."""
+    """Return the first tensor that it returned."""
     last = trace[trace.ends[call.seq]]
     return last.tensors[0] if isinstance(last, ev.KernelReturned) and last.tensors else None

@@ -1,4 +1,4 @@
-"""What ``next_functions`` holds where a program reads it: the Node behind each input of the call."""
+"""The contents of ``next_functions`` where a program reads it: the Node for each input of the call."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from dispatchviz.explain.trace_index.trace_index import index
 READ = re.compile(r"([A-Za-z_][\w.]*)\.grad_fn\.next_functions")
 
 LOOKED_AT = 20
-"""How many such lines are looked at."""
+"""The number of lines that are read."""
 
 MOST = 6
-"""Of more inputs nothing is said."""
+"""The largest number of inputs for a note."""
 
 
 def next_functions(trace: Trace) -> Iterator[Note]:
-    """Yield a note on each Node whose ``next_functions`` a line reads off a variable: ``y.grad_fn.next_functions``."""
+    """Yield a note on each Node whose ``next_functions`` a line reads from a variable: ``y.grad_fn.next_functions``."""
     seen = set[int]()
     for step in lines_with(trace, READ.search)[:LOOKED_AT]:
         line = trace[step]
@@ -64,7 +64,7 @@ def _told(trace: Trace, name: str, node: int, at: int) -> Iterator[Note]:
 
 
 def _inputs(trace: Trace, seq: int, collected: ev.EdgesCollected) -> list[int] | None:
-    """The tensor behind each edge; None if the recording does not say."""
+    """Return the tensor of each edge, or None if the recording does not have it."""
     known = [tensor for _, tensor in collected.inputs]
     if not known:  # of an installed PyTorch: the arguments of the call, if there is one for each edge
         call = next(calls_around(trace, seq), None)
@@ -75,7 +75,7 @@ def _inputs(trace: Trace, seq: int, collected: ev.EdgesCollected) -> list[int] |
 
 
 def _outermost(trace: Trace, call: ev.Dispatched) -> int:
-    """The call that redispatches lead back to: it has the arguments."""
+    """Return the call that redispatches lead back to, which has the arguments."""
     found = call
     for event in trace.ancestors(call.seq):
         if isinstance(event, ev.Dispatched):

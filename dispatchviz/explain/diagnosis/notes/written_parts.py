@@ -1,4 +1,4 @@
-"""In-place writes to a part of a tensor: CopySlices is its Node from then on."""
+"""The in-place writes to a part of a tensor, after which its grad_fn is CopySlices."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from dispatchviz.explain.trace_index.enclosing_steps import around, source_line,
 from dispatchviz.explain.trace_index.trace_index import index
 
 OVERWRITES = frozenset(("copy_", "fill_", "zero_"))
-"""Operators after which nothing of the old numbers is left."""
+"""The operators that overwrite all old numbers."""
 
 AUGMENTED = re.compile(r"[-+*/%@&|^]=")
-"""``y[0] += 1`` writes twice: the second time Python puts the view back."""
+"""The pattern of ``y[0] += 1``, which writes twice: the second time Python assigns the view back."""
 
 LOOKED_AT = 200
 

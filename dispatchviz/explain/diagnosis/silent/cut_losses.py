@@ -1,4 +1,4 @@
-"""A loss without its graph, made a new leaf: the backward pass starts and ends there."""
+"""A loss without its graph that was made a new leaf, so that the backward pass starts and ends there."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import capital
 
 READS = ("item", "_local_scalar_dense")
-"""Operators that give Python the number of a tensor."""
+"""The operators that return the number of a tensor to Python."""
 
 LINES_BACK = 50
-"""How many lines before a ``torch.tensor`` are searched for the number that it gets."""
+"""The number of lines before a ``torch.tensor`` that are searched for its number."""
 
 
 class Cut(NamedTuple):
-    """What cut a loss from its graph."""
+    """The step that cut a loss from its graph."""
 
     call: ev.Dispatched
     argument: int
-    """The tensor with a history, or the leaf, that it was cut from."""
+    """The tensor with a history, or the leaf, from which it was cut."""
     said: str
-    """Why, as a clause."""
+    """The reason, as a clause."""
     fix: str
 
 
@@ -51,7 +51,7 @@ def cut_losses(trace: Trace) -> Iterator[Diagnosis]:
 
 
 def _from_a_leaf(trace: Trace) -> Iterator[ev.BackwardStarted]:
-    """The backward passes whose only root is a leaf: no Node of an operator runs in them."""
+    """Yield the backward passes whose only root is a leaf, so that no Node of an operator runs in them."""
     columns, of_node = trace.columns, StepsByKind(trace.columns, trace.columns.of_node)
     ran = trace.steps_of(ev.NodeStarted)
     for step in trace.steps_of(ev.BackwardStarted):
@@ -87,12 +87,12 @@ def _told(trace: Trace, started: ev.BackwardStarted) -> Diagnosis | None:
 
 
 def _leaves_of(trace: Trace, call: ev.Dispatched) -> list[int]:
-    """The leaves that a call got, of those that require grad."""
+    """Return the arguments of a call that are leaves and require grad."""
     return [each for each in arguments_of(trace, call) if index(trace).grad_needed(each, call.seq)]
 
 
 def _made_leaf(trace: Trace, loss: int, at: int) -> int:
-    """The last line before a step that lets a loss require grad; -1 if none says so."""
+    """Return the last line before a step that makes a loss require grad; -1 if there is none."""
     made = index(trace).tensors.get(loss)
     for line in latest_first(trace, at, ev.SourceLine):
         if made is not None and line.seq < trace.columns.lines[made.seq]:
@@ -139,7 +139,9 @@ def _dtype(trace: Trace, call: ev.Dispatched) -> str:
 
 
 def _by_number(trace: Trace, leaf: int) -> Cut | None:
-    """The read of a number that a ``torch.tensor`` of the same line got, or one of an earlier line's variable."""
+    """Return the read of a number that a ``torch.tensor`` of the same line got, or one that an earlier line assigned to
+    a variable.
+    """
     made = index(trace).tensors.get(leaf)
     line = None if made is None else source_line(trace, made.seq)
     if made is None or line is None or made_by(trace, leaf) is None:
@@ -161,7 +163,7 @@ def _by_number(trace: Trace, leaf: int) -> Cut | None:
 
 
 def _read(trace: Trace, begin: int, end: int) -> Cut | None:
-    """The first read of a number between two steps, of a tensor that requires grad."""
+    """Return the first read of a number between two steps, from a tensor that requires grad."""
     for call in calls_between(trace, begin, end):
         tensor = call.tensors[0]
         if call.name in READS and index(trace).grad_needed(tensor, call.seq):

@@ -1,6 +1,6 @@
 """Gradients that are zero from a Node on in every backward pass: dead ReLUs, saturated clamps.
 
-Only recordings with numbers tell (``--values``, ``dispatchviz why``).
+Found only in recordings with numbers (``--values``, ``dispatchviz why``).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from dispatchviz.foundation.english import counted, listed
 
 GATES = ("Relu", "Threshold", "Clamp", "ClampMin", "ClampMax", "Hardtanh", "Hardsigmoid")
 NAMES = tuple(f"{each}Backward{number}" for each in GATES for number in range(2))
-"""Nodes that pass a gradient on for some inputs, and zero for the others."""
+"""The Nodes that pass a gradient on for some inputs, and zero for the others."""
 
 
 def dead_units(trace: Trace) -> Iterator[Diagnosis]:
-    """Yield a diagnosis if, behind a gate, leaves get nothing but zeros in every pass that is known."""
+    """Yield a diagnosis if leaves behind a gate get only zeros in every known pass."""
     if not any(name in NAMES for name in trace.columns.name_texts):
         return
     numbers = trace.steps_of(ev.NumbersRecorded)
@@ -39,7 +39,7 @@ def dead_units(trace: Trace) -> Iterator[Diagnosis]:
 
 
 def _closed(trace: Trace, started: ev.BackwardStarted) -> list[Run]:
-    """The gates that received a gradient other than zero in a pass, and returned zeros."""
+    """Return the gates that received a nonzero gradient in a pass and returned zeros."""
     return [
         run
         for run in runs(trace, started)
@@ -52,7 +52,7 @@ def _returned_zero(run: Run) -> bool:
 
 
 def _lost(trace: Trace, started: ev.BackwardStarted, gates: list[Run]) -> list[int]:
-    """The leaves that a pass reaches only through closed gates."""
+    """Return the leaves that a pass reaches only through closed gates."""
     roots, closed = [node for node, _ in started.roots], {run.started.node for run in gates}
     alive = set(leaves_behind(trace, roots, without=closed))
     zero = set(_zeros(trace, started))
@@ -60,7 +60,7 @@ def _lost(trace: Trace, started: ev.BackwardStarted, gates: list[Run]) -> list[i
 
 
 def _zeros(trace: Trace, started: ev.BackwardStarted) -> Iterator[int]:
-    """The leaves to which a pass gives zeros, as far as the numbers are known: others may be zero, too."""
+    """Yield the leaves to which a pass gives zeros, as far as the numbers are known. Others may be zero too."""
     for run in runs(trace, started):
         made = index(trace).accumulators.get(run.started.node)
         if made is not None and all(not numbers or all_zero(numbers) for numbers in run.got):

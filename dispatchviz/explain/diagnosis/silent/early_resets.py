@@ -1,4 +1,6 @@
-"""An optimizer that resets its gradients between the backward pass and its step: each step has none to use."""
+"""An optimizer whose gradients are reset between the backward pass and its step, so that no step has gradients to
+use.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ RESETS = re.compile(r"\b([A-Za-z_][\w.]*)\.zero_grad\(")
 
 
 class Reset(NamedTuple):
-    """A reset of gradients that a step was to use."""
+    """A reset of gradients before the step that needs them."""
 
     backward: int
     reset: int
@@ -31,7 +33,7 @@ class Reset(NamedTuple):
 
 
 def early_resets(trace: Trace) -> Iterator[Diagnosis]:
-    """Yield a diagnosis for each optimizer whose steps all follow a reset without a backward pass between."""
+    """Yield a diagnosis for each optimizer whose steps all follow a reset without a backward pass in between."""
     sources = "\n".join(trace.header.sources.values())
     for name in sorted(set(RESETS.findall(sources))):
         for one in (_resets(trace, name) if f"{name}.step()" in sources else [])[:1]:
@@ -41,7 +43,7 @@ def early_resets(trace: Trace) -> Iterator[Diagnosis]:
 
 
 def _resets(trace: Trace, name: str) -> list[Reset]:
-    """The resets before all steps of an optimizer; none if one step follows a backward pass."""
+    """Return the resets before all steps of an optimizer; empty if one step follows a backward pass."""
     resets = lines_with(trace, lambda text: text.strip().startswith(f"{name}.zero_grad("))
     steps, begun = lines_with(trace, lambda text: f"{name}.step(" in text), trace.steps_of(ev.BackwardStarted)
     found, before = [], 0
@@ -55,7 +57,7 @@ def _resets(trace: Trace, name: str) -> list[Reset]:
 
 
 def _lost(trace: Trace, one: Reset) -> list[int]:
-    """The leaves whose gradients a reset took away."""
+    """Return the leaves whose gradients a reset removed."""
     tensors, end = trace.columns.tensors, _end_of_line(trace, one.reset)
     leaves = dict.fromkeys(tensors[step] for step in between(trace, ev.GradientAccumulated, one.backward, one.reset))
     written = {each for call in calls_between(trace, one.reset, end) for each in call.written}

@@ -1,4 +1,4 @@
-"""Custom Functions whose ``backward`` returns nothing: PyTorch takes that for no gradient, and is silent."""
+"""Custom Functions whose ``backward`` returns nothing, which PyTorch silently treats as no gradient."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from dispatchviz.explain.sentences.statement import Statement
 
 
 def empty_backward(trace: Trace) -> Iterator[Diagnosis]:
-    """Functions whose ``backward`` ran and returns nothing: PyTorch takes that as None, no gradient, and is silent."""
+    """Yield a diagnosis for each Function whose ``backward`` ran and returns nothing, which PyTorch silently treats as
+    None.
+    """
     if failure(trace) is not None:
         return
     classes = [node for node in program_nodes(trace) if isinstance(node, ast.ClassDef)]
@@ -36,7 +38,7 @@ def _nothing(name: str, line: int, step: int) -> Diagnosis:
 
 
 def _started(trace: Trace, name: str) -> int | None:
-    """The step at which the engine began to evaluate the first Node of a name."""
+    """Return the step at which the engine began to evaluate the first Node of a name."""
     for step in trace.steps_of(ev.NodeStarted):
         event = trace[step]
         if isinstance(event, ev.NodeStarted) and event.name == name:

@@ -1,4 +1,4 @@
-"""The ``.grad`` of a tensor that is no leaf: of a leaf's copy on another device, or of any other result."""
+"""The ``.grad`` of a tensor that is not a leaf: of a leaf's copy on another device, or of any other result."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from dispatchviz.foundation.english import capital
 WARNING = "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed"
 
 READ = re.compile(r"([A-Za-z_][\w.\[\]]*)\.grad\b(?!_)")
-"""A tensor whose gradient a line reads."""
+"""The pattern of a tensor whose gradient a line reads."""
 
 MOVES = ("to", "cuda", "cpu", "float", "double", "half", "bfloat16", "type", "_to_copy")
-"""Operators that return a copy on another device or of another dtype."""
+"""The operators that return a copy on another device or of another dtype."""
 
 
 def not_a_leaf(trace: Trace) -> Iterator[Diagnosis]:
-    """Yield a diagnosis for each line that reads the ``.grad`` of a result, which PyTorch warns of."""
+    """Yield a diagnosis for each line that reads the ``.grad`` of a result, for which PyTorch issues a warning."""
     for step in trace.steps_of(ev.Warned):
         warned = trace[step]
         if isinstance(warned, ev.Warned) and warned.message.startswith(WARNING):
@@ -57,7 +57,7 @@ def _told(trace: Trace, warned: ev.Warned) -> Diagnosis:
 
 
 def _read(trace: Trace, at: int) -> int | None:
-    """The result whose ``.grad`` the line of a step reads; None if no variable of the line is one."""
+    """Return the result whose ``.grad`` the line of a step reads, or None if no variable of the line is one."""
     line = source_line(trace, at)
     names = [] if line is None else [each[1] for each in READ.finditer(source_text(trace, line))]
     held = [holder for name in names if (holder := index(trace).holder(name, at)) is not None]
@@ -65,7 +65,7 @@ def _read(trace: Trace, at: int) -> int | None:
 
 
 def _moved(trace: Trace, tensor: int, leaves: list[int]) -> bool:
-    """Return whether a tensor comes from one leaf that no variable holds, made on the same line."""
+    """Return whether a tensor comes from one leaf that was made on the same line and that no variable holds."""
     if len(leaves) != 1 or index(trace).names.get(leaves[0]):
         return False
     both = [index(trace).tensors.get(each) for each in (tensor, leaves[0])]
@@ -134,7 +134,7 @@ def computed_parameters(trace: Trace) -> Iterator[Diagnosis]:
 
 
 def _is_lost(trace: Trace, leaf: int, at: int) -> bool:
-    """Return whether a leaf has a variable of its own, not in a module, and never gets a gradient."""
+    """Return whether a leaf has its own variable, outside modules, and never gets a gradient."""
     name = last_name(trace, leaf, at)
     return name.isidentifier() and bool(index(trace).names.get(leaf)) and not gets_gradient(trace, leaf)
 

@@ -1,4 +1,4 @@
-"""An operator without an autograd kernel: PyTorch warns, and its gradient is what its kernel's own calls give."""
+"""An operator without an autograd kernel. PyTorch warns, and only the calls within its kernel are recorded."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def no_derivative(trace: Trace) -> Iterator[Diagnosis]:
 
 
 def _call(trace: Trace, operator: str, until: int) -> int | None:
-    """The last call of an operator before a step, by the program."""
+    """Return the last call of an operator before a step, made by the program."""
     steps = [each for name, _, steps in trace.columns.calls() if name == operator for each in steps if each < until]
     return min(steps, default=None)
 
@@ -47,7 +47,7 @@ def _told(trace: Trace, warned: ev.Warned, operator: str, call: int | None) -> D
 
 
 def _nodes(trace: Trace, call: int) -> list[str]:
-    """The names of the Nodes made within a call, each once, without those that stand for no formula."""
+    """Return the names of the Nodes made within a call, each once, without those that have no formula."""
     made = (trace[step] for step in between(trace, ev.NodeCreated, call, trace.ends[call]))
     names = (event.name for event in made if isinstance(event, ev.NodeCreated))
     return list(dict.fromkeys(name for name in names if "::" not in name))

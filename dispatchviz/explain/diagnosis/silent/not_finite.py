@@ -1,6 +1,6 @@
-"""Where NaN or infinity first appears in a gradient: in which Node, or in the forward pass before.
+"""The place where NaN or infinity first appears in a gradient: a Node, or the forward pass before.
 
-Only recordings with numbers tell (``--values``, ``dispatchviz why``).
+Found only in recordings with numbers (``--values``, ``dispatchviz why``).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import capital, listed
 
 DEEPEST = 200
-"""How many calls are followed back in the forward pass."""
+"""The number of calls that are followed back in the forward pass."""
 
 CHECKS = "aten::_amp_foreach_non_finite_check_and_unscale_"
-"""What a gradient scaler calls: it expects infinities, and leaves out the step."""
+"""The operators that a gradient scaler calls. It expects infinities, and then skips the step."""
 
 SAME_PASS = 100
-"""How many gradients behind the last numbers that were recorded are looked at: those of its backward pass."""
+"""The number of gradients after the last recorded numbers that are read: those of its backward pass."""
 
 FINITE = "its derivative stays finite"
 SAFE = {
@@ -40,7 +40,7 @@ SAFE = {
     "exp": "Give {call} smaller numbers: its result must be finite.",
 }
 KEEP = "Keep {x} before {call} away from where its derivative is infinite."
-"""What to give an operator instead; and of others."""
+"""The fix for an operator, and that for other operators."""
 
 
 def infinite_gradients(trace: Trace) -> Iterator[Diagnosis]:
@@ -105,7 +105,7 @@ def _feeds(run: Run, other: Run) -> bool:
 
 
 def _arguments(trace: Trace, call: ev.Dispatched, preposition: str) -> str:
-    """`` from x = [0.0, 1.0]``"""
+    """Return the arguments with their values: `` from x = [0.0, 1.0]``."""
     each = [(tensor, told(trace, tensor, call.seq + 8)) for tensor in arguments_of(trace, call)]
     known = [f"{last_name(trace, tensor, call.seq)} = {short(numbers)}" for tensor, numbers in each if numbers]
     return f" {preposition} {listed(known)}" if known else ""
@@ -138,7 +138,7 @@ class Birth(NamedTuple):
 
 
 def _birth(trace: Trace, started: ev.BackwardStarted, ran: list[Run]) -> Birth | None:
-    """The call of the forward pass whose result is not finite, and from which the root of a pass has that."""
+    """Return the forward call whose result is not finite and from which the root of a pass gets that value."""
     first = next(iter(ran), None)
     if first is None:
         return None
@@ -156,7 +156,7 @@ def _birth(trace: Trace, started: ev.BackwardStarted, ran: list[Run]) -> Birth |
 
 
 def _result_of(trace: Trace, node: int) -> int | None:
-    """The tensor whose ``grad_fn`` a Node became when it was made."""
+    """Return the tensor whose ``grad_fn`` a Node became when it was made."""
     made = index(trace).nodes.get(node)
     columns = trace.columns
     steps = () if made is None else columns.of_node.get(node, ())
@@ -181,7 +181,7 @@ def _in_forward(trace: Trace, birth: Birth, written: ev.GradientAccumulated) -> 
 
 
 def _in_data(trace: Trace, birth: Birth, written: ev.GradientAccumulated) -> Diagnosis:
-    """The diagnosis of a tensor that the program itself creates with NaN or infinity."""
+    """Return the diagnosis of a tensor that the program itself creates with NaN or infinity."""
     at, what = birth.call.seq, "nan" if "nan" in birth.numbers else "inf"
     names = index(trace).names.get(birth.result)
     name = names[0][1] if names is not None and len(names) else "a tensor"

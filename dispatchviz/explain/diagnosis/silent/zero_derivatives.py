@@ -1,4 +1,6 @@
-"""Operators whose derivative is zero everywhere, on every way from the loss to a leaf: it gets a gradient of zeros."""
+"""Operators whose derivative is zero everywhere, on every path from the loss to a leaf, which gets a gradient of
+zeros.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,11 @@ from dispatchviz.explain.trace_index.trace_index import index
 
 ZERO = ("Round", "Sign", "Floor", "Ceil", "Trunc", "Bernoulli")
 NAMES = tuple(f"{each}Backward{number}" for each in ZERO for number in range(3))
-"""Nodes whose formula is zeros, whatever they get."""
+"""The Nodes whose formula always returns zeros."""
 
 
 def zero_derivatives(trace: Trace) -> Iterator[Diagnosis]:
-    """Yield a diagnosis for each line whose backward pass gives some leaves nothing but zeros."""
+    """Yield a diagnosis for each line whose backward pass gives some leaves only zeros."""
     columns = trace.columns
     of_name, of_node = StepsByKind(columns, columns.of_name), StepsByKind(columns, columns.of_node)
     numbers = [number for number, text in enumerate(columns.name_texts) if text in NAMES]
@@ -68,7 +70,7 @@ def _told(trace: Trace, started: ev.BackwardStarted, zero: set[int]) -> Diagnosi
 
 
 def _ran(trace: Trace, started: int) -> Iterator[int]:
-    """The Nodes that ran in a backward pass, in order."""
+    """Yield the Nodes that ran in a backward pass, in order."""
     steps = between(trace, ev.NodeStarted, started, trace.ends[started])
     return (trace.columns.nodes[step] for step in steps)
 

@@ -103,7 +103,9 @@ ON_THE_MODEL = [
         BEGIN + "loss = net(x).sum()\nloss.backward()",
     ),
 ]
-"""A recording of an installed PyTorch does not see that the parameters require grad: no Node has them as inputs."""
+"""Programs whose parameters do not visibly require grad in a recording of an installed PyTorch: no Node has them as
+inputs.
+"""
 
 SOUND = {
     "the backward pass of a leaf": LEAF + "s = torch.ones((), requires_grad=True)\ns.backward()",

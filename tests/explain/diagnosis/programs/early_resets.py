@@ -64,7 +64,7 @@ CASES = [
         torch_why=("Line 5 (sgd.zero_grad()) takes the gradients of what sgd holds away",),
     ),
 ]
-"""A recording of an installed PyTorch does not see that a gradient is set to None."""
+"""The cases. A recording of an installed PyTorch does not show that a gradient is set to None."""
 
 SOUND = {
     "a reset behind the step": training(after="opt.zero_grad()"),

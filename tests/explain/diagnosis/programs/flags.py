@@ -1,4 +1,4 @@
-"""requires_grad where it cannot be."""
+"""Programs that set requires_grad where it is not allowed."""
 
 from __future__ import annotations
 

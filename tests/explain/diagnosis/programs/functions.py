@@ -1,4 +1,4 @@
-"""What custom Functions and hooks return."""
+"""Programs with custom Functions and hooks that return invalid values."""
 
 from __future__ import annotations
 

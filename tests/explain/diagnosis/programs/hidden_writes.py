@@ -1,4 +1,4 @@
-"""Writes to saved memory that no version counter sees, and those that are none."""
+"""Programs that write to saved memory without bumping a version counter, and sound programs."""
 
 from __future__ import annotations
 

@@ -159,7 +159,9 @@ ON_THE_MODEL = [
         training(),
     ),
 ]
-"""A recording of an installed PyTorch does not see that they require grad: no Node has them as inputs."""
+"""Programs whose parameters do not visibly require grad in a recording of an installed PyTorch: no Node has them as
+inputs.
+"""
 
 SOUND = {
     "all get gradients": training(),

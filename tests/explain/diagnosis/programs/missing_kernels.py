@@ -164,4 +164,4 @@ ON_PYTORCH = [
         BEGIN + "x = torch.ones(3).to_sparse()\ny = torch.sigmoid(x.to_dense())",
     ),
 ]
-"""The model has no sparse tensors."""
+"""Programs for an installed PyTorch only, because the model has no sparse tensors."""

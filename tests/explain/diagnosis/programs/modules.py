@@ -1,4 +1,4 @@
-"""Programs whose classes call layers: a diagnosis says for which module a line ran, and of which class it is."""
+"""Programs whose classes call layers. The diagnosis names the module that ran a line, and its class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients of tensors that are no leaves, and of what a parameter was computed from."""
+"""Programs that read the gradient of a result, or make a parameter of a computed tensor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A backward pass without a Node to start at: which leaves do not require grad, or what cut the history."""
+"""Programs whose backward pass has no Node to start at, with the leaves that do not require grad or the cut in the
+history.
+"""
 
 from __future__ import annotations
 

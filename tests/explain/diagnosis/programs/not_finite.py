@@ -1,6 +1,6 @@
-"""Where NaN and infinity first appear in a gradient, and gates behind which gradients are zero.
+"""Programs with NaN or infinity in a gradient, and with gates behind which gradients are zero.
 
-A recording of an installed PyTorch has no numbers: none of these is told there.
+A recording of an installed PyTorch has no numbers, so these diagnoses do not exist there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Errors of Python, calls that fit no signature, and what is said where no rule knows the cause."""
+"""Programs with errors of Python, calls that match no signature, and errors whose cause no rule knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Factors whose sizes do not fit: of a layer, of ``@`` and its relatives."""
+"""Programs with factors whose sizes do not fit, in a layer, ``@`` or related operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saved tensors that a Node cannot use: what was saved where, what changed it, what to do instead."""
+"""Programs with saved tensors that a Node cannot use: the saved tensor, the change, the fix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A second backward pass through one graph: which Node, which pass released it, what carried it over."""
+"""Programs with a second backward pass through one graph: the Node, the pass that released it, the variable that
+carried it over.
+"""
 
 from __future__ import annotations
 

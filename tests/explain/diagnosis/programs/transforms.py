@@ -1,4 +1,4 @@
-"""What functorch refuses."""
+"""Programs that functorch rejects."""
 
 from __future__ import annotations
 
