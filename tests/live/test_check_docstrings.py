@@ -1,4 +1,4 @@
-"""The examples in the docstrings of the installed PyTorch run on it and on the model, and the same happens."""
+"""The examples in the docstrings of the installed PyTorch have the same effect on it and on the model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.amounts import THOROUGH
 from tests.live.docstring_programs import BEGIN, examples, that_run
 
 GROUPS = 36
-"""So many programs are made of all examples."""
+"""The number of programs that are made from all examples."""
 
 
 @pytest.mark.torch
