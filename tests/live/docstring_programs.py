@@ -105,6 +105,6 @@ def _passing(statements: Sequence[str]) -> Iterator[str]:
     for statement in statements:
         try:
             exec(compile(statement, "<example>", "exec"), space)
-        except Exception:  # whatever it is
+        except Exception:  # an example may raise anything
             continue
         yield statement

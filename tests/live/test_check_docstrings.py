@@ -29,5 +29,5 @@ def test_pytorchs_own_examples_do_what_the_model_does(
     chosen = [(name, that_run(known[name])) for name in sorted(known)[group::GROUPS]]
     program = BEGIN + "".join(f"# {name}\n{''.join(statements)}" for name, statements in chosen if statements)
     found = two_runs(Code(program), ())
-    # what is printed has last bits, which docs/differences.md names
+    # the output has last bits, which docs/differences.md names
     assert found.comparison.same, "\n".join(check_lines(found, WHERES, Console(100, False), every=True))

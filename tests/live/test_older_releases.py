@@ -74,7 +74,7 @@ def is_described() -> bool:
 def test_the_layout_is_that_of_the_releases_header() -> None:
     layout, known = key_layout(installed_torch()._C), layout_of(installed_torch().__version__)
     if known is None:
-        pytest.skip("a release of which no header was read")
+        pytest.skip("no header of this release was read")
     assert (layout.backends, layout.keys) == (known.backends, known.keys)
 
 

@@ -99,7 +99,7 @@ def test_bt_full_with_threads_broken_lines_and_variables() -> None:
         [("ks", ("AutogradCPU", "CPU"))],
         [("dispatchKeySet", ("CPU",))],
     ]
-    assert first[3].file == "build/aten/src/ATen/Operators_0.cpp:4410", "it stands on a line of its own"
+    assert first[3].file == "build/aten/src/ATen/Operators_0.cpp:4410", "it is on a line of its own"
     assert [frame.role for frame in second] == ["engine", "engine", "not PyTorch's"]
     text = (FOLDER / "gdb_full.txt").read_text("utf-8")
     assert [each.heading.partition(" (")[0] for each in read_backtraces(text)] == ["Thread 2", "Thread 1"]
@@ -170,7 +170,7 @@ def test_a_frame_has_the_title_role_and_file_that_the_model_has_for_it(name: str
         outer = theirs
         if known.title in ours:
             frame = ours[known.title]
-            is_method = frame.file.endswith("python_variable_methods.cpp")  # of add the name does not tell
+            is_method = frame.file.endswith("python_variable_methods.cpp")  # the name alone does not say so for add
             assert known.role == frame.role
             assert known.file == frame.file or is_method
         else:

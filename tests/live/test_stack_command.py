@@ -77,7 +77,7 @@ def test_kernels_and_what_they_call() -> None:
         ("mine::twice", None),
     ],
 )
-def test_results_returned_by_address_are_recognized(operator: str, by_address: bool | None) -> None:
+def test_return_by_address_is_recognized(operator: str, by_address: bool | None) -> None:
     assert returns_by_address(operator) is by_address
 
 

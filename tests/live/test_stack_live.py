@@ -230,4 +230,4 @@ def test_ending_the_command_ends_the_program_too(tmp_path: Path) -> None:
         assert process.stdout.readline().strip().isdigit()
         process.terminate()
         assert process.wait(HANGS) == -signal.SIGTERM
-        assert process.stdout.read() == "", "which ends when nobody has that stream any more, the program neither"
+        assert process.stdout.read() == "", "the stream ends when no process has it any more, so the program has ended"

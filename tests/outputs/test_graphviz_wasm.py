@@ -16,7 +16,7 @@ from dispatchviz.outputs.picture import graphviz_wasm as module
 
 DOT = "digraph { a -> b }"
 
-on_posix = pytest.mark.skipif(sys.platform == "win32", reason="who may write a file is told otherwise there")
+on_posix = pytest.mark.skipif(sys.platform == "win32", reason="file permissions work differently there")
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ Stack = tuple[tuple[str, int], ...]
 """Function and first line of its statement, for each frame of the program, outermost first."""
 SMALL = ("<lambda>", "<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>")
 NOT_COMPARED = {
-    ev.SourceLine: "it tells the line",
+    ev.SourceLine: "it is the line itself",
     ev.ProgramRaised: "the frames that the exception came through are gone",
 }
 

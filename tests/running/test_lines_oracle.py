@@ -286,6 +286,6 @@ def test_every_event_of_a_recording_is_recorded_under_the_line_that_python_runs(
             count, differences = _recorded(source, tmp_path / str(number))
             events += count
             late += [difference for difference in differences if type(difference.event) is not ev.NodeDeleted]
-    print(f"{len(sources)} programs, {events} events compared, {len(late)} told a line late")
+    print(f"{len(sources)} programs, {events} events compared, {len(late)} recorded a line late")
     assert [difference for difference in late if not isinstance(difference.event, NOT_FOUND)] == []
     assert len(late) * 10_000 < events

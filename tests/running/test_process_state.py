@@ -99,7 +99,7 @@ def test_state_that_a_program_leaves_behind_is_restored(
     assert {name: pair for name, pair in changed.items() if name not in COUNTS_ON and pair[0] != pair[1]} == {}
 
 
-def test_engine_checks_streams_only_after_a_second_one_exists() -> None:
+def test_engine_checks_no_streams_before_a_second_one() -> None:
     def chosen() -> tuple[Any, ...]:
         return Node.add_input_metadata, engine._evaluate, engine._add
 

@@ -87,7 +87,7 @@ def test_unwritable_file_and_invalid_limit_are_refused_at_first(tmp_path: Path) 
         with dispatchviz.record(limit="plenty"):
             ran.append(2)
     assert ran == []
-    with dispatchviz.record() as trace:  # nothing is left of those
+    with dispatchviz.record() as trace:  # they leave no file
         _work()
     assert len(trace) > 0
 

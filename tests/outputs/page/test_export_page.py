@@ -46,9 +46,7 @@ def test_a_part_becomes_a_page(tmp_path: Path) -> None:
     assert 0 < packed(path.read_bytes())["recorded"]["count"] < len(run(FORUM).trace)
 
 
-def test_file_that_is_not_a_dispatchviz_page_is_not_overwritten(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_file_that_is_no_page_of_ours_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.html"
     path.write_text("<!DOCTYPE html><p>mine</p>")
     assert dispatchviz("export", FORUM, "-o", path) == 2
