@@ -16,7 +16,7 @@ from dispatchviz.core.table.pytorch_registrations import pytorch_registry
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.installed_torch import installed_torch, release
 from dispatchviz.live.registration import UNKNOWN_FILE
-from dispatchviz.live.release_changes import of_the_model, release_changes
+from dispatchviz.live.release_changes import release_changes, snapshot_of_model
 from dispatchviz.live.snapshot import Operator, Snapshot
 from tests.live.snapshots import kernels
 
@@ -165,7 +165,7 @@ NAMES = "aten::mm", "aten::relu", "aten::sin", "aten::new"
 
 def later() -> Snapshot:
     """Return a release that registers as the model's does, before a test changes it."""
-    ours = of_the_model(NAMES, "CPU")
+    ours = snapshot_of_model(NAMES, "CPU")
     return msgspec.structs.replace(ours, torch="2.14.1+cpu")
 
 

@@ -69,8 +69,8 @@ def test_a_file_laid_out_by_another_tool_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "is no snapshot"),
-        (b'{"format":"dispatchviz trace"}', "is no snapshot"),
+        (b"", "is not a snapshot"),
+        (b'{"format":"dispatchviz trace"}', "is not a snapshot"),
         (snapshot_text(OLD).encode()[:-40], "is a snapshot and is damaged"),
         (gzip.compress(snapshot_text(OLD).encode())[:-40], "is a snapshot and is damaged"),
         (b'{"dispatchviz_snapshot":1}', "is damaged: Object missing required field `torch`"),

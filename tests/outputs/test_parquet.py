@@ -183,7 +183,7 @@ def test_other_tables_are_not_overwritten(folder: Path, tmp_path: Path) -> None:
     pq.write_table(pq.read_table(path).replace_schema_metadata(None), path)  # without the metadata
     for other in (path.read_bytes(), b"PAR1", b"notes", b"\xff\xff\xff\xffPAR1"):
         path.write_bytes(other)
-        with pytest.raises(DispatchvizError, match="is no table of traces: it is not overwritten"):
+        with pytest.raises(DispatchvizError, match="is not a table of traces: it is not overwritten"):
             check_export(str(path), ".parquet")
 
 

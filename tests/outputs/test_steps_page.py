@@ -110,7 +110,7 @@ def test_other_files_are_not_overwritten(tmp_path: Path) -> None:
     check_export(str(mine), ".md")
     picture = next((tmp_path / "steps_files").iterdir())
     picture.write_text("mine")
-    with pytest.raises(DispatchvizError, match=r"is no \.svg picture: it is not overwritten"):
+    with pytest.raises(DispatchvizError, match=r"is not a \.svg picture: it is not overwritten"):
         page(tmp_path)
 
 

@@ -104,7 +104,7 @@ def test_the_page_says_what_is_not_in_the_trace(page: Page, folder: Path, forum:
 
 def test_page_names_missing_browser_features(folder: Path, forum: Trace) -> None:
     text = player_page(forum).decode()
-    assert "It needs JavaScript" in text.partition("<script")[0]
+    assert "The page needs JavaScript" in text.partition("<script")[0]
 
 
 def test_screen_reader_gets_the_tree_and_the_sentence(page: Page, folder: Path, loop: Trace) -> None:

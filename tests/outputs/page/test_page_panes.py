@@ -88,7 +88,7 @@ def test_questions_come_before_answers(page: Page, folder: Path, forum: Trace) -
     )
     assert "?" in page.text("#rows")
     assert asked.right.text not in page.text("#rows")
-    assert "Esc or c goes on" in page.text("#question")
+    assert "Esc or c skips this question" in page.text("#question")
     page.keys(str(asked.choices.index(asked.right) + 1))
     assert at(page) == asked.reveals
     assert "Right" in page.text("#note")
