@@ -71,9 +71,9 @@ def test_a_file_laid_out_by_another_tool_is_read(tmp_path: Path) -> None:
     [
         (b"", "is not a snapshot"),
         (b'{"format":"dispatchviz trace"}', "is not a snapshot"),
-        (snapshot_text(OLD).encode()[:-40], "is a snapshot and is damaged"),
-        (gzip.compress(snapshot_text(OLD).encode())[:-40], "is a snapshot and is damaged"),
-        (b'{"dispatchviz_snapshot":1}', "is damaged: Object missing required field `torch`"),
+        (snapshot_text(OLD).encode()[:-40], "is a damaged snapshot"),
+        (gzip.compress(snapshot_text(OLD).encode())[:-40], "is a damaged snapshot"),
+        (b'{"dispatchviz_snapshot":1}', "is a damaged snapshot: Object missing required field `torch`"),
         (b'{"dispatchviz_snapshot":2,"anything":[]}', "has version 2 of the format and this dispatchviz reads 1"),
     ],
 )
