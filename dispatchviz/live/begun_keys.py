@@ -48,7 +48,7 @@ def begun_keys_watched(watch: LiveRecorder) -> Iterator[Replaced]:
         if name.startswith(_HOLDERS):
             for function, keys in BEGIN.items():
                 if callable(original := vars(module).get(function)):
-                    replaced.append((module, function, original, _that_needs(watch, keys, original)))
+                    replaced.append((module, function, original, _meeting_keys(watch, keys, original)))
     c = watch.torch._C
     replaced += [(c, INCLUDING, vars(c)[INCLUDING], _including(watch)), (c, GUARD, vars(c)[GUARD], _guard(watch))]
     replaced += [(c, name, vars(c)[name], _tracing(watch, vars(c)[name])) for name in TRACING if name in vars(c)]
@@ -74,7 +74,7 @@ def _set(replaced: Replaced, which: int) -> None:
         setattr(one[0], one[1], one[which])
 
 
-def _that_needs(watch: LiveRecorder, keys: int, original: Callable[..., Any]) -> Callable[..., Any]:
+def _meeting_keys(watch: LiveRecorder, keys: int, original: Callable[..., Any]) -> Callable[..., Any]:
     def begin(*args: Any, **kwargs: Any) -> Any:
         watch.cells.meet(keys)
         return original(*args, **kwargs)

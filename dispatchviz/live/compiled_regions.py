@@ -118,7 +118,7 @@ class _Finder:
         self._changes = changes
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return the spec of a module whose function is to be replaced, and None for any other."""
+        """Return the spec of a module with a function to replace, and None for any other."""
         spec = PathFinder.find_spec(name, path, target) if name in self._changes.made else None
         if spec is None or spec.loader is None:
             return None

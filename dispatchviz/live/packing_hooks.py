@@ -23,7 +23,7 @@ class PackingHooks:
         self._pushed = 0
 
     def there(self) -> bool:
-        """Return whether there are any."""
+        """Return whether this thread has packing hooks."""
         return self._pushed > 0 if self._asked is None else self._asked(True) is not None
 
     @contextmanager

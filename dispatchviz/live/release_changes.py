@@ -28,7 +28,7 @@ def release_changes(installed: Snapshot, names: Collection[str], keys: Collectio
 
     Only kernels under an alias or under a key in ``keys`` count.
     """
-    ours, release = of_the_model(names, installed.build), installed.torch.partition("+")[0]
+    ours, release = snapshot_of_model(names, installed.build), installed.torch.partition("+")[0]
     theirs = msgspec.structs.replace(
         installed, operators=tuple(one for one in installed.operators if one.name in names)
     )
@@ -58,7 +58,7 @@ def _before(kernel: str) -> str:
     return f" (before: {kernel})" if kernel else " (before: none)"
 
 
-def of_the_model(names: Collection[str], installed_build: str) -> Snapshot:
+def snapshot_of_model(names: Collection[str], installed_build: str) -> Snapshot:
     """Return the snapshot of the model's release, with these operators and the same kind of build."""
     build = "cuda" if installed_build.startswith(("CUDA", "ROCm")) else "cpu"
     known = [name for name in names if name in pytorch_operators()]

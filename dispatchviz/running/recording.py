@@ -146,12 +146,12 @@ class Recording(Trace):
         return tuple(self._source.events) if self._source.stream is None else self._in_file()[1]
 
     def __len__(self) -> int:
-        return len(self._so_far())
+        return len(self._events_so_far())
 
     def __getitem__(self, at: Any) -> Any:
-        return self._so_far()[at]
+        return self._events_so_far()[at]
 
-    def _so_far(self) -> Sequence[AnyEvent]:
+    def _events_so_far(self) -> Sequence[AnyEvent]:
         return self._source.events if self._source.stream is None else self._in_file()[1]
 
     def _in_file(self) -> Opened:

@@ -103,7 +103,7 @@ def test_nobodys_file_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(DispatchvizError, match=r"a recording is \.cast, a picture \.svg"):
         one_file("x.gif", forum(), "x.py", [], SIZE)
     (tmp_path / f"{STOPS[0].name}.svg").write_text("mine")
-    with pytest.raises(DispatchvizError, match=r"is no \.svg picture"):
+    with pytest.raises(DispatchvizError, match=r"is not a \.svg picture"):
         check_tour(str(tmp_path))
     with pytest.raises(DispatchvizError, match="is no folder"):
         check_tour(str(mine))

@@ -160,7 +160,7 @@ def _on_line(trace: Trace, text: str) -> Mask:
         if there:
             places.setdefault(event.file, set()).add(event.line)
     if not chosen:
-        raise DispatchvizError(f"--line {text}: {_nothing_there(trace, name, first, places)}")
+        raise DispatchvizError(f"--line {text}: {_no_step_reason(trace, name, first, places)}")
     on_line = np.zeros(len(trace) + 1, np.bool_)
     on_line[list(chosen)] = True
     return on_line[_array(trace.columns.lines)]
@@ -176,7 +176,7 @@ def is_in_file(file: str, name: str) -> bool:
     return not name or file == name or file.endswith(f"/{name}")
 
 
-def _nothing_there(trace: Trace, name: str, line: int, places: dict[str, set[int]]) -> str:
+def _no_step_reason(trace: Trace, name: str, line: int, places: dict[str, set[int]]) -> str:
     """Return the reason why no step is on a line, and the lines that have steps."""
     if not places:
         files = ", ".join(dict.fromkeys(event.file for event in _lines(trace)))

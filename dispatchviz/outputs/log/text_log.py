@@ -102,8 +102,8 @@ def _printed(trace: Trace, events: Events, reasons: _Reasons | _Errors, begin: i
         seq, kind = event.seq, type(event)
         if kind is ev.SourceLine:
             yield LogRow("")
-        if goes_on := threads.goes_on(event):
-            yield LogRow(f" {goes_on}", f"{'':{width}} ", SIGNS["program"])
+        if continuation := threads.continuation(event):
+            yield LogRow(f" {continuation}", f"{'':{width}} ", SIGNS["program"])
         indent = "  " * depth
         yield LogRow(f" {indent}{KINDS[kind].label(trace, event)}", f"{seq:>{width}} ", sign(event))
         reason = reasons.due(event, depths[seq])
@@ -122,7 +122,7 @@ class _Threads:
         self._trace, self._several = trace, has_threads(trace)
         self._elsewhere: int | None = None
 
-    def goes_on(self, event: ev.AnyEvent) -> str:
+    def continuation(self, event: ev.AnyEvent) -> str:
         """Return a remark that another line continues here than in the row above; empty if none does, or if a line
         begins.
         """

@@ -48,9 +48,9 @@ def _found(trace: Trace) -> Iterator[Scene]:
     for backward in (
         each for each in known.backwards if not _is_within(known.backwards.under_way(each.event.seq), each)
     ):
-        yield from _until(trace, after, backward)
+        yield from _scenes_of_pass(trace, after, backward)
         after = max(after, backward.end)
-    yield from _left(trace, after, len(trace) - 1)
+    yield from _scenes_without_pass(trace, after, len(trace) - 1)
 
 
 def _is_within(under_way: Iterator[Backward], backward: Backward) -> bool:
@@ -58,7 +58,7 @@ def _is_within(under_way: Iterator[Backward], backward: Backward) -> bool:
     return any(each is not backward for each in under_way)
 
 
-def _until(trace: Trace, after: int, backward: Backward) -> Iterator[Scene]:
+def _scenes_of_pass(trace: Trace, after: int, backward: Backward) -> Iterator[Scene]:
     """Yield the scene of the Nodes that were built since the last pass, if it needs one, and that of the next pass."""
     start, task = backward.event.seq, backward.event.graph_task
     made = _first_made(trace, after, start)
@@ -67,11 +67,11 @@ def _until(trace: Trace, after: int, backward: Backward) -> Iterator[Scene]:
     if there <= goes_through:
         yield Scene(min(made, start), backward.end, task, start)
     else:
-        yield from _left(trace, after, start - 1)
+        yield from _scenes_without_pass(trace, after, start - 1)
         yield Scene(start, backward.end, task, start)
 
 
-def _left(trace: Trace, after: int, end: int) -> Iterator[Scene]:
+def _scenes_without_pass(trace: Trace, after: int, end: int) -> Iterator[Scene]:
     """Yield the scene of Nodes that are built between two steps and that no pass goes through."""
     made = _first_made(trace, after, end)
     if made <= end and len(backward_graph(trace, end)):

@@ -1,8 +1,8 @@
 """Columns of numbers as text.
 
 A number is written in digits of two kinds: any number of leading digits and one final digit. Plain JSON arrays would
-need no code, but they were measured: compressed alike, they make the page of ``examples/forum.py`` 3.2 % bigger, 153.5
-kB, above the 150 kB that a test allows, and that of ``examples/mlp.py`` 4.6 %.
+need no code, but they were measured: compressed alike, they make the page of ``examples/forum.py`` 3.2 % bigger, which
+a test of its size does not allow, and that of ``examples/mlp.py`` 4.6 %.
 """
 
 from __future__ import annotations

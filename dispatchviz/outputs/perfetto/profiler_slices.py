@@ -192,7 +192,7 @@ class ProfilerSlices:
             sizes = self._sizes.of_tensors(started.gradients)
             if replaced_before(self._trace, started, span[0]):
                 sizes.pop("Input Strides", None)  # a hook must keep the sizes, and may return other strides
-            yield from self._from(started.seq, self._slice(span[0], started.name, number | sizes, span[1]))
+            yield from self._formula_slices(started.seq, self._slice(span[0], started.name, number | sizes, span[1]))
         if started.node in self._nodes.inside:
             yield from self._inside(started, self._nodes.inside[started.node])
 
@@ -203,14 +203,14 @@ class ProfilerSlices:
             begin, end, gradient = span
             args = self._number_of(node, made.sequence_nr) | self._sizes.of_tensors([gradient])
             formula = self._slice(begin, made.name, args, end)._replace(is_between=True)  # after the clone
-            yield from self._from(started.seq, formula)
+            yield from self._formula_slices(started.seq, formula)
 
     def _number_of(self, node: int, sequence_nr: int) -> dict[str, Any]:
         made = self._nodes.made.get(node)
         thread = made.thread if made is not None else 1
         return {} if sequence_nr == LARGEST else {"Sequence number": sequence_nr, "Fwd thread id": thread}
 
-    def _from(self, step: int, formula: Slice) -> Iterator[Slice | Arrow]:
+    def _formula_slices(self, step: int, formula: Slice) -> Iterator[Slice | Arrow]:
         """Yield a formula with its arrow, or keep them until the step at which the formula begins."""
         parts: list[Slice | Arrow] = [formula, *self._arrow(formula)]
         if formula.begin == step:

@@ -110,9 +110,7 @@ def _table(trace: Trace, step: int) -> DrawnPicture:
     if found is None:
         raise RenderError(f"nothing to draw: step {step} is in no call of an operator")
     if not found.rows:
-        raise RenderError(
-            f"nothing to draw: {found.operator} is not PyTorch's own operator, so its table is unknown"
-        )
+        raise RenderError(f"nothing to draw: {found.operator} is not PyTorch's own operator, so its table is unknown")
     order = {} if found.kept else registration_order(found.operator, build_of(trace.header))
     rows = [row for row in found.rows if row.key in DispatchKey.__members__]
     cell = next(row for row in rows if row.key == found.chosen.key)

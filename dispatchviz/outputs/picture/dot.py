@@ -235,7 +235,7 @@ def legend(graph: BackwardGraph, ordered: bool = True) -> Iterator[str]:
     """Yield the legend: the meaning of the signs, and the tensors that the backward was asked for. ``ordered`` is True
     if boxes show the order of the Nodes.
     """
-    yield "Arrows: the direction of the gradients"
+    yield "Arrows: the direction in which gradients flow"
     if ordered and any(node.order for node in graph.outlines()):
         yield "1st, 2nd, ...: the order in which the engine ran the Nodes"
     if graph.inputs:

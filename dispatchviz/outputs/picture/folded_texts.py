@@ -225,7 +225,7 @@ class Texts:
 
     @cached_property
     def _heads(self) -> list[list[int]]:
-        """For each position, the positions that its edges lead to."""
+        """The targets of the edges of each position."""
         places = {number: at for at, number in enumerate(self._order)}
         edges = (self._graph.outline(number).edges for number in self._order)
         return [[places[edge[0]] for edge in each if edge and edge[0] in places] for each in edges]

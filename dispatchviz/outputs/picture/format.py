@@ -30,9 +30,7 @@ def _write(trace: Trace, request: Request) -> str:
 
     drawn = chosen_picture(without_folders(trace), request.suffix, request.chosen or Chosen())
     write_bytes(request.path, drawn.data)
-    more = (
-        "--expand RANGE, such as 3-7, draws the Nodes with these sequence numbers one by one, --no-fold all Nodes"
-    )
+    more = "--expand RANGE, such as 3-7, draws the Nodes with these sequence numbers one by one, --no-fold all Nodes"
     return f"{drawn.note}; {more}" if drawn.is_folded else drawn.note
 
 

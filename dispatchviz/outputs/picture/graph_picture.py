@@ -205,13 +205,13 @@ def _plain(graph: explain.BackwardGraph, fold: Fold | None) -> str:
 
 def fold_note(graph: explain.BackwardGraph, fold: Fold) -> str:
     """Return the note about folding: ``748 Nodes are folded into 15 boxes: 12 times 61 Nodes and 3 times 2 Nodes``."""
-    found = [f"{repeat.iterations:,} times {_what(repeat, fold)}" for repeat in repeats(fold.items)]
+    found = [f"{repeat.iterations:,} times {_repeated_nodes(repeat, fold)}" for repeat in repeats(fold.items)]
     shown = found if len(found) <= MOST_NAMED else [*found[:MOST_NAMED], f"{len(found) - MOST_NAMED} more repeats"]
     which = f": {listed(shown)}" if found else ""
     return f"{len(graph):,} Nodes are folded into {boxes(fold.items):,} boxes{which}"
 
 
-def _what(repeat: Repeat, fold: Fold) -> str:
+def _repeated_nodes(repeat: Repeat, fold: Fold) -> str:
     return fold.names[repeat.start] if repeat.period == 1 else f"{repeat.period:,} Nodes"
 
 

@@ -82,13 +82,13 @@ class _Handler(int):
         if self.keeper.busy:
             threading.Thread(target=_send_again, args=(self.keeper, number), daemon=True).start()
         else:
-            self.ends.by(number)
+            self.ends.by_signal(number)
 
     def arrived(self, number: int) -> None:
         """Handle a signal that the main thread has not handled for some time, because it waits or is about to."""
         if _installed(number) is self:
             _wait_while_busy(self.keeper)
-            self.ends.by(number)
+            self.ends.by_signal(number)
 
 
 class _Ends:
@@ -98,7 +98,7 @@ class _Ends:
         self._keeper = keeper
         self._lock = threading.Lock()
 
-    def by(self, number: int) -> None:
+    def by_signal(self, number: int) -> None:
         """Complete the trace and end the process by a signal. Do nothing if this has already begun."""
         if self._lock.acquire(blocking=False):
             with suppress(Exception):

@@ -29,10 +29,10 @@ def registered(operator: str, key: str) -> Iterator[None]:
     """
     before = library.get_kernel(operator, key)
 
-    def in_place_of_it(keys: Any, *args: Any, **kwargs: Any) -> Any:
+    def replacement(keys: Any, *args: Any, **kwargs: Any) -> Any:
         return before.call_boxed(keys, *args, **kwargs)
 
-    with _registered(operator, key, in_place_of_it, True, sys._getframe(2)):
+    with _registered(operator, key, replacement, True, sys._getframe(2)):
         yield
 
 

@@ -32,7 +32,7 @@ def test_every_key_of_the_table_does_something(page: Page, folder: Path, forum: 
     assert not page.evaluate("element('dialog').open")
 
 
-def test_the_sub_steps_of_a_key_set(page: Page, folder: Path, forum: Trace) -> None:
+def test_key_set_has_sub_steps(page: Page, folder: Path, forum: Trace) -> None:
     opened(page, folder, forum, "forum")
     call = step(forum, ev.Dispatched)
     go(page, call)
@@ -45,7 +45,7 @@ def test_the_sub_steps_of_a_key_set(page: Page, folder: Path, forum: Trace) -> N
     assert page.text("#sentence") == why_here(forum, call)
 
 
-def test_more_of_the_stack_and_of_the_engine(page: Page, folder: Path, forum: Trace) -> None:
+def test_stack_and_engine_show_more_on_request(page: Page, folder: Path, forum: Trace) -> None:
     opened(page, folder, forum, "forum")
     go(page, step(forum, ev.NodeStarted))
     page.keys("4", "9")
@@ -59,7 +59,7 @@ def test_more_of_the_stack_and_of_the_engine(page: Page, folder: Path, forum: Tr
     assert page.evaluate("[4, 9].map((pane) => rowsAt(pane, S.at).length)") == short
 
 
-def test_what_is_asked_of_a_step_leads_on(page: Page, folder: Path, forum: Trace) -> None:
+def test_answers_about_a_step_lead_to_other_steps(page: Page, folder: Path, forum: Trace) -> None:
     opened(page, folder, forum, "forum")
     go(page, step(forum, ev.NodeStarted))
     before = at(page)
@@ -88,7 +88,7 @@ def test_questions_come_before_answers(page: Page, folder: Path, forum: Trace) -
     )
     assert "?" in page.text("#rows")
     assert asked.right.text not in page.text("#rows")
-    assert "Esc or c goes on" in page.text("#question")
+    assert "Esc or c skips this question" in page.text("#question")
     page.keys(str(asked.choices.index(asked.right) + 1))
     assert at(page) == asked.reveals
     assert "Right" in page.text("#note")
