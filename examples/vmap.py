@@ -1,4 +1,4 @@
-"""One function for a single example, run for a whole batch: every call goes through vmap's layer and back out."""
+"""A function for a single example, run on a whole batch: every call enters vmap's layer and leaves it again."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""The life of one add: autograd's kernel first, the CPU's kernel below it, whichever way the call came in."""
+"""The life of one add: autograd's kernel runs first and the CPU's kernel below it, for every way to call add."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""The same add on a GPU: other bits in the set, the very same autograd kernel, another backend kernel."""
+"""The same add on a GPU: other bits in the key set, the very same autograd kernel, another backend kernel."""
 
 import torch
 

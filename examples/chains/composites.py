@@ -1,4 +1,4 @@
-"""Operators that are made of others have one kernel for autograd and backends alike; the inner calls have the Nodes."""
+"""Composite operators have one kernel for autograd and backends alike; the Nodes belong to their inner calls."""
 
 import torch
 

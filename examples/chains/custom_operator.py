@@ -1,4 +1,4 @@
-"""An operator with a kernel for the CPU and nothing else: autograd's fallback hands on and keeps nothing out."""
+"""An operator with a kernel for the CPU and nothing else: autograd's fallback redispatches and enters no guard."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""No tensor among the arguments, so no key from them: BackendSelect finds the backend in the options."""
+"""Calls without a tensor argument, and so without keys from tensors: BackendSelect finds the backend in the options."""
 
 import torch
 

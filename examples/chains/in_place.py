@@ -1,4 +1,4 @@
-"""Three kernels in place: the one of ADInplaceOrView counts versions, after the backend has written."""
+"""Three kernels for an in-place call: the one for ADInplaceOrView bumps the version after the backend has written."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""A key that is included by hand: Tracer comes before autograd, does its part and hands on everything below."""
+"""A key that is included by hand: Tracer comes before autograd, does its part and redispatches to everything below."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""What becomes a differentiable view: the ADInplaceOrView kernel sees to that on the way back."""
+"""Calls that create differentiable views: the ADInplaceOrView kernel turns the result into a view on the way back."""
 
 import torch
 

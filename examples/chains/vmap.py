@@ -1,4 +1,4 @@
-"""Every call inside vmap meets the layer's front, the batch rule and the layer's back, then starts again below it."""
+"""Calls inside vmap: each meets the layer's front, the batch rule and the layer's back, then starts again below it."""
 
 import torch
 
