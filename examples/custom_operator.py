@@ -8,7 +8,7 @@ import torch
 
 library = torch.library.Library("demo", "DEF")
 library.define("double(Tensor x) -> Tensor")
-library.impl("double", lambda x: x.detach() * 2, "CPU")  # detached: as a kernel written in C++, it leaves no history
+library.impl("double", lambda x: x.detach() * 2, "CPU")  # detached, so it leaves no history, like a C++ kernel
 
 x = torch.ones(3, requires_grad=True)
 y = torch.ops.demo.double(x)

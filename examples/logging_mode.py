@@ -18,4 +18,4 @@ x = torch.ones(2, 2, requires_grad=True)
 y = torch.ones(2, 2)
 with Logging():
     z = torch.matmul(x, y)
-    z.exp().sum().backward()  # exp keeps its result: the mode is asked to detach it
+    z.exp().sum().backward()  # exp saves its result, so the mode also sees a detach

@@ -10,7 +10,7 @@ with torch.inference_mode():
 x.mul_(y)
 
 with torch.inference_mode():
-    x.mul_(y)  # x is an ordinary tensor, so its versions are counted here too
+    x.mul_(y)  # x is an ordinary tensor, so its version is bumped here, too
 
 try:
     without_autograd.mul_(3)

@@ -1,7 +1,7 @@
 # # How can one registration fill many entries?
 #
 # Each operator has a dispatch table with 137 entries (cells), one for each key that a call can go
-# to. Few kernels are registered for a single key. An alias key fills most entries: one
+# to. No operator registers that many kernels. Most entries are filled by an alias key: one
 # registration that covers a group of keys. If you choose the wrong alias key for your operator,
 # you lose a gradient. Here are four operators, each with a different registration:
 
@@ -94,7 +94,7 @@ def facts():
     def covered(alias):
         is_in, key = torch._C._dispatch_is_included_in_alias, torch._C.DispatchKey
         runtime = [number for number in range(1, 150) if "Undefined" not in torch._C._dispatch_key_name(key(number))]
-        dense = {1, 5, 8, 9, 10, 21, 47}  # the names of groups of keys, which are no keys of a cell
+        dense = {1, 5, 8, 9, 10, 21, 47}  # names of groups of keys, which have no cells
         return sum(is_in(key(number), alias) for number in runtime if number not in dense)
 
     key = torch._C.DispatchKey
@@ -113,7 +113,7 @@ def facts():
     library.impl("f", lambda x: x * 3, "CPU")
     after = table("lesson_alias::f")
     assert "[kernel]" in after["CPU"], "the key's own kernel comes first"
-    assert "[backend fallback]" in after["AutogradCPU"], "the backend has a kernel: the alias is passed over"
+    assert "[backend fallback]" in after["AutogradCPU"], "the backend has a kernel, so the alias is skipped"
     assert "[math kernel]" in after["AutogradCUDA"]
 
 

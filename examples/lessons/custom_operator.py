@@ -106,7 +106,7 @@ def facts():
         return x, y, [str(each.message) for each in caught]
 
     x, y, caught = backward(operators.double)
-    assert y.requires_grad, "one is told that all is well"
+    assert y.requires_grad, "all seems well"
     assert "WarnNotImplemented" in y.grad_fn.name()
     assert x.grad.tolist() == [1, 1, 1], "from + x alone"
     assert "an autograd kernel was not registered" in caught[0]

@@ -76,7 +76,7 @@ def facts():
     products = [node for node, _ in first.grad_fn.next_functions]
     assert [type(node).__name__ for node in products] == ["MulBackward0", "MulBackward0"]
     assert all(node.next_functions == ((None, 0), (leaf, 0)) for node in products)
-    assert y.grad_fn not in products, "the Node of y is no part of the graph"
+    assert y.grad_fn not in products, "the Node of y is not part of the graph"
     assert sorted(node._sequence_nr() for node in products) == [made + 1, made + 2]
     assert first.grad_fn._sequence_nr() == made + 3
     assert y.grad_fn._saved_self is x, "the graph of y is kept"

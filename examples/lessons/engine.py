@@ -109,7 +109,7 @@ def facts():
     a, b, held = x.exp(), x * 3, []
     b.grad_fn.register_hook(lambda results, gradients: held.append(results[0]))
     (a + b).sum().backward()
-    assert held[0].tolist() == [3, 3], "a gradient that somebody holds is not written to"
+    assert held[0].tolist() == [3, 3], "a gradient that is also held elsewhere is not written to"
     assert x.grad.data_ptr() != held[0].data_ptr()
 
 

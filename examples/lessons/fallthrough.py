@@ -98,7 +98,7 @@ def facts():
     library.impl("f", lambda x: x * 2, "CPU")
     library.impl("f", torch.library.fallthrough_kernel, "AutogradCPU")
     x = torch.ones(2, requires_grad=True)
-    assert torch.ops.lesson_fallthrough.f(x).tolist() == [2, 2], "the key is passed by"
+    assert torch.ops.lesson_fallthrough.f(x).tolist() == [2, 2], "the key is skipped"
     rows = torch._C._dispatch_dump_table("lesson_fallthrough::f").splitlines()
     [row] = [each for each in rows if "AutogradCPU" in each]
     assert "fallthrough" in row

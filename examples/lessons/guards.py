@@ -151,7 +151,7 @@ def facts_of_guards_below_autograd():
         found = []
         own = torch.library.Library("aten", "IMPL")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # PyTorch's kernel is overridden while this one is there
+            warnings.simplefilter("ignore")  # this kernel overrides PyTorch's meanwhile
             own.impl(name, lambda *args: (found.append(torch._C._dispatch_tls_local_exclude_set()), result)[1], where)
             call()
         own._destroy()

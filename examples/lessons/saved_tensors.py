@@ -109,7 +109,7 @@ def facts_of_what_is_saved():
     assert y.grad_fn._saved_result.data_ptr() == y.data_ptr(), "no copy"
     held = weakref.ref(h)
     del h
-    assert held() is None, "nobody keeps the product"
+    assert held() is None, "nothing keeps the product"
     assert y.grad_fn._saved_result.grad_fn is y.grad_fn
 
 
@@ -126,7 +126,7 @@ def facts_of_who_keeps_it():
     del h
     assert held() is not None, "the graph keeps what it has saved"
     del z
-    assert held() is None, "it goes with the graph"
+    assert held() is None, "it is freed with the graph"
     with torch.no_grad():
         assert x.exp().grad_fn is None
 

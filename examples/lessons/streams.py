@@ -108,7 +108,7 @@ def facts():
     with torch.cuda.stream(side):
         y = x.neg()
     main.wait_stream(side)
-    assert torch._C._dispatch_keys(y) == keys, "a stream is no key"
+    assert torch._C._dispatch_keys(y) == keys, "a stream is not a key"
     seen = []
     y.grad_fn.register_prehook(lambda gradients: seen.append(torch.cuda.current_stream()))
     y.sum().backward()

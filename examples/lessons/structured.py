@@ -109,7 +109,7 @@ def facts():
         torch.mul(x, y, out=torch.empty(2, 3))
     assert "was resized since it had shape [2, 3]" in str(caught[0].message)
 
-    # what the generator wrote, where PyTorch ships it
+    # the generated code, if this PyTorch ships it
     headers = Path(torch.__file__).parent / "include" / "ATen" / "ops"
     if headers.is_dir():
         meta, native = (headers / f"mul_{name}.h" for name in ("meta", "native"))

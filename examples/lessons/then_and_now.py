@@ -80,7 +80,7 @@ def facts():
     included = torch._C._dispatch_tls_local_include_set()
     excluded = torch._C._dispatch_tls_local_exclude_set()
     assert included.has(key.BackendSelect)
-    assert not excluded.has(key.AutogradFunctionality), "so autograd's kernel is called whatever requires grad"
+    assert not excluded.has(key.AutogradFunctionality), "so autograd's kernel is called in any case"
     assert not torch._C._dispatch_keys(x).has(key.BackendSelect)
     assert (key_set(key.AutogradCPU) | key_set(key.CPU)).raw_repr() == 0x1000010001
     with torch.inference_mode():
