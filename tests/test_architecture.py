@@ -72,11 +72,11 @@ def missing(token: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_what_a_page_names_exists(page: Path) -> None:
+def test_names_on_a_page_exist(page: Path) -> None:
     assert [(token, gone) for token in code(page) if (gone := missing(token))] == []
 
 
-def test_what_is_gone_would_be_found() -> None:
+def test_missing_name_would_be_found() -> None:
     assert missing("core/notes.py") == ["core/notes.py"]
     assert missing("python -m scripts.record_torch") == ["scripts/record_torch"]
     assert missing("pytest tests/gone.py tests/core") == ["tests/gone.py"]
@@ -99,7 +99,7 @@ def folders(below: Path) -> list[Path]:
     return sorted(path for path in found if path.name != "__pycache__")
 
 
-def test_every_room_has_its_row() -> None:
+def test_every_package_has_its_row() -> None:
     """Rooms within rooms are named where their room is; those of ``torch`` are PyTorch's."""
     text = ARCHITECTURE.read_text("utf-8")
     rooms = [
@@ -111,7 +111,7 @@ def test_every_room_has_its_row() -> None:
 
 
 @pytest.mark.parametrize(("folder", "most"), [("core", 20), ("core/native", 30), ("explain", 15), ("tui", 16)])
-def test_a_room_can_be_taken_in_at_a_glance(folder: str, most: int) -> None:
+def test_package_is_small_enough_for_a_glance(folder: str, most: int) -> None:
     entries = [path for path in (PACKAGE / folder).iterdir() if path.is_file() or any(path.glob("*.py"))]
     assert 3 < len(entries) <= most
 

@@ -51,20 +51,20 @@ def test_every_program_has_its_chain() -> None:
 
 
 @pytest.mark.parametrize("name", ORDER)
-def test_chain(name: str) -> None:
+def test_chain_of_kernels_equals_pytorchs(name: str) -> None:
     assert written(name) == expected(name)
     assert_never(trace_of(name), event(ev.ProgramRaised))
 
 
 @pytest.mark.parametrize("name", [name for name in ORDER if name not in NEEDS_A_GPU])
-def test_every_step_is_PyTorchs(name: str) -> None:
+def test_every_step_equals_pytorchs(name: str) -> None:
     """Depth, operator, key, raw key set, the thread's sets, call or redispatch; of the program's set-up too."""
     torch = [[step[0], *step[2:8]] for step in measured()[name]["log"]]
     assert list(bare_steps(trace_of(name))) == torch
 
 
 @pytest.mark.parametrize("name", [name for name in ORDER if name not in NEEDS_A_GPU])
-def test_every_cell_is_PyTorchs(name: str) -> None:
+def test_every_cell_equals_pytorchs(name: str) -> None:
     """Reason, and the file in which the kernel is registered."""
     known = measured()[name]["cells"]
     for cell in trace_of(name):
@@ -89,7 +89,7 @@ GUARDS = {
 
 
 @pytest.mark.parametrize(("name", "guard"), GUARDS)
-def test_guard(name: str, guard: str) -> None:
+def test_guard_changes_the_thread_local_sets(name: str, guard: str) -> None:
     entered = [e for e in trace_of(name) if isinstance(e, ev.GuardEntered) and e.guard == guard]
     assert GUARDS[name, guard] in {changed(e) for e in entered}
 
@@ -121,7 +121,7 @@ def test_an_inference_tensor_is_refused_when_it_is_already_written() -> None:
     assert text.endswith("[[3.0, 3.0], [3.0, 3.0]]\n")
 
 
-def test_where_add_makes_a_node() -> None:
+def test_add_records_a_node_only_if_an_input_requires_grad() -> None:
     """Not under no_grad, where the kernels are the same; not in inference mode, where there is no such kernel."""
     trace = trace_of("add")
     made = [e for e in trace if isinstance(e, ev.NodeCreated) and e.name == "AddBackward0"]
@@ -129,7 +129,7 @@ def test_where_add_makes_a_node() -> None:
     assert len(made) == 4
 
 
-def test_the_same_trace_again() -> None:
+def test_second_run_gives_the_same_trace() -> None:
     for name in ("vmap", "custom_operator", "modes"):
         again = run(str(PROGRAMS / f"{name}.py")).trace
         assert list(again) == list(trace_of(name))

@@ -35,20 +35,20 @@ def name(path: Path) -> str:
 
 
 @pytest.mark.parametrize("page", READ_OFF, ids=name)
-def test_the_reference_is_what_is_in_the_code(page: Path) -> None:
+def test_reference_pages_match_the_code(page: Path) -> None:
     assert page.read_text("utf-8") == READ_OFF[page](), MAKE
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("page", some(pages(), 2), ids=name)
-def test_the_commands_of_a_page_print_what_it_shows(page: Path) -> None:
+def test_commands_of_a_page_print_the_shown_output(page: Path) -> None:
     text = page.read_text("utf-8")
     assert text == with_outputs(text), MAKE
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("picture", PICTURES)
-def test_a_picture_of_the_tutorial_is_of_what_is_there(picture: str) -> None:
+def test_pictures_of_the_tutorial_are_current(picture: str) -> None:
     kept = (FOLDER / f"{picture}.svg").read_text("utf-8")
     assert texts(kept) == texts(PICTURES[picture]()), MAKE
 
@@ -74,7 +74,7 @@ def test_the_programs_in_the_readme_run() -> None:
         with_outputs(f"```python\n{program}```\n")
 
 
-def test_a_part_of_an_output() -> None:
+def test_part_of_an_output_is_found() -> None:
     lines = ["a", "b 1", "c", "b 2", "d"]
     assert Part.read("").of(lines) == lines
     assert Part.read("b ... d").of(lines) == ["...", "b 1", "c", "b 2", "..."]
@@ -156,7 +156,7 @@ def leads(page: Path, target: str) -> bool:
 
 
 @pytest.mark.parametrize("page", LINKING, ids=name)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_a_target(page: Path) -> None:
     assert broken(page) == []
 
 

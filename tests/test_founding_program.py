@@ -63,7 +63,7 @@ def test_the_trace_is_the_emulated_one_but_for_its_header(kind: str) -> None:
     assert list(traces[0]) == list(traces[1])
 
 
-def test_what_happens_at_the_add(trace: Trace) -> None:
+def test_add_goes_from_autograd_to_the_backend(trace: Trace) -> None:
     assert_subsequence(
         trace,
         [

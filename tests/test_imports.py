@@ -174,7 +174,7 @@ def test_rare_modules_of_others_are_not_loaded() -> None:
     assert not (_loaded() - set(needed)) & RARE
 
 
-def test_the_table_names_modules_that_are_there() -> None:
+def test_table_names_existing_modules() -> None:
     known = modules()
     assert {f"dispatchviz.torch.{name}" for name in NAMES} <= known.keys()
     assert {home for names in ATTRIBUTES.values() for home in names.values()} <= set(NAMES)

@@ -31,7 +31,7 @@ def test_each_name_has_a_row() -> None:
 
 
 @pytest.mark.parametrize("command", sorted({command for _, command in ROWS}))
-def test_what_a_row_says_to_type_shows_the_name(command: str) -> None:
+def test_command_in_a_row_shows_the_name(command: str) -> None:
     text = text_of(command)
     assert [name for name, typed in ROWS if typed == command and not has(text, name)] == []
 
@@ -126,7 +126,7 @@ def _is_word(character: bytes) -> bool:
 
 @pytest.mark.torch
 @pytest.mark.parametrize("header", ["node.h", "function.h"])
-def test_whatever_the_headers_of_node_declare_is_in_the_list(header: str) -> None:
+def test_every_declaration_in_the_headers_of_node_is_listed(header: str) -> None:
     text = (_folder("torch") / "include/torch/csrc/autograd" / header).read_text("utf-8")
     listed = {name.text.removesuffix("()") for name in names()} | {"operator()"}
     declared = declared_names(text)

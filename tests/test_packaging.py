@@ -56,7 +56,7 @@ def test_the_pytest_plugin_loads_nothing_of_the_machine() -> None:
     }
 
 
-def test_public_names_are_there_and_listed() -> None:
+def test_public_names_exist_and_are_listed() -> None:
     assert set(dispatchviz.__all__) <= set(dir(dispatchviz))
     assert dispatchviz.record.__module__ == "dispatchviz.running.recording"
     assert dispatchviz.torch.__name__ == "dispatchviz.torch"
@@ -125,7 +125,7 @@ def test_the_wheel_carries_the_package_and_its_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_without_a_checkout_the_examples_are_found_by_their_names(tmp_path: Path) -> None:
+def test_examples_are_found_by_name_if_there_is_no_checkout(tmp_path: Path) -> None:
     """The package as a wheel lays it out, in a folder of its own."""
     import zipfile
 

@@ -67,12 +67,12 @@ def text(name: str) -> str:
     return made("1")[name].decode()
 
 
-def test_each_file_is_there() -> None:
+def test_each_file_exists() -> None:
     named = {command[command.index("-o") + 1] for command in COMMANDS}
     assert named <= set(made("1")), text("complaints")
 
 
-def test_the_same_program_gives_the_same_bytes() -> None:
+def test_same_program_gives_the_same_bytes() -> None:
     assert {name for name in {*made("1"), *made("2")} if compared(name, "1") != compared(name, "2")} == set()
 
 

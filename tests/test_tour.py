@@ -14,7 +14,7 @@ from scripts.tour import CAST, PAGE, PICTURES, ROOT, STOPS, Stop, page, picture
 ANEW = "python -m scripts.tour makes the pictures anew"
 
 
-def test_the_page_is_what_the_script_writes() -> None:
+def test_page_matches_the_script() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), ANEW
     names = [*(f"{stop.name}.svg" for stop in STOPS), f"{CAST.name}.cast"]
     assert sorted(path.name for path in PICTURES.iterdir()) == sorted(names)

@@ -66,7 +66,7 @@ def test_every_training_loop_was_recorded() -> None:
     ("ours", "theirs", "same"),
     [("loss 0.50001", "loss 0.5", True), ("loss 0.51", "loss 0.5", False), ("3 of 4", "2 of 4", False)],
 )
-def test_what_is_alike(ours: str, theirs: str, same: bool) -> None:
+def test_alike_compares_two_outputs(ours: str, theirs: str, same: bool) -> None:
     assert alike(ours, theirs) is same
 
 
@@ -94,7 +94,7 @@ def contested(trace: Trace) -> list[tuple[str, str]]:
     return [(name, names[first.node]) for name, first in waiting if first and not name.endswith("AccumulateGrad")]
 
 
-def test_the_queue_shows_who_waits(trace: Trace) -> None:
+def test_queue_shows_the_waiting_nodes(trace: Trace) -> None:
     dense = [("ExpBackward0", "NegBackward0"), ("SqrtBackward0", "NegBackward0"), ("ExpBackward0", "NegBackward0")]
     collective = [("NegBackward0", "ExpBackward0"), ("CloneBackward0", "ExpBackward0")]
     assert contested(trace) == dense + collective

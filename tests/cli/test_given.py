@@ -102,14 +102,14 @@ def unpacked(data: bytes) -> bytes:
     return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
 
 
-def test_what_a_program_prints_is_not_in_the_picture(tmp_path: Path) -> None:
+def test_program_output_is_not_in_the_picture(tmp_path: Path) -> None:
     name = script(tmp_path, PROGRAM.decode())
     ended = dispatchviz("export", "-o", "-", "--format", "dot", name, cwd=tmp_path)
     assert (ended.status, ended.err) == (0, "['program.py'] True\n")
     assert ended.out.startswith("digraph backward {")
 
 
-def test_a_file_may_have_another_name_if_its_form_is_said(folder: Path) -> None:
+def test_format_option_allows_any_file_name(folder: Path) -> None:
     assert dispatchviz("export", "t.jsonl", "-o", "graph.gv", "--format", "dot", cwd=folder) == (0, "", "")
     assert (folder / "graph.gv").read_text().startswith("digraph")
 

@@ -54,7 +54,7 @@ def colored(monkeypatch: pytest.MonkeyPatch, terminal: bool = False, **variables
         return shows_colors()
 
 
-def test_who_decides_about_colors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_decides_about_colors(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not colored(monkeypatch)
     assert colored(monkeypatch, terminal=True)
     assert not colored(monkeypatch, terminal=True, TERM="dumb")
@@ -101,7 +101,7 @@ def test_a_long_step_goes_through_the_pager(folder: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_short_log_and_who_wants_no_pager(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_log_or_no_pager_option_uses_no_pager(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     status, screen = in_terminal("open", "--line", "5", "t.dvtrace", cwd=folder, keys="")
     assert status == 0
     assert "\x1b[1m line 5  x.requires_grad_(True)\x1b[0m" in screen
@@ -129,7 +129,7 @@ def test_a_pager_that_is_left_early_is_no_error(folder: Path, monkeypatch: pytes
 
 
 @pytest.mark.long
-def test_what_the_program_prints_does_not_go_through_the_pager(folder: Path) -> None:
+def test_program_output_bypasses_the_pager(folder: Path) -> None:
     script(folder, "import torch\nprint('mine')\nfor iteration in range(30):\n    torch.ones(2)\n", "prints.py")
     status, screen = in_terminal("trace", "prints.py", cwd=folder, keys="")
     assert status == 0

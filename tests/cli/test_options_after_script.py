@@ -57,7 +57,7 @@ MEANT = [
 
 
 @pytest.mark.parametrize(("typed", "ours", "meant"), MEANT)
-def test_the_remark_has_the_command_that_was_meant(
+def test_remark_shows_the_corrected_command(
     typed: str,
     ours: str,
     meant: str,
@@ -86,7 +86,7 @@ def test_arguments_that_are_no_options_of_ours_get_no_remark(
 
 
 @pytest.mark.long
-def test_the_program_gets_them_all_the_same(tmp_path: Path) -> None:
+def test_program_still_gets_the_arguments(tmp_path: Path) -> None:
     ended = dispatchviz("trace", "-c", "print(1)", "--format", "torch", cwd=tmp_path)
     assert (ended.status, ended.out.splitlines()[-1]) == (0, "1 >   printed 1")
     assert ended.err == (

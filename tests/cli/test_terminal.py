@@ -99,9 +99,7 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_the_log(monkeypatch: pytest
 
 @pytest.mark.skipif(not os.path.exists("/dev/tty"), reason="no way to the terminal but standard input")
 @pytest.mark.parametrize("command", ["open", "run"])
-def test_what_comes_through_standard_input_is_stepped_through_with_the_terminals_keys(
-    command: str, tmp_path: Path
-) -> None:
+def test_trace_from_standard_input_uses_keys_of_the_terminal(command: str, tmp_path: Path) -> None:
     if command == "open":
         dispatchviz("export", FORUM, "-o", "given", "--format", "jsonl", cwd=tmp_path)
     else:
@@ -120,6 +118,6 @@ def test_a_program_of_standard_input_finds_its_end(tmp_path: Path) -> None:
     assert "tensor t0  [3] float32 cpu" in screen
 
 
-def test_what_is_no_text_is_not_for_a_terminal() -> None:
+def test_binary_output_to_a_terminal_is_refused() -> None:
     status, screen = in_terminal("export", "-o", "-", "--format", "png", FORUM)
     assert (status, screen) == (2, "dispatchviz: .png is no text for a terminal: give a file with -o, or a pipe\r\n")

@@ -80,7 +80,7 @@ def test_keys_step_in_the_frame(page: Page, forum: Trace) -> None:
     assert page.requests == []
 
 
-def test_what_is_typed_is_taken(page: Page, forum: Trace) -> None:
+def test_typed_keys_are_handled_by_the_frame(page: Page, forum: Trace) -> None:
     """A dialog in a sandboxed frame closes only where forms are allowed."""
     typed(page, ":", "50")
     seen(page, lambda: step_of(page) == 50)

@@ -117,7 +117,7 @@ def test_other_pictures_are_images_as_well() -> None:
     assert base64.b64decode(str(image["src"]).partition(",")[2]).decode() == picture.svg()
 
 
-def test_whoever_sees_no_page_reads_how_it_comes() -> None:
+def test_card_without_a_page_says_how_to_get_it() -> None:
     with_page = Elements(trace_html(forum(), player=notebook_player(forum()))).text
     assert "once the notebook is trusted" in with_page
     assert "trusted" not in Elements(trace_html(forum())).text
@@ -136,5 +136,5 @@ def test_the_key_set_class_has_nothing_that_pytorchs_has_not() -> None:
 
 
 @pytest.mark.parametrize("level", ["lines", "keys", "all"])
-def test_levels(level: str) -> None:
+def test_levels_choose_how_much_is_shown(level: str) -> None:
     assert ("key set" in Elements(trace_html(forum(), level)).text) == (level != "lines")

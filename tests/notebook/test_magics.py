@@ -73,7 +73,7 @@ def test_a_cell_is_run_and_its_trace_shown_and_named(notebook: Notebook) -> None
     assert repr(trace) == data["text/plain"]
 
 
-def test_options(notebook: Notebook) -> None:
+def test_options_change_the_output(notebook: Notebook) -> None:
     notebook.run("%%dispatchviz --quiet\nimport torch\n")
     assert notebook.shown == []
     notebook.run("%%dispatchviz --no-picture --level lines\nx = torch.ones(1, requires_grad=True) * 2\n")
@@ -83,7 +83,7 @@ def test_options(notebook: Notebook) -> None:
 
 
 @pytest.mark.parametrize("line", ["--engine moon", "--levels 3", "a b", "3x", "'"])
-def test_what_means_nothing_is_said_in_a_line(notebook: Notebook, line: str) -> None:
+def test_unknown_words_are_one_line(notebook: Notebook, line: str) -> None:
     notebook.run(f"%%dispatchviz {line}\nran = True\n")
     assert "UsageError" in notebook.printed
     assert "ran" not in notebook.shell.user_ns
@@ -134,7 +134,7 @@ def test_the_line_magic_looks_up(notebook: Notebook) -> None:
     assert "UsageError: %dispatchviz is followed by one of table, why, keys, codegen" in notebook.printed
 
 
-def test_unloading_takes_all_away(notebook: Notebook) -> None:
+def test_unloading_removes_the_magics(notebook: Notebook) -> None:
     notebook.run("%unload_ext dispatchviz")
     notebook.run(CELL)
     assert "Cell magic `%%dispatchviz` not found" in notebook.printed

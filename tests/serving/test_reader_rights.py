@@ -80,23 +80,23 @@ def watched() -> Iterator[list[str]]:
     sys.dont_write_bytecode = before
 
 
-def test_every_action_that_is_taken_away_is_one() -> None:
+def test_every_disabled_action_exists() -> None:
     assert set(TOUCHES_FILES) <= {key.action for key in (*keymap.KEYMAP, *HOME_KEYMAP)}
 
 
 @pytest.mark.parametrize("name", KEYMAPS)
-def test_no_keymap_has_what_is_taken_away(name: str, served: None) -> None:
+def test_no_keymap_has_a_disabled_action(name: str, served: None) -> None:
     keymap.use(KEYMAPS[name])
     here = {key.action for key in (*entries(), *home_keys())}
     assert here.isdisjoint(TOUCHES_FILES)
     assert here | set(TOUCHES_FILES) == {key.action for key in (*keymap.KEYMAP, *HOME_KEYMAP)}
 
 
-def test_at_ones_own_terminal_everything_is_there() -> None:
+def test_own_terminal_has_every_action() -> None:
     assert {key.action for key in (*entries(), *home_keys())} >= set(TOUCHES_FILES)
 
 
-def test_no_text_tells_of_a_key_that_is_not_there(served: None) -> None:
+def test_no_text_mentions_a_disabled_key(served: None) -> None:
     note = pin_note(NO_CHOICE, PaneChoice(pinned=(2,)))
     assert note.plain == " This pane stays; 1: panes follow the step again"
     said = "\n".join(row.plain for row in help_rows())
@@ -126,7 +126,7 @@ def test_at_home_too_a_look_up_writes_no_picture() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
-async def test_whatever_is_pressed_no_file_is_touched(seed: int, served: None, watched: list[str]) -> None:
+async def test_no_key_touches_a_file(seed: int, served: None, watched: list[str]) -> None:
     async with stepper_of(Session(forum(), 0, run_arguments=())) as reader:
         anyone = Anyone(reader, random.Random(seed), [*KEYS, *("W", "o", "L", "y") * 3])
         while anyone.keys < 1500 and not reader.app._exit:
@@ -135,7 +135,7 @@ async def test_whatever_is_pressed_no_file_is_touched(seed: int, served: None, w
 
 
 @pytest.mark.long
-async def test_with_rights_the_watch_sees_what_keys_do(
+async def test_watch_sees_files_that_permitted_keys_touch(
     watched: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else the test above would hold for want of looking."""

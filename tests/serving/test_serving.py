@@ -81,7 +81,7 @@ async def asked(room: Room, *paths: str, method: str = "GET") -> list[tuple[int,
 # -- the gate ---------------------------------------------------------------------------------------------------------
 
 
-async def test_without_the_token_there_is_nothing(room: Room) -> None:
+async def test_address_without_the_token_is_refused(room: Room) -> None:
     wrong = room.token[:-1] + ("A" if room.token[-1] != "A" else "B")
     inner = ("", "/", "/ws", "/page.js", "/static/js/textual.js", "/static/css/xterm.css", "/no/such/path")
     paths = [f"{first}{path}" or "/" for first in ("", f"/{wrong}", f"/{room.token}x", "/%00", "/ä") for path in inner]
@@ -102,7 +102,7 @@ async def test_no_websocket_opens_without_the_token(room: Room) -> None:
     assert room.processes() == []
 
 
-async def test_the_page_names_nothing_that_is_elsewhere_and_the_browser_is_told_to_fetch_no_such_thing(
+async def test_page_and_its_policy_allow_only_files_of_the_server(
     room: Room,
 ) -> None:
     (status, page), (script_status, _), (font, _) = await asked(
@@ -146,7 +146,7 @@ def test_it_listens_on_the_loopback_address_alone(room: Room) -> None:
 # -- what a session may do --------------------------------------------------------------------------------------------
 
 
-async def test_a_session_has_what_is_offered_and_opens_it(room: Room) -> None:
+async def test_session_lists_and_opens_the_offer(room: Room) -> None:
     async with played(room) as reader:
         await reader.type("\r")
         await reader.wait_for("goes on")
@@ -222,7 +222,7 @@ async def gone(process: int) -> None:
         await asyncio.sleep(0.02)
 
 
-async def test_of_ten_browsers_one_is_killed_and_the_others_go_on(room: Room) -> None:
+async def test_killed_browser_leaves_nine_others_running(room: Room) -> None:
     async with asyncio.timeout(240), aiohttp.ClientSession() as client:
         address = f"{room.address}ws?width=120&height=40"
         readers = [Browser(await client.ws_connect(address)) for _ in range(10)]
@@ -251,7 +251,7 @@ async def goes_on(reader: Browser) -> None:
     await reader.wait_for("goes on")
 
 
-async def test_a_program_that_never_ends_goes_with_its_browser(folder: Path) -> None:
+async def test_endless_program_ends_with_its_browser(folder: Path) -> None:
     (folder / "endless.py").write_text(
         "import signal, torch\n"
         "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
@@ -275,7 +275,7 @@ async def test_q_on_the_home_screen_ends_the_session(room: Room) -> None:
     assert room.program.poll() is None
 
 
-async def test_what_no_page_sends_ends_that_session_alone(room: Room) -> None:
+async def test_malformed_message_ends_only_its_session(room: Room) -> None:
     async with played(room) as good:
         for bad in ("no json", "[]", '["stdin", 3]', '["resize", {"width": "x"}]', "[" * 5000, '{"a": 1}'):
             async with browser(room) as reader:
@@ -320,7 +320,7 @@ async def test_each_session_has_a_file_for_its_answers(folder: Path) -> None:
     assert summed.out.startswith("two learners, one question, ")
 
 
-def test_two_servers_with_one_folder_give_no_file_twice(tmp_path: Path) -> None:
+def test_two_servers_with_one_folder_use_different_files(tmp_path: Path) -> None:
     """Not before anybody has answered either."""
     one, other = _AnswerFiles(tmp_path), _AnswerFiles(tmp_path)
     given = [one.next(), other.next(), one.next(), other.next()]
@@ -341,10 +341,10 @@ def test_two_servers_with_one_folder_give_no_file_twice(tmp_path: Path) -> None:
     (["--answers", "offered.py"], "cannot keep answers in offered.py: File exists"),
     (["--host", "203.0.113.1"], "cannot serve at 203.0.113.1, port "),
 ])  # fmt: skip
-def test_what_cannot_be_offered_is_one_line(words: list[str], said: str, folder: Path) -> None:
+def test_wrong_offer_is_refused_in_one_line(words: list[str], said: str, folder: Path) -> None:
     assert refused("serve", *words, cwd=folder).startswith(f"dispatchviz: {said}")
 
 
-def test_a_port_that_is_taken(room: Room, folder: Path) -> None:
+def test_taken_port_is_reported(room: Room, folder: Path) -> None:
     said = f"cannot serve at 127.0.0.1, port {room.port}: Address already in use; --port N takes another\n"
     assert refused("serve", "--port", str(room.port), cwd=folder) == f"dispatchviz: {said}"

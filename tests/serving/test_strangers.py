@@ -76,7 +76,7 @@ async def test_a_page_from_elsewhere_opens_no_session_even_with_the_token() -> N
         assert here.said[0] == f"a page of '{EVIL}' asked for a session, and was refused"
 
 
-async def test_a_foreign_name_that_leads_here_gets_nothing() -> None:
+async def test_foreign_name_is_refused() -> None:
     async with served() as here:
         async with aiohttp.ClientSession() as client:
             for path in ("", "page.js", "ws", "static/js/textual.js"):
@@ -86,7 +86,7 @@ async def test_a_foreign_name_that_leads_here_gets_nothing() -> None:
         assert here.said == ["a browser asks for 'evil.example': if that is this server, add --name evil.example"]
 
 
-async def test_a_proxy_is_named() -> None:
+async def test_name_of_a_proxy_is_accepted() -> None:
     async with served("class.example.org") as here:
         assert await here.opens(Host="class.example.org", Origin="https://class.example.org") == 101
         assert await here.opens(Origin="https://class.example.org") == 101  # the proxy asks for 127.0.0.1
@@ -107,11 +107,11 @@ async def test_a_proxy_is_named() -> None:
     ("localhost/../evil.example", False),
     ("", False),
 ])  # fmt: skip
-def test_which_names_the_server_answers_to(host: str, may: bool) -> None:
+def test_server_answers_to_its_own_names(host: str, may: bool) -> None:
     assert may_be_asked(host, ("localhost", "class.example.org:8443")) == may
 
 
-def test_names_have_no_room_for_more_rules() -> None:
+def test_names_cannot_add_rules_to_the_policy() -> None:
     """They become a part of the page's rules of what it may fetch."""
     assert is_name("class.example.org:8443")
     for bad in ("*", "a b", "a;b", "a,b", "http://a", "a/b", "a\n", "", "a:b", "*.example.org", "ä"):
@@ -180,7 +180,7 @@ MALFORMED = [
 ]
 
 
-async def test_malformed_requests_are_one_line_and_tell_nothing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_malformed_requests_are_one_line_without_details(caplog: pytest.LogCaptureFixture) -> None:
     async with served() as here:
         for sent in MALFORMED:
             answer = await here.raw(sent)
@@ -214,7 +214,7 @@ def test_strangers_cannot_fill_the_terminal() -> None:
     assert max(map(len, said)) < 250
 
 
-async def test_no_more_sessions_begin_than_there_may_be_even_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_sessions_started_at_once_respect_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MOST_SESSIONS", 3)
     async with served() as here, aiohttp.ClientSession() as client:
         asked = [client.ws_connect(f"{here.address}ws") for _ in range(9)]
@@ -228,7 +228,7 @@ async def test_no_more_sessions_begin_than_there_may_be_even_all_at_once(monkeyp
             await asyncio.sleep(0.01)
 
 
-async def test_there_are_no_more_connections_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connections_respect_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MOST_CONNECTIONS", 4)
     async with served() as here:
         async with aiohttp.ClientSession() as client:
@@ -241,7 +241,7 @@ async def test_there_are_no_more_connections_than_there_may_be(monkeypatch: pyte
             await asyncio.sleep(0.01)
 
 
-async def test_connections_without_the_token_leave_room_for_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connections_without_the_token_do_not_lock_out_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MOST_CONNECTIONS", 4)
     async with served() as here:
         lines = [await asyncio.open_connection("127.0.0.1", here.port) for _ in range(20)]
@@ -257,7 +257,7 @@ async def test_connections_without_the_token_leave_room_for_a_reader(monkeypatch
 
 
 @pytest.mark.parametrize("sent", ["x" * 70000, b"\xff" * 10, "\x00"])
-async def test_what_a_session_cannot_read_ends_it_quietly(sent: str | bytes, caplog: pytest.LogCaptureFixture) -> None:
+async def test_unreadable_message_ends_the_session_quietly(sent: str | bytes, caplog: pytest.LogCaptureFixture) -> None:
     async with served() as here:
         async with aiohttp.ClientSession() as client, client.ws_connect(f"{here.address}ws") as socket:
             await (socket.send_str(sent) if isinstance(sent, str) else socket.send_bytes(sent))

@@ -182,20 +182,20 @@ def test_a_failure_without_a_step_shows_the_end(shown: Callable[..., Reports]) -
     assert log[0].endswith(" lines before; --dispatchviz-lines=0 shows all ...")
 
 
-def test_of_a_long_test_the_end_is_shown(shown: Callable[..., Reports]) -> None:
+def test_long_test_is_shown_from_its_end(shown: Callable[..., Reports]) -> None:
     report = shown()["test_lines"]
     report.fnmatch_lines(["    def test_lines(dispatch_trace):", "    ... 34 lines ...", "*torch.ones(35)", ">*"])
     report.no_fnmatch_line("*torch.ones(34)")
     shown("--tb=long")["test_lines"].fnmatch_lines(["        torch.ones(1)"])
 
 
-def test_a_name_that_is_wrong_needs_no_log(shown: Callable[..., Reports]) -> None:
+def test_wrong_name_shows_no_log(shown: Callable[..., Reports]) -> None:
     report = shown()["test_wrong_name"]
     report.fnmatch_lines(["E       ValueError: *there is no operator 'zeros'; did you mean aten::zeros?"])
     report.no_fnmatch_line("*- dispatchviz log -*")
 
 
-def test_a_trace_with_nothing_in_it_says_what_to_import(shown: Callable[..., Reports]) -> None:
+def test_empty_trace_says_what_to_import(shown: Callable[..., Reports]) -> None:
     report = shown()["test_empty"]
     report.fnmatch_lines(["E       nothing was recorded: `from dispatchviz import torch` is the model, *"])
 
