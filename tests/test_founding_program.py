@@ -1,4 +1,4 @@
-"""The question that founded the project, end to end: ``examples/forum.py`` on the model."""
+"""The question that started the project, end to end: ``examples/forum.py`` on the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``make gpu`` says and writes: without CuPy, and with the stand-in in its place."""
+"""The output and the report of ``make gpu``: without CuPy, and with the stand-in in its place."""
 
 from __future__ import annotations
 

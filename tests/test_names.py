@@ -1,4 +1,4 @@
-"""Every name that learners come with is to be seen where ``docs/names.md`` says, and is PyTorch's."""
+"""Every name that learners look for is shown where ``docs/names.md`` says, and is a name of PyTorch's."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ NOT_AS_THEY_STAND = {
     "wrapper_CUDA_add_Tensor": "in builds with CUDA",
     "TensorFactories.cu": "in builds with CUDA",
 }
-"""Names that no file of PyTorch needs to have."""
+"""The names that no file of PyTorch needs to have."""
 
 ROWS = rows(PAGE.read_text("utf-8"))
 
 
 def test_each_name_has_a_row() -> None:
-    """In the order of the list; ``python -m scripts.names`` writes them."""
+    """The rows are in the order of the list; ``python -m scripts.names`` writes them."""
     assert [name for name, _ in ROWS] == [name.text for name in names()]
 
 
@@ -73,7 +73,7 @@ def test_the_names_that_a_header_declares() -> None:
 
 @pytest.fixture(scope="module")
 def installed() -> list[bytes | mmap.mmap]:
-    """All that an installation has names in: headers, the code generators with their templates, libraries."""
+    """Return all parts of an installation with names: headers, the code generators with their templates, libraries."""
     return [*map(Path.read_bytes, _sources()), *map(_mapped, _libraries())]
 
 
@@ -109,7 +109,7 @@ def test_pytorch_has_the_names_that_are_not_gone_and_no_other(installed: list[by
 
 
 def _has_word(name: bytes, text: bytes | mmap.mmap) -> bool:
-    """As a word of its own, or as mangled names have it: behind its length."""
+    """Return whether a text has the name as a separate word, or mangled after its length."""
     last = name.rpartition(b"::")[2]
     at = text.find(last)
     while at >= 0:

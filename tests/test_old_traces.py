@@ -1,4 +1,4 @@
-"""A trace that an older version wrote opens, and every step of it is told."""
+"""A trace from an older version opens, and every step of it has a sentence."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from dispatchviz.explain.graph.queued_nodes import queue_at
 from dispatchviz.explain.kinds.all_kinds import label, why_here
 
 OLD = Path(__file__).parent / "data" / "trace_of_format_1.jsonl.gz"
-"""The founding program, by the version before meta and impl were spans."""
+"""The founding program, from the version before meta and impl were spans."""
 LISTING = OLD.with_name("trace_of_format_2.jsonl.gz")
-"""Six branches, by the version that listed the ready queue whole for each Node that joined or left it."""
+"""Six branches, from the version that listed the whole ready queue for each Node that joined or left it."""
 
 
 def test_a_trace_of_format_1_opens() -> None:

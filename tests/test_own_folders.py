@@ -1,4 +1,4 @@
-"""The tests themselves: they write into folders of their own, and each has its turn."""
+"""The tests themselves: they write into their own folders, and the gate reaches each of them in some round."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_home_folder_is_not_the_developers(tmp_path_factory: pytest.TempPathFact
 
 
 def test_nothing_in_the_root_was_left_by_a_test() -> None:
-    """What is committed there is known by name; who adds a file names it here."""
+    """Committed files there are listed by name; a new file must be added to the list."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
     found = {name for name in listed.splitlines() if "/" not in name and not name.startswith(".")}
     pages = {"CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md"}

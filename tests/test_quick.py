@@ -13,7 +13,7 @@ from scripts import quick
 
 @pytest.fixture
 def graph() -> grimp.ImportGraph:
-    """Test that import a module directly, through another one, and not at all."""
+    """A graph with tests that import a module directly, through another one, and not at all."""
     graph = grimp.ImportGraph()
     for importer, imported in [
         ("dispatchviz.b", "dispatchviz.a"),

@@ -1,4 +1,4 @@
-"""Training loops: what they print and dispatch is what they did on PyTorch; the use case of sequence numbers."""
+"""Training loops print and dispatch the same as on PyTorch; a use case of sequence numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RECORDED = [pytest.param(name, marks=pytest.mark.record(f"training/{name}")) for
 
 
 def alike(ours: str, theirs: str) -> bool:
-    """The same text but for the last digits of numbers with a point."""
+    """Return whether texts are the same except for the last digits of numbers with a decimal point."""
     one, other = NUMBER.split(ours), NUMBER.split(theirs)
     same_text = [re.sub(r" +", " ", part) for part in one[::2]] == [re.sub(r" +", " ", part) for part in other[::2]]
     return same_text and all(
@@ -87,7 +87,7 @@ def trace(monkeypatch: pytest.MonkeyPatch) -> Trace:
 
 
 def contested(trace: Trace) -> list[tuple[str, str]]:
-    """Where two branches were ready at once: the Node that ran first, and who had to wait."""
+    """Return the Nodes that ran first where two branches were ready at once, each with the Node that had to wait."""
     names = {event.node: event.name for event in trace if isinstance(event, ev.NodeCreated)}
     started = [event for event in trace if isinstance(event, ev.NodeStarted)]
     waiting = [(event.name, next(iter(queue_at(trace, event)), None)) for event in started]

@@ -1,4 +1,4 @@
-"""Options that no run can satisfy are refused before the program runs; what a program may bring along is not."""
+"""Options that no run can satisfy are refused before the program runs; options that a program may satisfy are not."""
 
 from __future__ import annotations
 

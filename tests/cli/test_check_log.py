@@ -1,4 +1,4 @@
-"""``dispatchviz check-log``: each line of what is expected gets its mark."""
+"""``dispatchviz check-log``: each line of the answer file gets a mark."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ keys aten::add.Tensor: AutogradCUDA → CUDA
 
 
 def _marks(text: str, trace: Trace = TRACE) -> dict[int, str]:
-    """Why each line that does not hold does not, by its number."""
+    """Return the reason for each line that does not hold, by its number."""
     found = marked(trace, read_expected(text, "expected.txt"), "expected.txt")
     assert [mark.line.number for mark in found] == sorted(mark.line.number for mark in found)
     return {mark.line.number: mark.why for mark in found if not mark.holds}
@@ -90,7 +90,7 @@ def test_failed_line_shows_similar_events(text: str, wrong: dict[int, str]) -> N
 
 
 def test_call_that_contains_all_lines_counts() -> None:
-    """A teacher writes of one call; that another one came before is no mistake."""
+    """A teacher describes one call; another call before it is not a mistake."""
     import dispatchviz
     from dispatchviz import torch
 
@@ -132,7 +132,7 @@ def test_unreadable_answer_file_is_refused(
 
 @pytest.fixture
 def homework(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, list[str]]]:
-    """Run the command on the founding program's log; status and lines."""
+    """Run the command on the founding program's log; return its status and lines."""
     TRACE.save(tmp_path / "add.dvtrace")
 
     def check(text: str, *more: str) -> tuple[int, list[str]]:

@@ -1,4 +1,4 @@
-"""``-c CODE`` and ``-m MODULE`` are to the program what they are under Python: arguments, paths, names, tracebacks."""
+"""``-c CODE`` and ``-m MODULE`` look to the program as under Python: arguments, paths, names, tracebacks."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Seen(NamedTuple):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The modules."""
+    """A folder with the modules."""
     folder = tmp_path_factory.mktemp("modules")
     for name, text in FILES.items():
         (folder / name).parent.mkdir(exist_ok=True, parents=True)
@@ -82,7 +82,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def seen(folder: Path, *command: str) -> Seen:
-    """What a shell sees of a process, without what dispatchviz says itself."""
+    """Return output and status of a process, without the lines of dispatchviz itself."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=HANGS, check=False)
     return Seen(
         done.returncode, done.stdout, [line for line in done.stderr.splitlines() if line[:13] != "dispatchviz: "]
@@ -162,7 +162,7 @@ def test_modules_are_completed(folder: Path) -> None:
 
 
 def test_stepper_follows_code(folder: Path) -> None:
-    """In a process of its own, which gets the same program."""
+    """The process that the stepper follows runs the same program."""
     status, screen = in_terminal("run", "--follow", "-c", "import torch\nprint(torch.ones(3).sum())", cwd=folder)
     assert status == 0
     assert screen.rpartition("\x1b[?1049l")[2].replace("\r\n", "\n").strip().endswith("tensor(3.)")

@@ -1,4 +1,4 @@
-"""``codegen`` as a user meets it."""
+"""``codegen`` as a user sees it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def card(name: str) -> CodegenCard:
 
 
 def files(name: str) -> dict[str, str]:
-    """What PyTorch calls a generated function of ours -> its file there, without folder and line."""
+    """Map PyTorch's name of each generated function to its file there, without folder and line."""
     return {f.name: f.pytorch.rpartition("/")[2].partition(":")[0] for f in card(name).functions}
 
 
 def test_the_places_of_add_are_pytorchs() -> None:
-    """Section by section as ``torchgen`` and ``tools/autograd`` of 2.13 write them."""
+    """Compare each section with the output of ``torchgen`` and ``tools/autograd`` of 2.13."""
     found = files("add.Tensor")
     assert found == {
         "torch.add": "python_torch_functions_2.cpp",

@@ -1,4 +1,4 @@
-"""Tab completes commands, options and their values, operators, keys, traces: by the protocol and in a real bash."""
+"""Tab completes commands, options and their values, operators, keys and traces: by the protocol and in a real bash."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMMAND = [sys.executable, "-c", "import sys; from dispatchviz.cli import main; 
 
 
 def asked(shell: str, *words: str, cwd: Path = ROOT) -> list[str]:
-    """What the shell is told when Tab is pressed at the end of the last word."""
+    """Return the completions that a shell gets when Tab is pressed at the end of the last word."""
     env = {
         **os.environ,
         "_DISPATCHVIZ_COMPLETE": f"{shell}_complete",
@@ -96,7 +96,7 @@ def test_other_shells_get_the_same_completions(shell: str) -> None:
 
 
 def test_completion_works_in_bash(tmp_path: Path) -> None:
-    """As a shell does it that has read the script: the words as bash cuts them, what stands in COMPREPLY afterwards."""
+    """Run a shell that has read the script, with the words as bash cuts them, and read COMPREPLY afterward."""
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("no bash here")

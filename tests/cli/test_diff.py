@@ -1,4 +1,4 @@
-"""``dispatchviz diff``: what a reader sees, and the exit status that a script sees."""
+"""``dispatchviz diff``: the text for a reader, and the exit status for a script."""
 
 from __future__ import annotations
 

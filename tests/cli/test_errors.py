@@ -1,4 +1,4 @@
-"""A mistake is one clear line on stderr, exit status 2, and nothing on stdout."""
+"""A usage error is one clear line on stderr, exit status 2, and nothing on stdout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No file is lost: what may be written is known before the program starts, and only its own kind is replaced."""
+"""No file is lost: the target is checked before the program starts, and a file is replaced only by its own kind."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OTHERS = {
     "data.jsonl.gz": b"\x1f\x8b no trace",
     "notes": b"mine\n",
 }
-"""Files that somebody needs."""
+"""Files that must not be overwritten."""
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -182,7 +182,7 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, monkey
 
 
 def test_a_trace_that_cannot_be_shown_is_not_lost(tmp_path: Path) -> None:
-    """The step is known to be none only after the program has run."""
+    """The missing step is known only after the program has run."""
     ended = dispatchviz("run", "--step", "999", script(tmp_path, "x = 1\n"), cwd=tmp_path)
     said, _, file = ended.err.removesuffix(")\n").partition(" (the trace is kept: dispatchviz open ")
     trace = Trace.load(file)

@@ -1,4 +1,4 @@
-"""What a user meets first: the bare command, ``--help``, ``--version``, ``doctor``."""
+"""A user's first contacts: the bare command, ``--help``, ``--version``, ``doctor``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log by level, line and operator, without backward: which rows there are, and what is refused."""
+"""The log by level, line and operator, and without backward: its rows, and refused filters."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ for iteration in range(2):
 
 @pytest.fixture(scope="module")
 def trace() -> Trace:
-    """The founding program's."""
+    """The trace of the founding program."""
     return example("forum.py")
 
 
 @pytest.fixture(scope="module")
 def net(tmp_path_factory: pytest.TempPathFactory) -> Trace:
-    """Of a program with a function, a loop and a tensor that is printed."""
+    """The trace of a program with a function, a loop and a printed tensor."""
     folder = tmp_path_factory.mktemp("net")
     return run(str(folder / script(folder, PROGRAM, "net.py"))).trace
 
@@ -54,7 +54,7 @@ def kinds(trace: Trace, **wanted: object) -> list[str]:
 
 
 def lines(trace: Trace, **wanted: object) -> list[int]:
-    """The lines of the program that a log has."""
+    """Return the lines of the program that a log has."""
     events = (trace[step] for step in chosen_steps(trace, LogFilter(**wanted)))  # type: ignore[arg-type]
     return [event.line for event in events if isinstance(event, ev.SourceLine)]
 
@@ -153,7 +153,7 @@ def test_filters_combine(net: Trace) -> None:
 
 
 def test_filtered_rows_equal_rows_of_the_whole_log(net: Trace) -> None:
-    """At the whole level: the same rows, the same reasons at most."""
+    """Rows at the level of all steps are the same, and have at most the same reasons."""
     whole = list(text_log(net))
     for wanted in (LogFilter(line="11"), LogFilter(operator="mul"), LogFilter(backward=False)):
         rows = [line for line in text_log(net, 0, wanted) if re.match(r" *\d+ ", line)]

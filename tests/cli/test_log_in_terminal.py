@@ -1,4 +1,4 @@
-"""The log on a terminal: in colors, through a pager where it is longer than the screen; in a pipe: neither."""
+"""The log in a terminal has colors, and a pager if it is longer than the screen; in a pipe it has neither."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ print("the pager is left")
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A trace, and a pager that keeps what it gets; quits at once if that is asked for."""
+    """A folder with a trace, and with a pager that keeps its input or, on request, quits at once."""
     run(FORUM).trace.save(tmp_path / "t.dvtrace")
     (tmp_path / "pager.py").write_text(PAGER)
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -38,12 +38,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def paged(folder: Path) -> str | None:
-    """What the pager got."""
+    """Return the text that the pager got."""
     return (folder / "paged").read_text() if (folder / "paged").exists() else None
 
 
 def colored(monkeypatch: pytest.MonkeyPatch, terminal: bool = False, **variables: str) -> bool:
-    """Return whether there are colors under these variables."""
+    """Return whether there are colors with these variables."""
     with monkeypatch.context() as patch:
         for name in ("NO_COLOR", "FORCE_COLOR"):
             patch.delenv(name, raising=False)

@@ -1,4 +1,4 @@
-"""What is looked up on the home screen is what the command line says, its errors too."""
+"""The home screen looks things up with the same texts and errors as the command line."""
 
 from __future__ import annotations
 

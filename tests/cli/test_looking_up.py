@@ -1,4 +1,4 @@
-"""``table``, ``why`` and ``keys`` as a user meets them."""
+"""``table``, ``why`` and ``keys`` as a user sees them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of ours behind a program go to the program; a remark says so, only where the program cannot want them."""
+"""Options of ours after a program go to the program. A remark says so only if the program cannot want them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ READING = {
     "unittest": "import unittest\nunittest.main()\n",
     "no Python": "import torch (\n",
 }
-"""Programs that may read their arguments, in one way each."""
+"""Programs that may read their arguments, each in another way."""
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def in_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def remark(folder: Path, capsys: pytest.CaptureFixture[str], text: str, *words: str) -> str:
-    """Parse a command line with a program of that text; nothing runs."""
+    """Parse a command line with a program of that text, without running it."""
     (folder / "p.py").write_text(text)
     (folder / "module.py").write_text("import sys\nprint(sys.argv)\n")
     command, *rest = words

@@ -1,4 +1,4 @@
-"""Words in the wrong place: the error says what they name, and the command that was probably meant."""
+"""A word in the wrong place: the error says what it names, and shows the command that was probably meant."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MEANT = {
     "run.dvtrace": "run.dvtrace is a saved trace: dispatchviz open run.dvtrace",
 }
 UNKNOWN = ("table qqq", "keys qqq", "lesson qqqq", "open qqq.dvtrace", "trace qqq.py", "qqq", "why add qqq")
-"""What resembles nothing."""
+"""Words that resemble nothing."""
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""``export`` with the options of pictures: what is drawn, one clear error for what makes no sense."""
+"""``export`` with the options of pictures: the drawn picture, and one clear error for a bad combination."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ LEAF = "a leaf Variable that requires grad is being used in an in-place operatio
 
 @cache
 def forum(*args: str) -> Ended:
-    """The founding program under ``trace``."""
+    """Run ``trace`` on the founding program."""
     return dispatchviz("trace", *args, "examples/forum.py")
 
 

@@ -1,4 +1,4 @@
-"""The numbers of small tensors that commands record: by themselves up to a limit, with ``--values`` all, or none."""
+"""The numbers of small tensors that commands record: up to a limit by default, with ``--values`` all, or none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dispatchviz.trace import Trace
 from .command import dispatchviz, script
 
 LOOP = "import torch\nx = torch.zeros(2)\nfor step in range({}):\n    x.add_(1)\n"
-"""Numbers are recorded once for each iteration, and twice before."""
+"""A program whose numbers are recorded once for each iteration, and twice before."""
 
 
 def recorded(tmp_path: Path, values: bool | None = None, only: tuple[str, ...] = (), iterations: int = 9) -> Trace:

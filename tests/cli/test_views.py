@@ -1,4 +1,4 @@
-"""``--step N --view NAME``: a pane of the stepper as text; ``--plain`` with a step: all of them."""
+"""``--step N --view NAME`` prints a pane of the stepper; ``--plain`` with a step prints all panes."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ Captured = pytest.CaptureFixture[str]
 
 @pytest.fixture(scope="module")
 def trace() -> Trace:
-    """The founding program's."""
+    """The trace of the founding program."""
     return example("forum.py")
 
 
 @pytest.fixture(scope="module")
 def file(trace: Trace, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same in a file."""
+    """The trace in a file."""
     path = tmp_path_factory.mktemp("views") / "forum.dvtrace"
     trace.save(path)
     return path
 
 
 def cell(trace: Trace) -> int:
-    """The step at which ``add`` finds its cell of AutogradCUDA."""
+    """The step at which ``add`` finds its cell for AutogradCUDA."""
     events = (trace[step] for step in trace.steps_of(KernelSelected))
     return next(event.seq for event in events if "add_Tensor" in getattr(event, "kernel", ""))
 

@@ -1,4 +1,4 @@
-"""Answers of learners: kept in a file of ours alone, the first one counts; summed up for the teacher."""
+"""Answers of learners: kept only in our own files, where the first answer counts, and summed up for the teacher."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def test_a_folder_without_answers(tmp_path: Path) -> None:
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "classroom.md"
 
 CHOICES = {"ada": (1, 2), "emmy": (1, 0), "grace": (4, 0), "sofia": (4, None)}
-"""What four learners choose in the first two questions of the founding lesson, by the numbers of the choices."""
+"""The choices of four learners in the first two questions of the founding lesson, by number."""
 
 
 def test_documented_summary_is_printed(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A lesson as a file: what is prose, what is program, which step a stop names, what is refused."""
+"""A lesson as a file: its prose, its program, the steps of its stops, and refused files."""
 
 from __future__ import annotations
 

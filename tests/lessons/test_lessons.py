@@ -1,4 +1,6 @@
-"""The lessons that ship: each holds, is true of PyTorch, is played to its end by readers who know all or nothing."""
+"""The shipped lessons: each has no problem, is true of PyTorch, and is played to its end with right and wrong
+answers.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ def session(path: Path) -> Session:
 
 
 def played(of: Session, right: bool) -> tuple[list[Prediction], list[str]]:
-    """What a reader is asked who goes on to the end, and what the lesson says at each place."""
+    """Play a lesson to its end; return its questions, and its text at each place."""
     asked, texts = [], [_text(of)]
     while of.guide is not None and of.guide.at + 1 < len(of.guide.places):
         update = _shown(of, move(of, "resume"))
@@ -76,7 +78,7 @@ def _text(of: Session) -> str:
 
 @pytest.mark.parametrize("path", LESSONS)
 def test_the_source_that_panes_show_has_no_answers(path: Path) -> None:
-    """The stepper, the page and what-if take it from the trace."""
+    """The stepper, the page and what-if take the source from the trace."""
     lesson, trace = read(path)
     shown = {line.strip("# ") for source in trace.header.sources.values() for line in source.split("\n") if line}
     told = {line.strip("# ") for passage in lesson.passages for line in passage.text.split("\n")}
@@ -208,7 +210,7 @@ TRIED = {
     "call_stack": ["`torch.add`|no_grad", "`torch.add`|inference_mode"],
     "then_and_now": ["`z = `|no_grad"],
 }
-"""What a lesson asks to be tried with ``W``: the step, without a name the last stop, and the change."""
+"""The changes that a lesson suggests for ``W``: the step (the last stop if there is no name) and the change."""
 
 
 def test_changes_that_a_lesson_suggests_are_offered() -> None:
@@ -241,7 +243,7 @@ def test_the_order_is_that_of_the_page_of_examples() -> None:
 
 @pytest.fixture
 def teachers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in which lessons lie among other files."""
+    """A folder with lessons among other files."""
     monkeypatch.chdir(tmp_path)
     for name in ("a", "d", "_helper"):
         (tmp_path / f"{name}.py").write_text(NEW, "utf-8")

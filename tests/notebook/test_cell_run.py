@@ -1,4 +1,4 @@
-"""A cell runs as a part of the notebook, and is recorded as a program of its own."""
+"""A cell runs as part of the notebook, and is recorded as a program of its own."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_lines_have_the_numbers_of_the_cell() -> None:
 
 
 def test_torch_is_restored_after_the_cell() -> None:
-    """Under its name, in ``sys.modules`` and in the notebook's variables."""
+    """The installed torch is back in ``sys.modules``, under its name and in the notebook's variables."""
     real = ModuleType("torch")
     functional = ModuleType("torch.nn.functional")
     variables: dict[str, Any] = {"torch": real, "F": functional}
@@ -118,7 +118,7 @@ def test_the_last_expression_is_its_value(text: str, value: object) -> None:
 
 
 def test_numbers_go_on_from_cell_to_cell() -> None:
-    """As those of one process do: a graph may have Nodes of several cells."""
+    """Numbers continue as in one process, because a graph may have Nodes of several cells."""
     variables: dict[str, Any] = {}
     first = ran("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\n", variables).trace
     second = ran("z = y * 3\nz.sum().backward()\n", variables).trace

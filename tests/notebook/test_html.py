@@ -1,4 +1,4 @@
-"""What a notebook keeps: nothing of a program runs in it, and what is left when it is not trusted can be read."""
+"""The saved output of a notebook: no code of a program runs in it, and without trust it is still readable."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_long_log_is_cut_and_says_so() -> None:
 
 
 def test_a_player_is_a_frame_of_its_own_in_front_of_the_card() -> None:
-    """Its page is data of one attribute; without the frame the card is all there."""
+    """The frame's page is the value of one attribute; without the frame the whole card is there."""
     page = "<!doctype html><title>\"quoted\" & 'so'</title><script>let a = 1 < 2 && 'x'</script>"
     card = trace_html(forum(), player=player_frame(page))
     found = Elements(card)

@@ -24,7 +24,7 @@ x.grad.tolist()
 
 
 class Notebook:
-    """A shell, and what it has displayed."""
+    """A shell, and its output."""
 
     def __init__(self, shell: Any, capture: pytest.CaptureFixture[str]) -> None:
         self.shell = shell
@@ -33,20 +33,20 @@ class Notebook:
         shell.display_pub.publish = lambda data, *rest, **more: self.shown.append(data)
 
     def run(self, text: str) -> Any:
-        """The result of a cell."""
+        """Run a cell and return its result."""
         self.shown.clear()
         return self.shell.run_cell(text, store_history=True)
 
     @property
     def printed(self) -> str:
-        """What came out since this was asked the last time."""
+        """The output since the last time it was read."""
         out, err = self._capture.readouterr()
         return str(out + err)
 
 
 @pytest.fixture
 def notebook(capsys: pytest.CaptureFixture[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
-    """A shell that keeps no history and knows no colors."""
+    """A shell without history and colors."""
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 

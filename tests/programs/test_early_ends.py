@@ -1,4 +1,4 @@
-"""The trace of a program whose process ends early is kept, and the process ends as it would have."""
+"""If the process of a program ends early, its trace is kept, and the process ends as it would have without us."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORKS = BEGIN + "pid = os.fork()\ny = x + 1\nif pid: os.wait()\nprint('child' if
 
 
 def _ends(folder: Path, end: str, *options: str) -> Ended:
-    """A program that calls an operator and then ends in that way."""
+    """Run a program that calls an operator and then ends in that way."""
     text = f"{BEGIN}{end}\nfor _ in range(10**8): pass\n"
     return dispatchviz("run", *options, script(folder, text), cwd=folder)
 

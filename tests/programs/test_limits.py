@@ -1,4 +1,4 @@
-"""``--limit``: so much of a program is recorded, and the program runs on."""
+"""``--limit`` bounds the recording of a program, and the program runs on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that misbehave: what a shell sees, forks, recordings that are killed, standard output."""
+"""Programs that misbehave: their output in a shell, forks, killed recordings, standard output."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def _named(odd: Odd) -> str:
 @pytest.mark.long
 @pytest.mark.parametrize("odd", some(PLAIN, 4), ids=_named)
 def test_an_odd_program_is_seen_as_under_python(odd: Odd, tmp_path: Path) -> None:
-    """With a trace; the gate takes every fourth."""
+    """The program runs with a trace. The gate takes every fourth program."""
     assert seen(odd, TRACED, tmp_path / "traced") == seen(odd, PYTHON, tmp_path / "plain")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("odd", some(PLAIN, 8), ids=_named)
 def test_an_odd_program_without_a_trace_is_seen_as_under_python(odd: Odd, tmp_path: Path) -> None:
-    """Less is done there than with a trace, by the same runner: the gate takes an eighth of them."""
+    """Less happens without a trace, in the same runner, so the gate takes every eighth program."""
     assert seen(odd, UNTRACED, tmp_path / "untraced") == seen(odd, PYTHON, tmp_path / "plain")
 
 

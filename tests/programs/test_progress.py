@@ -1,4 +1,4 @@
-"""The line of progress never stands among the program's own, and is gone in the end."""
+"""The line of progress never mixes with the program's own lines, and disappears at the end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.waiting import HANGS
 
 
 class _Screen:
-    """A terminal of one line that is overwritten, and the lines above it."""
+    """A terminal with one line that is overwritten, and the lines above it."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

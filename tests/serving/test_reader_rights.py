@@ -1,5 +1,4 @@
-"""What a reader of a served session may do: whatever is pressed, no file is written, no program begun, no other file
-opened."""
+"""The rights of a reader of a served session: no key writes a file, starts a program or opens another file."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader without rights, for one test."""
+    """Make the reader one without rights, for one test."""
     monkeypatch.setattr(reader_rights._Rights, "has_files", False)
 
 
@@ -43,7 +42,7 @@ def default_keys() -> Iterator[None]:
 
 
 class Watch:
-    """What Python audits, while somebody looks."""
+    """A record of Python's audit events while it is switched on."""
 
     looks = False
     seen: list[str] = []  # noqa: RUF012
@@ -62,7 +61,7 @@ class Watch:
 
 
 def is_ours(path: str) -> bool:
-    """Return whether a file belongs to the package, to Python, or to what is installed."""
+    """Return whether a file belongs to the package, to Python, or to an installed library."""
     roots = (ROOT / "dispatchviz", ROOT / "examples", Path(sys.prefix), Path(sys.base_prefix))
     return path.startswith(("/proc/", "/dev/", "/usr/share/", "/etc/mime", *map(str, roots)))
 
@@ -138,7 +137,7 @@ async def test_no_key_touches_a_file(seed: int, served: None, watched: list[str]
 async def test_watch_sees_files_that_permitted_keys_touch(
     watched: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else the test above would hold for want of looking."""
+    """The test above would also pass if nothing were watched."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     async with stepper_of(Session(forum(), 0)) as reader:
         await reader.press("2", "L")

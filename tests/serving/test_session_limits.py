@@ -1,4 +1,4 @@
-"""What the process of a session refuses, whoever asks for it."""
+"""The limits of a session's process, for any code that runs in it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The server of a room and those who mean it no good: pages from elsewhere, rebound names, requests that never end or
-are none. All go to it through real sockets."""
+"""The server of a classroom and its attackers: pages from elsewhere, rebound names, endless or malformed requests. All
+go to it through real sockets.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +29,10 @@ EVIL = "http://evil.example"
 
 
 class Here:
-    """A server in this process; its sessions run ``cat``."""
+    """A server in this process, whose sessions run ``cat``."""
 
-    def __init__(self, room: ClassroomServer, port: int, said: list[str]) -> None:
-        self.port, self.token, self.said = port, room.token, said
+    def __init__(self, classroom: ClassroomServer, port: int, said: list[str]) -> None:
+        self.port, self.token, self.said = port, classroom.token, said
         self.own = f"127.0.0.1:{port}"
         self.address = f"http://{self.own}/{self.token}/"
 
@@ -47,7 +48,7 @@ class Here:
             writer.close()
 
     async def opens(self, **headers: str) -> int:
-        """Open a websocket; give the status."""
+        """Open a websocket and return the status."""
         async with aiohttp.ClientSession() as client:
             try:
                 async with client.ws_connect(f"{self.address}ws", headers=headers):
@@ -58,11 +59,11 @@ class Here:
 
 @asynccontextmanager
 async def served(*names: str) -> AsyncIterator[Here]:
-    room = ClassroomServer(lambda number: ["cat"], names)
+    classroom = ClassroomServer(lambda number: ["cat"], names)
     said: list[str] = []
-    room._refusals = Refusals(said.append)
-    async with asyncio.timeout(HANGS), room.listening("127.0.0.1", 0) as port:
-        yield Here(room, port, said)
+    classroom._refusals = Refusals(said.append)
+    async with asyncio.timeout(HANGS), classroom.listening("127.0.0.1", 0) as port:
+        yield Here(classroom, port, said)
 
 
 async def test_a_page_from_elsewhere_opens_no_session_even_with_the_token() -> None:
@@ -112,7 +113,7 @@ def test_server_answers_to_its_own_names(host: str, may: bool) -> None:
 
 
 def test_names_cannot_add_rules_to_the_policy() -> None:
-    """They become a part of the page's rules of what it may fetch."""
+    """Names become a part of the page's Content-Security-Policy."""
     assert is_name("class.example.org:8443")
     for bad in ("*", "a b", "a;b", "a,b", "http://a", "a/b", "a\n", "", "a:b", "*.example.org", "ä"):
         assert not is_name(bad), bad

@@ -1,4 +1,4 @@
-"""``examples/testing``: it passes as a user runs it, each assertion is short, and a real PyTorch agrees."""
+"""``examples/testing`` passes as a user runs it, each assertion is short, and an installed PyTorch agrees."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "testing").glob("tes
 BY_HAND = next(path for path in EXAMPLES if path.stem == "test_by_hand")
 
 MOST = 3
-"""So many lines an assertion takes at most."""
+"""The most lines of an assertion."""
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""Each expectation holds where it should, and fails with the step and the words that help where it should not."""
+"""Each assertion holds where it should. Where it should not, it fails with the step and a helpful text."""
 
 from __future__ import annotations
 
@@ -152,13 +152,13 @@ def test_a_pattern_is_shown_as_it_was_written() -> None:
 
 
 def test_a_field_may_be_called_kind() -> None:
-    """As the parameter was."""
+    """A field may have the name of the parameter ``kind``."""
     assert_never(TRACE, event(HookRan, kind="pre hook"))
     assert repr(event(HookRan, kind="pre hook")) == "event(HookRan, kind='pre hook')"
 
 
 def test_boxed_calls_are_calls() -> None:
-    """All calls through torch.ops are, and those of a library's own operators."""
+    """All calls through torch.ops are boxed, and those of a library's own operators."""
     with torch.library._scoped_library("boxes", "FRAGMENT") as library:
         library.define("twice(Tensor x) -> Tensor")
         library.impl("twice", lambda x: x * 2, "CompositeImplicitAutograd")
@@ -200,7 +200,7 @@ def test_a_kernel_that_does_not_exist_is_refused_under_a_key() -> None:
 
 
 def test_names_that_exist_are_accepted() -> None:
-    """Of PyTorch, of all key names where aliases are meant, of the program's own libraries and Functions."""
+    """Names of PyTorch, of alias keys, and of the program's own libraries and Functions are accepted."""
 
     class Own(torch.autograd.Function):
         @staticmethod
@@ -256,7 +256,7 @@ def test_at_most_allows_fewer_events() -> None:
 
 
 def test_operators_may_be_objects() -> None:
-    """They can be called, and are no conditions."""
+    """Operator objects are callable, but are not conditions."""
     with torch.library._scoped_library("objects", "FRAGMENT") as library:
         library.define("twice(Tensor x) -> Tensor")
         library.impl("twice", lambda x: x * 2, "CompositeImplicitAutograd")
@@ -327,7 +327,7 @@ def test_a_kernel_that_did_not_run_is_shown_beside_those_like_it() -> None:
 
 
 def test_all_modules_that_define_nodes_are_known() -> None:
-    """What is not loaded has no subclasses: the names in it would be refused."""
+    """A module that is not loaded has no subclasses, so its names would be refused."""
     core = Path(dispatchviz.__file__).parent / "core"
     defining = re.compile(r"^ *class \w+\((?:\w+, )*(Node|PyNode|BackwardCFunction)\b", re.MULTILINE)
     found = {path for path in core.rglob("*.py") if defining.search(path.read_text("utf-8"))}

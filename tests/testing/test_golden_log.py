@@ -1,4 +1,4 @@
-"""Golden logs: their lines, how they are compared, accepted, and read again as patterns."""
+"""Golden logs: their lines, and how they are compared, accepted, and read as patterns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ call aten::add.Tensor AutogradCUDA
 
 @pytest.fixture
 def accepting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Golden logs are written; which ones."""
+    """Switch to writing golden logs; return the list of written files."""
     monkeypatch.setattr(Accepting, "on", True)
     monkeypatch.setattr(Accepting, "written", [])
     return Accepting.written
@@ -54,7 +54,7 @@ def test_a_log_is_text_without_numbers(tmp_path: Path, accepting: list[str]) -> 
 
 
 def test_two_recordings_have_one_log() -> None:
-    """Whatever was recorded before: no address, no number of a step, a tensor or a Node is in it."""
+    """A log does not depend on earlier recordings: it has no address and no number of a step, a tensor or a Node."""
     logs = []
     for _ in range(2):
         trace = _everything()

@@ -1,4 +1,4 @@
-"""``docs/how-to/testing.md``: its programs run, its logs and failures are what comes out."""
+"""``docs/how-to/testing.md``: its programs run, and its logs and failures are the real ones."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ def test_page_names_every_function() -> None:
 
 
 def _product() -> str:
-    """The page's function of that name."""
+    """Return the page's function of that name."""
     (block,) = [block for block in _blocks("python") if block.startswith("def product")]
     return block.partition("\n\n\n")[0] + "\n\n\n"

@@ -1,4 +1,4 @@
-"""The pytest plugin, as a user's project meets it. A session of pytest takes seconds: tests share what it printed."""
+"""The pytest plugin, in a user's project. A session of pytest takes seconds, so tests share its output."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ FAILING = {
     .replace("x + x", "x")
     .replace("x = torch.ones(2, requires_grad=True)", "x = None"),
 }
-"""Files of a user's project."""
+"""The files of a user's project."""
 
 Reports = dict[str, pytest.LineMatcher]
-"""What is shown of each test that fails."""
+"""The reports of failed tests."""
 
 
 def _reports(output: str) -> Reports:
@@ -93,7 +93,7 @@ def _reports(output: str) -> Reports:
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Reports]:
-    """Runs ``FAILING`` with options, once with the same ones."""
+    """Run ``FAILING`` with options, once for the same options."""
     folder = tmp_path_factory.mktemp("project")
     for name, text in FAILING.items():
         (folder / f"{name}.py").write_text(dedent(text).lstrip(), "utf-8")
@@ -124,7 +124,7 @@ def test_a_failing_test_shows_its_log(shown: Callable[..., Reports]) -> None:
 
 
 def _opened(report: pytest.LineMatcher) -> tuple[Trace, int]:
-    """What the command opens that a report shows."""
+    """Return the trace and the step that the command in a report opens."""
     ((step, path),) = re.findall(r"^dispatchviz open --step (\d+) (.+)$", str(report), re.MULTILINE)
     return Trace.load(path), int(step)
 
@@ -224,7 +224,7 @@ CHECKS = {
 def test_a_failure_is_short_and_names_the_tests_own_line(
     option: str, ci: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On CI systems, too, where pytest shortens nothing."""
+    """CI systems show the same, although pytest itself shortens nothing there."""
     monkeypatch.setenv("CI", ci)
     names = {check: f"test_{k}" for k, check in enumerate(CHECKS)}
     path = pytester.makepyfile(test_mine=LONG + "".join(_long(name, check) for check, name in names.items()))
@@ -285,7 +285,7 @@ def test_a_passing_test_shows_nothing_and_each_gets_a_trace_of_its_own(pytester:
 
 
 def test_the_plugin_is_idle_in_other_projects(pytester: pytest.Pytester) -> None:
-    """What costs nothing is not there: three small modules, and nothing that they would need."""
+    """The plugin loads only three small modules, and nothing that they would need."""
     pytester.makepyfile(
         """
         import sys

@@ -1,4 +1,4 @@
-"""The functions of ``dispatchviz.testing`` answer of a recording of an installed PyTorch, too, as the page says."""
+"""The functions of ``dispatchviz.testing`` also work on a recording of an installed PyTorch, as the page says."""
 
 from __future__ import annotations
 

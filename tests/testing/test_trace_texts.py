@@ -1,4 +1,4 @@
-"""What a trace shows as text: how it is written, what it equals, how a difference is shown."""
+"""Properties of a trace as text: their spelling, their equality, and their differences in failures."""
 
 from __future__ import annotations
 
