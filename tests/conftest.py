@@ -24,7 +24,9 @@ CHANGING = (
 )  # fmt: skip
 """Environment variables that change screens or results."""
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # programs begun here hear of Ctrl+C, also under nohup or `&`
+signal.signal(
+    signal.SIGINT, signal.default_int_handler
+)  # programs started here receive Ctrl+C, also under nohup or `&`
 os.environ["OMP_NUM_THREADS"] = "1"  # as when PyTorch was recorded; read when the first test imports the package
 
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])

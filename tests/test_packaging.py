@@ -110,7 +110,7 @@ EXTRA = "optional-dependencies"
 
 
 def test_the_wheel_carries_the_package_and_its_data(tmp_path: Path) -> None:
-    from hatchling.builders.wheel import WheelBuilder  # what `pip install .` runs
+    from hatchling.builders.wheel import WheelBuilder  # `pip install .` runs this
 
     (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
     names = _names_in(Path(wheel))
@@ -149,7 +149,7 @@ def test_examples_are_found_by_name_if_there_is_no_checkout(tmp_path: Path) -> N
 
 
 def test_an_editable_installation_has_the_examples_of_the_checkout(tmp_path: Path) -> None:
-    from hatchling.builders.wheel import WheelBuilder  # what `pip install -e .` runs
+    from hatchling.builders.wheel import WheelBuilder  # `pip install -e .` runs this
 
     (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["editable"])
     assert not [name for name in _names_in(Path(wheel)) if "examples" in name]

@@ -135,7 +135,7 @@ def kept(outcome: Outcome, saved: str | None) -> Iterator[None]:
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted {_trace_place(outcome.trace, saved)}") from None
     except EndedBySignal:
-        with suppress(OSError):  # the terminal may be what is gone
+        with suppress(OSError):  # the terminal may be gone
             complain(f"ended by a signal {_trace_place(outcome.trace, saved)}")
         raise
     except (OSError, DispatchvizError) as error:

@@ -52,7 +52,7 @@ def test_the_places_of_add_are_pytorchs() -> None:
         "AddBackward0::apply": "Functions.cpp",
         'm.def("add.Tensor")': "RegisterSchema.cpp",
     }
-    assert {file.file.rpartition("/")[2] for file in card("xlogy.Tensor").files} == {  # its texts are not kept
+    assert {file.file.rpartition("/")[2] for file in card("xlogy.Tensor").files} == {  # its texts are not shipped
         "xlogy_ops.h", "xlogy.h", "xlogy_native.h", "xlogy_meta.h", "xlogy_cpu_dispatch.h", "xlogy_cuda_dispatch.h",
         "xlogy_meta_dispatch.h", "xlogy_compositeexplicitautogradnonfunctional_dispatch.h", "RedispatchFunctions.h",
         "TensorBody.h", "Functions.h", "python_functions_1.cpp",
@@ -117,7 +117,7 @@ def test_every_generated_function_is_shown_for_some_operator() -> None:
         defined = {(file, number) for number, line in enumerate(lines, 1) if line.startswith("def ")}
         hidden = {lines[number - 1].partition("(")[0].removeprefix("def ") for _, number in defined - shown}
         by_name = {kernel: name for name, kernel in table(file).items()}
-        for kernel in hidden:  # one that is written by hand goes before it
+        for kernel in hidden:  # a hand-written one takes precedence
             assert any(function.by_hand for function in card(by_name[kernel]).functions), kernel
 
 

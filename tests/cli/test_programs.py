@@ -111,7 +111,7 @@ def test_a_program_that_raises_keeps_its_trace(command: list[str], tmp_path: Pat
     assert traceback.count("  File ") == 1
     *why, said = (begin + rest).splitlines(keepends=True)
     assert all(line.startswith(("dispatchviz: why: ", "dispatchviz: try: ")) for line in why)
-    assert bool(why) == ("--plain" not in command)  # the log has said it
+    assert bool(why) == ("--plain" not in command)  # the log contains it
     assert said.startswith(
         f"dispatchviz: program.py, line 4: RuntimeError: {LEAF} (the trace is kept: dispatchviz open "
     )

@@ -234,7 +234,7 @@ async def test_killed_browser_leaves_nine_others_running(classroom: Classroom) -
         processes = classroom.processes()
         assert len(processes) == 10
         first, *others = readers
-        first.socket._response.connection.transport.abort()  # no goodbye
+        first.socket._response.connection.transport.abort()  # without a closing message
         while len(there := classroom.processes()) == 10:
             await asyncio.sleep(0.05)
         (killed,) = set(processes) - set(there)

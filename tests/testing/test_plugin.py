@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from textwrap import dedent
 
-import numpy as np  # noqa: F401 # which can be loaded once, and pytester forgets what is imported while it runs
+import numpy as np  # noqa: F401 # can be loaded only once, and pytester forgets modules imported while it runs
 import pytest
 
 from dispatchviz.trace import Trace
