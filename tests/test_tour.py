@@ -1,4 +1,4 @@
-"""The page with pictures of the stepper: it is what its script writes, and each picture shows what it is of."""
+"""The page with pictures of the stepper equals the output of its script, and each picture shows its subject."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from scripts.tour import ANIMATION, CAST, FRAMES, PAGE, PICTURES, ROOT, STOPS, S
 ANEW = "python -m scripts.tour makes the pictures anew"
 
 
-def test_the_page_is_what_the_script_writes() -> None:
+def test_page_matches_the_script() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), ANEW
     names = [*(f"{stop.name}.svg" for stop in STOPS), f"{CAST.name}.cast", ANIMATION.name]
     assert sorted(path.name for path in PICTURES.iterdir()) == sorted(names)
 
 
 def test_the_readme_shows_pictures_of_the_tour() -> None:
-    """These are compared with the stepper below."""
+    """The test below compares these pictures with the stepper."""
     shown = re.findall(r"!\[[^]]+\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
     made = {str(path.relative_to(ROOT)) for path in (ANIMATION, *(PICTURES / f"{stop.name}.svg" for stop in STOPS))}
     assert shown
@@ -31,7 +31,7 @@ def test_the_readme_shows_pictures_of_the_tour() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("stop", STOPS, ids=[stop.name for stop in STOPS])
 def test_a_picture_is_of_the_stepper_as_it_is(stop: Stop) -> None:
-    """Textual's own marks differ from release to release: the texts are compared."""
+    """Textual's own marks differ from release to release, so only texts are compared."""
     kept = (PICTURES / f"{stop.name}.svg").read_text(encoding="utf-8")
     assert texts(kept) == texts(picture(stop)), ANEW
 

@@ -17,7 +17,7 @@ from dispatchviz.cli.overview import answer, opens_home
 from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
 from dispatchviz.foundation.terminal_output import complain, print_lines
 
-TYPE_CHECKING = False  # as typing's, which takes a third of the time of --help
+TYPE_CHECKING = False  # importing typing would take a third of the time of --help
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -62,15 +62,15 @@ def _run(argv: Sequence[str] | None) -> int:
     except KeyboardInterrupt as interrupt:
         _complain(str(interrupt) or "interrupted")
         raise EndedBySignal(SIGINT) from None
-    except BrokenPipeError:  # the reader of our output has seen enough: `dispatchviz trace ... | head`
+    except BrokenPipeError:  # the reader of our output has closed the pipe: `dispatchviz trace ... | head`
         _drop_output()
         return 0
     except OSError as error:
         if error.errno not in FULL:
             raise
-        _drop_output()  # else Python, at its end, tries to write what is left
+        _drop_output()  # otherwise Python would try again to write it at exit
         return _complain(f"cannot write to standard output: {error.strerror}")
-    except DispatchvizError as error:  # any other is a mistake of ours, and keeps its traceback
+    except DispatchvizError as error:  # any other error is a bug of ours and keeps its traceback
         return _complain(str(error), error.status)
 
 

@@ -12,7 +12,7 @@ from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.views.cards.check_text import amounts, release_reasons
 
 
-def check_json(found: Checked, wheres: tuple[str, str]) -> dict[str, Any]:
+def check_json(found: Checked, phrases: tuple[str, str]) -> dict[str, Any]:
     """Return the comparison as a dictionary for JSON.
 
     ``releases`` has both releases if they differ, ``release_reasons`` how they explain the differences. Each entry of
@@ -20,7 +20,7 @@ def check_json(found: Checked, wheres: tuple[str, str]) -> dict[str, Any]:
     ``printed_otherwise`` has output that differs, ``model_says`` the model's own warnings, ``errors`` the error that
     ended either run. A missing value is None.
     """
-    runs = Run(found.comparison.first, wheres[0]), Run(found.comparison.second, wheres[1])
+    runs = Run(found.comparison.first, phrases[0]), Run(found.comparison.second, phrases[1])
     return {
         "pytorch": found.torch.header.pytorch,
         "releases": None if found.releases is None else _of_both(*found.releases),

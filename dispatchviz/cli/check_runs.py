@@ -58,7 +58,7 @@ ALIKE = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
 one thread, as the model's do.
 """
 
-WHERES = "in the model", "in PyTorch"
+PHRASES = "in the model", "in PyTorch"
 
 
 def checked(
@@ -74,15 +74,15 @@ def checked(
     except _AlreadySaidError as error:
         return error.status
     if save:
-        header = msgspec.structs.replace(found.model.header, checked=_told(found))
+        header = msgspec.structs.replace(found.model.header, checked=_remark(found))
         save_trace(Trace(header, found.model.events, columns=found.model.columns), save)
     if as_json:
-        print_json(check_json(found, WHERES))
+        print_json(check_json(found, PHRASES))
     elif not found.same and not plain and can_run() is None:
         _open(found, ("check", *(("--cuda", cuda) if cuda != "auto" else ()), *typed(source), *args))
     else:
         console = terminal()
-        console.print(check_lines(found, WHERES, console, every))
+        console.print(check_lines(found, PHRASES, console, every))
     return 0 if found.same else DIFFERENT
 
 
@@ -148,21 +148,21 @@ def _text(source: Script) -> str:
 def _run(request: CheckedRequest, shows: bool) -> Trace:
     """Run the request and return its trace. Only one of the two runs shows the program's output."""
     words = running(RUNNER, [os.fsdecode(msgspec.json.encode(request))])
-    told: int | None = None if shows else subprocess.PIPE
+    stderr: int | None = None if shows else subprocess.PIPE
     sys.stdout.flush()
     process = subprocess.Popen(
         words,
         stdin=subprocess.DEVNULL,
         stdout=sys.__stderr__ if shows else subprocess.DEVNULL,
-        stderr=told,
+        stderr=stderr,
         env={**ALIKE, **os.environ},
     )
     with ended_together(process):
-        _, said = process.communicate()
+        _, errors = process.communicate()
     if not os.path.exists(request.save):
         if shows and process.returncode == _AlreadySaidError.status:
             raise _AlreadySaidError(f"the run on {request.engine} left no trace")
-        last = (said or b"").decode("utf-8", "backslashreplace").strip().splitlines()
+        last = (errors or b"").decode("utf-8", "backslashreplace").strip().splitlines()
         why = last[-1].removeprefix("dispatchviz: ") if last else f"exit status {process.returncode}"
         raise DispatchvizError(why if last else f"the run on {request.engine} left no trace: {why}")
     return Trace.load(request.save)
@@ -217,7 +217,7 @@ def check_model_has_all(found: Checked) -> None:
 # -- the report -------------------------------------------------------------------------------------------------------
 
 
-def _told(found: Checked) -> str:
+def _remark(found: Checked) -> str:
     """Return the verdict for the header of the model's trace."""
     today = datetime.datetime.now(datetime.UTC).date()
     return f"PyTorch {found.torch.header.pytorch}, {today}: {verdict(found)}"
@@ -226,8 +226,8 @@ def _told(found: Checked) -> str:
 def _open(found: Checked, words: Sequence[str]) -> None:
     """Open both runs side by side; ``words`` follow ``dispatchviz`` in the command that repeats the check."""
     comparison = found.comparison
-    model = _side("the model", Run(comparison.first, WHERES[0]), found.model)
-    torch = _side(f"PyTorch {found.torch.header.pytorch}", Run(comparison.second, WHERES[1]), found.torch)
+    model = _side("the model", Run(comparison.first, PHRASES[0]), found.model)
+    torch = _side(f"PyTorch {found.torch.header.pytorch}", Run(comparison.second, PHRASES[1]), found.torch)
     diff_screen.show([TwoRuns(comparison, (model, torch), command=f"dispatchviz {shlex.join(words)}", by="check")])
 
 

@@ -28,7 +28,7 @@ def chosen_function(script: str, text: str, name: str | None) -> str:
     names = list(_functions(text))
     if name is not None:
         if name not in names:
-            raise DispatchvizError(f"{script} defines no function {name} at its top level{_there(names)}")
+            raise DispatchvizError(f"{script} defines no function {name} at its top level{_defined(names)}")
         return name
     if len(names) != 1:
         which = "choose one with --function NAME" if names else "--classics needs one, to run it in four ways"
@@ -37,7 +37,7 @@ def chosen_function(script: str, text: str, name: str | None) -> str:
     return names[0]
 
 
-def _there(names: list[str]) -> str:
+def _defined(names: list[str]) -> str:
     return f": it defines {', '.join(names)}" if names else ", nor any other"
 
 

@@ -100,7 +100,7 @@ def files(context: Context, parameter: Parameter, begun: str) -> list[Completion
 def _traces(begun: str) -> list[str]:
     from dispatchviz.outputs.trace_files import TRACES
 
-    folder, name = os.path.split(begun)  # of a name that cannot be shown a shell would make words, or commands
+    folder, name = os.path.split(begun)  # a shell would split or run a name with control characters
     try:
         there = sorted(os.listdir(folder or "."))
     except OSError:

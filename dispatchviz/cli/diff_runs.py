@@ -49,9 +49,9 @@ def compared(sources: tuple[str, str], args: tuple[str, ...], cuda: str, every: 
     )
     of_both = first.header.engine != second.header.engine
     found = compared_as_seen(first, second) if of_both else compare(first, second)
-    wheres = _wheres(*sources)
+    phrases = _where_phrases(*sources)
     if _opens_screen(plain):
-        runs = Run(found.first, wheres[0]), Run(found.second, wheres[1])
+        runs = Run(found.first, phrases[0]), Run(found.second, phrases[1])
         sides = [
             diff_screen.side(source, run, known is not None, cuda, args)
             for source, known, run in zip(sources, opened, runs, strict=True)
@@ -65,7 +65,7 @@ def compared(sources: tuple[str, str], args: tuple[str, ...], cuda: str, every: 
         if of_both:
             same = " PyTorch did what the model does." if found.same else ""
             console.print(console.wrapped(_of_two_engines(first, second) + same, 0))
-        console.print(diff_lines(found, wheres, console, every, numbers=not of_both))
+        console.print(diff_lines(found, phrases, console, every, numbers=not of_both))
         console.print(_commands(found, sources, opened, cuda, args))
     return 0 if found.same else DIFFERENT
 
@@ -115,7 +115,7 @@ def _commands(
         yield f"To step from there: dispatchviz {shlex.join([*words, '--step', str(step), source, *given])}"
 
 
-def _wheres(first: str, second: str) -> tuple[str, str]:
+def _where_phrases(first: str, second: str) -> tuple[str, str]:
     """Return a phrase for each run: its file name, its path if the file names are equal, or first and second."""
     if first == second:
         return "in the first run", "in the second run"
@@ -178,15 +178,15 @@ def what_if_run(source: str, typed: Sequence[str], args: tuple[str, ...], cuda: 
     other = _run(source, args, cuda, changed=lambda tree: changed_program(tree, changes))
     found = compare(plain, other)
     runs = Run(plain, "in the plain run"), Run(other, "in the changed run")
-    told = "; ".join(change.text for change in changes)
+    changes_text = "; ".join(change.text for change in changes)
     if _opens_screen(as_text):
-        sides = [diff_screen.side(source, runs[0], False, cuda, args), diff_screen.changed(runs[1], told)]
+        sides = [diff_screen.side(source, runs[0], False, cuda, args), diff_screen.changed(runs[1], changes_text)]
         options_typed = [word for change in changes for word in ("--what-if", change.text)]
         words = (*options_typed, source, *(("--", *args) if args else ()))
         diff_screen.show([diff_screen.two(found, sides, words, cuda)])
     else:
         console = terminal()
-        console.print([console.heading(f"What if {told}"), ""])
+        console.print([console.heading(f"What if {changes_text}"), ""])
         console.print(diff_lines(found, (runs[0].where, runs[1].where), console, every))
     return 0 if found.same else DIFFERENT
 

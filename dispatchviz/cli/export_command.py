@@ -179,7 +179,7 @@ def command(
         )
         write(trace)
         return 0
-    from dispatchviz.cli.script_run import conclude, kept, run_script  # brings the whole machine
+    from dispatchviz.cli.script_run import conclude, kept, run_script  # imports the whole model
 
     save = output if wanted is TRACE and output != STANDARD_OUTPUT else None
     to_stderr = output == STANDARD_OUTPUT

@@ -89,7 +89,7 @@ def _file_of(process: subprocess.Popen[bytes], target: Path) -> FollowedFile | N
     """Wait for the file that the program's process writes, and return it; None if the process has ended."""
     part = target.with_name(unfinished_name(target.stem, SUFFIX, process.pid))
     while process.poll() is None:
-        with suppress(DispatchvizError):  # it is not there yet
+        with suppress(DispatchvizError):  # the file does not exist yet
             return FollowedFile(part)
         time.sleep(PAUSE)
     return None

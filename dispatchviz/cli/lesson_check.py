@@ -142,5 +142,5 @@ def _failed(lesson: Lesson, error: Exception) -> Problem:
 
 def _problem(lesson: Lesson, line: int, error: BaseException, more: str = "") -> Problem:
     """Return a problem for an error. An assertion without a message is reported by its source line."""
-    said = str(error) or lesson.assertions.split("\n")[line - 1].strip()
-    return Problem(line, "\n".join(filter(None, (f"{type(error).__name__}: {said}", more))))
+    message = str(error) or lesson.assertions.split("\n")[line - 1].strip()
+    return Problem(line, "\n".join(filter(None, (f"{type(error).__name__}: {message}", more))))

@@ -33,7 +33,7 @@ def look_up(command: str, typed: str) -> Callable[[Console], Iterable[str]]:
     if values.get("error") == "-":
         raise DispatchvizError("standard input is the keyboard here: name a file")
     lines = partial(command_module(command).lines, **values)
-    for _ in lines(Console(WIDEST, colors=False)):  # errors come now, not when it is painted
+    for _ in lines(Console(WIDEST, colors=False)):  # raise errors now, not when the text is painted
         pass
     return lines
 

@@ -133,13 +133,13 @@ def kept(outcome: Outcome, saved: str | None) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"interrupted {_where(outcome.trace, saved)}") from None
+        raise KeyboardInterrupt(f"interrupted {_trace_place(outcome.trace, saved)}") from None
     except EndedBySignal:
-        with suppress(OSError):  # the terminal may be what is gone
-            complain(f"ended by a signal {_where(outcome.trace, saved)}")
+        with suppress(OSError):  # the terminal may be gone
+            complain(f"ended by a signal {_trace_place(outcome.trace, saved)}")
         raise
     except (OSError, DispatchvizError) as error:
-        kept_error = DispatchvizError(f"{error} {_where(outcome.trace, saved)}")
+        kept_error = DispatchvizError(f"{error} {_trace_place(outcome.trace, saved)}")
         kept_error.status = getattr(error, "status", DispatchvizError.status)
         raise kept_error from None
 
@@ -157,7 +157,7 @@ def conclude(outcome: Outcome, saved: str | None, strict: bool = False, has_log:
     if not outcome.signal:
         _tell_why(outcome.trace, has_log)
     if outcome.error is not None:
-        complain(f"{outcome.error_message} {_where(outcome.trace, saved)}")
+        complain(f"{outcome.error_message} {_trace_place(outcome.trace, saved)}")
     if outcome.signal:
         raise EndedBySignal(outcome.signal)
     return NOT_ALL if strict and outcome.status == 0 and outcome.trace.notice else outcome.status
@@ -184,7 +184,7 @@ def _error(trace: Trace) -> list[Diagnosis]:
     return [error] if error is not None and error.tells_more else []
 
 
-def _where(trace: Trace, saved: str | None) -> str:
+def _trace_place(trace: Trace, saved: str | None) -> str:
     file = saved or kept_trace(trace)
     return kept_in(file) if file else "(the trace is lost: no cache folder can be written to; use --save FILE)"
 

@@ -81,7 +81,9 @@ def refuse(folders: Sequence[str], event: str, arguments: tuple[object, ...]) ->
         path, _, flags = arguments
         if isinstance(flags, int) and flags & WRITES and isinstance(path, str | bytes | os.PathLike):
             file = os.path.realpath(os.fsdecode(path))
-            if not os.path.join(file, "").startswith((*folders, DEVICES)):  # a file without a name opens its folder
+            if not os.path.join(file, "").startswith(
+                (*folders, DEVICES)
+            ):  # an unnamed file is opened through its folder
                 raise PermissionError(f"a served session writes no files: {file}")
     elif event in BEGINS:
         raise PermissionError("a served session starts no other program")

@@ -217,7 +217,7 @@ FORMS: tuple[Form, ...] = (
         f"guard {NAME}",
         _Named(ev.GuardEntered, "guard"),
     ),
-    _form("Node MulBackward0", "the creation of such a Node", f"Node {NAME}", _Named(ev.NodeCreated, "name")),
+    _form("Node MulBackward0", "the creation of this Node", f"Node {NAME}", _Named(ev.NodeCreated, "name")),
     _form("run MulBackward0", "the engine runs this Node", f"run {NAME}", _Named(ev.NodeStarted, "name")),
     _form("error", "an error is raised", "error", _any(ev.ErrorRaised, ev.ProgramRaised)),
     _form("event VersionBumped", "any kind of event in docs/events.md", r"event (?P<kind>\w+)", _of_kind),

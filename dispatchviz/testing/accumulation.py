@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dispatchviz.core.record.events import GradientAccumulated
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.testing.events_of_kind import events_of
-from dispatchviz.testing.failures import failed, lines, loglessly, still
+from dispatchviz.testing.failures import failed, lines, still, without_log
 from dispatchviz.testing.graph_words import plain_name
 
 COPIED = "copied"
@@ -44,7 +44,7 @@ def _check_leaves(named: Sequence[Named], leaves: Sequence[str]) -> None:
     for leaf in leaves:
         if there and leaf not in there:
             error = ValueError(f"no leaf {leaf!r} gets a gradient; these leaves do: {', '.join(there)}")
-            raise loglessly(error)
+            raise without_log(error)
 
 
 def _copied(trace: Trace, copied: Sequence[Named]) -> AssertionError:

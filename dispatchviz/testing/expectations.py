@@ -16,7 +16,7 @@ from dispatchviz.core.record.events import AnyEvent, Dispatched, KernelEntered, 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import label
 from dispatchviz.testing.events_of_kind import PrintedSteps
-from dispatchviz.testing.failures import difference, failed, lines, listed, near, says_nothing, times, window
+from dispatchviz.testing.failures import difference, failed, lines, listed, near, proves_nothing, times, window
 from dispatchviz.testing.graph_words import Part
 from dispatchviz.testing.known_names import check_name, check_names
 from dispatchviz.testing.patterns import Pattern
@@ -80,7 +80,7 @@ def assert_at_most(trace: Trace, pattern: Pattern, count: int, within: Pattern |
 def _found(trace: Trace, pattern: Pattern, within: Pattern | None) -> list[AnyEvent]:
     __tracebackhide__ = True
     check_names(trace, [pattern])
-    if says_nothing(trace):
+    if proves_nothing(trace):
         raise failed(trace, f"it is not known whether {pattern!r} happens")
     return [event for event in _part(trace, within) if pattern.matches(event)]
 

@@ -42,13 +42,13 @@ def failed(trace: Trace, text: str, step: int | None = None) -> AssertionError:
     return failure
 
 
-def loglessly(error: E) -> E:
+def without_log(error: E) -> E:
     """Mark an error so that a report shows no log for it."""
     setattr(error, LOGLESS, True)
     return error
 
 
-def says_nothing(trace: Trace) -> bool:
+def proves_nothing(trace: Trace) -> bool:
     """Return whether a trace is empty while an installed PyTorch is loaded. Such emptiness proves nothing."""
     return not len(trace) and sys.modules.get("torch") not in (None, sys.modules.get("dispatchviz.torch"))
 

@@ -16,7 +16,7 @@ from sys import _getframe
 from dispatchviz.core.record.file_replacement import write_whole
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.testing.expectations import part
-from dispatchviz.testing.failures import failed, loglessly, still
+from dispatchviz.testing.failures import failed, still, without_log
 from dispatchviz.testing.log_lines import FORMS, line_of
 from dispatchviz.testing.patterns import Pattern
 
@@ -50,7 +50,7 @@ def assert_golden(trace: Trace, path: str | Path, within: Pattern | None = None)
     if Accepting.on:
         _accept(trace, file, [row for row, _ in rows])
     elif not file.exists():
-        raise loglessly(failed(trace, f"there is no golden log {file}\n  {_accepts(trace)} writes it"))
+        raise without_log(failed(trace, f"there is no golden log {file}\n  {_accepts(trace)} writes it"))
     else:
         _compare(trace, file, rows)
 
@@ -75,7 +75,7 @@ def _accept(trace: Trace, file: Path, rows: Sequence[str]) -> None:
         if kept == list(rows):
             return
         if other := next((line for line in kept if line.split()[0] not in FORMS), None):
-            raise loglessly(
+            raise without_log(
                 failed(trace, f"{file} is not a golden log and was not changed: it has a line {other.strip()!r}")
             )
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ def _numbered(trace: Trace, file: Path) -> list[tuple[int, str]]:
     try:
         lines = enumerate(file.read_text("utf-8").splitlines(), 1)
     except UnicodeDecodeError:
-        raise loglessly(failed(trace, f"{file} is not a golden log: it is not text")) from None
+        raise without_log(failed(trace, f"{file} is not a golden log: it is not text")) from None
     return [(number, line.rstrip()) for number, line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 

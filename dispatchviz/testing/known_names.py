@@ -20,7 +20,7 @@ from dispatchviz.explain.cells.operator_names import USUAL, close_operators, fin
 from dispatchviz.explain.keys.key_names import NAMES as KEYS
 from dispatchviz.explain.keys.key_names import runtime_keys
 from dispatchviz.foundation.errors import DispatchvizError
-from dispatchviz.testing.failures import loglessly
+from dispatchviz.testing.failures import without_log
 from dispatchviz.testing.patterns import Pattern
 from dispatchviz.testing.trace_text import short_node
 
@@ -47,7 +47,7 @@ def check_name(trace: Trace, kind: str, name: str, where: str = "") -> None:
     __tracebackhide__ = True
     known = _KNOWN[kind](name)
     if name not in known and name not in _in_trace(trace, kind):
-        raise loglessly(ValueError(f"{where}{_refusal(kind, name, known)}"))
+        raise without_log(ValueError(f"{where}{_refusal(kind, name, known)}"))
 
 
 def _refusal(kind: str, name: str, known: Collection[str]) -> str:

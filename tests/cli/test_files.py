@@ -1,4 +1,4 @@
-"""No file is lost: what may be written is known before the program starts, and only its own kind is replaced."""
+"""No file is lost: the target is checked before the program starts, and a file is replaced only by its own kind."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ OTHERS = {
     "data.jsonl.gz": b"\x1f\x8b no trace",
     "notes": b"mine\n",
 }
-"""Files that somebody needs."""
+"""Files that must not be overwritten."""
 
 
 @pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.parametrize("command", [["run", "--save"], ["trace", "--save"], ["trace", "--format", "jsonl", "-o"]])
-def test_a_trace_never_takes_the_place_of_another_file(command: list[str], name: str, tmp_path: Path) -> None:
+def test_trace_never_overwrites_another_file(command: list[str], name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(OTHERS[name])
     started = script(tmp_path, "open('started', 'w')\n")
     assert name in refused(*command, name, started, cwd=tmp_path)
@@ -41,7 +41,7 @@ def test_a_trace_never_takes_the_place_of_another_file(command: list[str], name:
     assert sorted(os.listdir(tmp_path)) == sorted([name, started])
 
 
-def test_why_not_is_said(tmp_path: Path) -> None:
+def test_refused_overwrite_names_the_reason(tmp_path: Path) -> None:
     (tmp_path / "data.jsonl").write_text("mine")
     (tmp_path / "folder.jsonl").mkdir()
     for name, says in {
@@ -52,7 +52,7 @@ def test_why_not_is_said(tmp_path: Path) -> None:
         assert refused("trace", "--save", name, FORUM, cwd=tmp_path) == f"dispatchviz: {says}\n"
 
 
-def test_a_trace_takes_the_place_of_a_trace_and_of_an_empty_file(tmp_path: Path) -> None:
+def test_trace_overwrites_a_trace_or_an_empty_file(tmp_path: Path) -> None:
     name = script(tmp_path, "x = 1\n")
     for file in ("t.jsonl", "t.jsonl.gz"):
         (tmp_path / file).touch()
@@ -61,7 +61,7 @@ def test_a_trace_takes_the_place_of_a_trace_and_of_an_empty_file(tmp_path: Path)
             assert len(steps(Trace.load(tmp_path / file), SourceLine)) == 1
 
 
-def test_a_log_takes_the_place_of_a_log_only(tmp_path: Path) -> None:
+def test_log_overwrites_only_a_log(tmp_path: Path) -> None:
     name = script(tmp_path, "import torch\ntorch.ones(2)\n")
     for form in ("text", "torch"):
         for _ in range(2):
@@ -72,7 +72,7 @@ def test_a_log_takes_the_place_of_a_log_only(tmp_path: Path) -> None:
     assert "--format jsonl" in refused("trace", "-o", "t.jsonl", name, cwd=tmp_path)
 
 
-def test_export_does_not_start_a_program_whose_picture_has_no_place(tmp_path: Path) -> None:
+def test_export_checks_the_picture_file_before_running(tmp_path: Path) -> None:
     started = script(tmp_path, "open('started', 'w')\n")
     (tmp_path / "data.jsonl").write_text("mine")
     for file in ("no/a.svg", "data.jsonl"):
@@ -81,7 +81,7 @@ def test_export_does_not_start_a_program_whose_picture_has_no_place(tmp_path: Pa
 
 
 @pytest.mark.parametrize("form", PICTURES)
-def test_a_picture_takes_the_place_of_a_picture_of_its_form_only(form: str, tmp_path: Path) -> None:
+def test_picture_overwrites_only_a_picture_of_its_format(form: str, tmp_path: Path) -> None:
     started = script(tmp_path, "open('started', 'w')\n")
     (tmp_path / f"notes{form}").write_text("my notes on <svg> and digraphs\n")
     says = f"notes{form} exists and is not a {form} picture: it is not overwritten, choose another name"
@@ -106,7 +106,7 @@ torch.ones(2)
 """
 
 
-def test_a_hand_out_takes_the_place_of_a_hand_out_only(tmp_path: Path) -> None:
+def test_hand_out_overwrites_only_a_hand_out(tmp_path: Path) -> None:
     source = script(tmp_path, LESSON)
     (tmp_path / "notes.md").write_text("# mine\n")
     (tmp_path / "folder.md").mkdir()
@@ -135,13 +135,13 @@ def test_a_hand_out_takes_the_place_of_a_hand_out_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["--plain", "--present", "--answers=a.json"])
-def test_a_hand_out_is_all_that_is_asked_for(option: str, tmp_path: Path) -> None:
+def test_hand_out_refuses_other_options(option: str, tmp_path: Path) -> None:
     said = f"{option.partition('=')[0]} with -o would do nothing: leave one of them out"
     assert refused("lesson", "forum", option, "-o", "a.md", cwd=tmp_path) == f"dispatchviz: {said}\n"
     assert os.listdir(tmp_path) == []
 
 
-def test_a_new_lesson_takes_no_place(tmp_path: Path) -> None:
+def test_new_lesson_overwrites_nothing(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("mine\n")
     (tmp_path / "folder.py").mkdir()
     for name, says in {
@@ -155,7 +155,7 @@ def test_a_new_lesson_takes_no_place(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["folder.py", "mine.py"]
 
 
-def test_answers_are_kept_in_no_folder_and_in_no_file_of_others(tmp_path: Path) -> None:
+def test_answers_overwrite_no_folder_and_no_other_file(tmp_path: Path) -> None:
     (tmp_path / "a.json").mkdir()
     (tmp_path / "b.json").write_text("{}")
     for name, says in {
@@ -184,7 +184,7 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, monkey
 
 
 def test_a_trace_that_cannot_be_shown_is_not_lost(tmp_path: Path) -> None:
-    """The step is known to be none only after the program has run."""
+    """The missing step is known only after the program has run."""
     ended = dispatchviz("run", "--step", "999", script(tmp_path, "x = 1\n"), cwd=tmp_path)
     said, _, file = ended.err.removesuffix(")\n").partition(" (the trace is kept: dispatchviz open ")
     trace = Trace.load(file)
@@ -202,7 +202,7 @@ z.sum().backward()
 """
 
 
-def test_a_big_graph_is_folded_and_said_to_be(tmp_path: Path) -> None:
+def test_big_graph_is_folded_with_a_note(tmp_path: Path) -> None:
     dispatchviz("export", script(tmp_path, LOOP), "-o", "t.jsonl", cwd=tmp_path)
     ended = dispatchviz("export", "t.jsonl", "-o", "a.svg", cwd=tmp_path)
     assert (ended.status, ended.out) == (0, "")

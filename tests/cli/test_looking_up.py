@@ -1,4 +1,4 @@
-"""``table``, ``why`` and ``keys`` as a user meets them."""
+"""``table``, ``why`` and ``keys`` as a user sees them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.record("missing_kernels")
 TEXTS = records.read("missing_kernels")["texts"]
 
 
-def test_a_table_of_a_few_keys() -> None:
+def test_table_shows_only_the_named_keys() -> None:
     ended = dispatchviz("table", "aten::add.Tensor", "CPU", "AutogradCUDA", "XLA", "BackendSelect", "--build", "cpu")
     assert (ended.status, ended.err) == (0, "")
     assert ended.out == (
@@ -53,7 +53,7 @@ def test_a_folded_table_fits_a_screen_and_all_has_every_cell() -> None:
     assert len(folded.splitlines()) < len(everything.splitlines()) / 2
 
 
-def test_json_of_a_table() -> None:
+def test_table_is_printed_as_json() -> None:
     table = json.loads(dispatchviz("table", "sum", "CPU", "--json").out)
     assert (table["operator"], table["build"], table["valid"]) == ("aten::sum", "cuda", 113)
     assert table["rows"] == [
@@ -69,7 +69,7 @@ def test_json_of_a_table() -> None:
     ]
 
 
-def test_the_history_of_a_cell() -> None:
+def test_history_shows_the_changes_of_a_cell() -> None:
     ended = dispatchviz("table", "add", "AutogradCPU", "Fake", "--history", "--build", "cpu")
     assert (ended.status, ended.err) == (0, "")
     before, fallback, alias, end = ended.out.rstrip().split("\n\n")[-5:-1]
@@ -105,7 +105,7 @@ def test_the_history_in_short() -> None:
     assert [row.split()[0] for row in of_a_cell.splitlines()[1:3]] == ["27", "52"]
 
 
-def test_json_of_a_history() -> None:
+def test_history_is_printed_as_json() -> None:
     history = json.loads(dispatchviz("table", "relu", "CPU", "--history", "--json").out)
     (step,) = history["steps"]
     assert (step["kind"], step["key"], step["kernel"]) == ("kernel", "CPU", "wrapper_CPU__relu")
@@ -131,7 +131,7 @@ def test_why_in_text_and_json() -> None:
     }  # fmt: skip
 
 
-def test_why_error(tmp_path: Path) -> None:
+def test_why_error_explains_messages_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "log").write_text(TEXTS["quantized"])
     ended = dispatchviz("why", "--error", "log", cwd=tmp_path)
     assert ended.status == 0
@@ -149,7 +149,7 @@ def test_why_error_reads_standard_input() -> None:
     assert "register_fake('recorded::on_cpu')" in done.stdout
 
 
-def test_keys() -> None:
+def test_keys_lists_and_explains_keys() -> None:
     assert "Functionalities, highest priority first" in dispatchviz("keys").out
     order = json.loads(dispatchviz("keys", "--json").out)
     assert order["functionalities"][0] == {
@@ -174,7 +174,7 @@ def test_raw_sets_and_a_list_of_operators() -> None:
     assert (cards[1]["name"], cards[1]["cells"]) == ("CPU", [1])
 
 
-def test_a_build_that_the_environment_names_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_build_in_the_environment_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DISPATCHVIZ_BUILD", "rocm")
     assert "DISPATCHVIZ_BUILD" in refused("table", "add")
 

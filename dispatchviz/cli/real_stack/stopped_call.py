@@ -89,10 +89,10 @@ def stopped_call(
     """
     with tempfile.TemporaryDirectory(prefix="dispatchviz-") as folder:
         plan = _plan(Path(folder), wanted, stops)
-        said = Path(folder) / "gdb.txt"
+        gdb_log = Path(folder) / "gdb.txt"
         (Path(folder) / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
-        _run(gdb, Path(folder) / "plan.json", [python.executable, *command], said, to_stderr)
-        answer = _answer(Path(plan["answer"]), said)
+        _run(gdb, Path(folder) / "plan.json", [python.executable, *command], gdb_log, to_stderr)
+        answer = _answer(Path(plan["answer"]), gdb_log)
     return _call(answer, python)
 
 
@@ -111,18 +111,18 @@ def _plan(folder: Path, wanted: Wanted, stops: Sequence[Stop]) -> dict[str, Any]
     }
 
 
-def _run(gdb: str, plan: Path, program: Sequence[str], said: Path, to_stderr: bool) -> None:
+def _run(gdb: str, plan: Path, program: Sequence[str], gdb_log: Path, to_stderr: bool) -> None:
     """Wait until gdb and the program have ended. Ctrl+C in a terminal reaches the program: gdb passes it on."""
     options = ["-nx", "-q", "-batch", "-iex", "set auto-load off", "-ex", f"python plan_file = {str(plan)!r}"]
-    command = tied(["/bin/sh", "-c", START, str(said), gdb, *options, "-x", str(SCRIPT), "--args", *program])
+    command = tied(["/bin/sh", "-c", START, str(gdb_log), gdb, *options, "-x", str(SCRIPT), "--args", *program])
     environment = {**os.environ, "SHELL": "/bin/sh"}
     process = subprocess.Popen(command, env=environment, stdout=2 if to_stderr else None)
     with ended_together(process):  # the program ends with its debugger
         process.wait()
 
 
-def _answer(file: Path, said: Path) -> dict[str, Any]:
-    text = said.read_text("utf-8", "replace") if said.exists() else ""
+def _answer(file: Path, gdb_log: Path) -> dict[str, Any]:
+    text = gdb_log.read_text("utf-8", "replace") if gdb_log.exists() else ""
     answer = json.loads(file.read_text("utf-8")) if file.exists() else {"error": _last(text)}
     if "error" not in answer:
         return dict(answer)
