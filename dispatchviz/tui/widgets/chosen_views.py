@@ -1,5 +1,4 @@
-"""Panes that show one of several views: a sub-step of the key-set card, the short or the whole call stack, sections
-of the engine."""
+"""Panes with several views: a sub-step of the key-set card, a form of the call stack, sections of the engine."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ ENGINE_TITLE, _ = PANES[ENGINE]
 
 
 class EngineView(PaneView):
-    """Unfolds as many sections as the cursor says."""
+    """The engine pane, which unfolds the sections that the cursor asks for."""
 
     def __init__(self) -> None:
         super().__init__(ENGINE, ENGINE_TITLE, self._sections)
@@ -41,7 +40,7 @@ CALLS_TITLE, _ = PANES[CALLS]
 
 
 class CallsView(PaneView):
-    """Shows as much of the stack as the cursor says."""
+    """The Calls pane, which shows the stack in the cursor's form."""
 
     def __init__(self) -> None:
         super().__init__(CALLS, CALLS_TITLE, self._frames)
@@ -67,7 +66,7 @@ TITLE, MODULE = PANES[KEYS]
 
 
 class KeySetView(PaneView):
-    """Shows the card that the cursor is at, and which sub-step of it."""
+    """The key-set pane, which shows the card at the cursor and its sub-step."""
 
     def __init__(self) -> None:
         super().__init__(KEYS, TITLE, rows_of(MODULE))

@@ -1,13 +1,13 @@
 """The steps that have a field of a query: ``key:CUDA``, ``node:Mul``, ``line:8``, ``tensor:z``. Most fields are looked
 up in columns.
 
-A value is a name of the trace, upper and lower case alike; if it has none of that name, all that have the value in them
-are meant: ``node:Mul`` finds MulBackward0, ``key:CUDA`` not AutogradCUDA.
+A value is a name in the trace, regardless of case. If no name is equal to it, it matches all names that contain it:
+``node:Mul`` finds MulBackward0, ``key:CUDA`` does not find AutogradCUDA.
 
-* ``key``, ``op``, ``node``: steps whose event has that key, operator, Node; ``node:n3`` is one Node.
-* ``tensor``: steps that are about a tensor that had that name at some time, or take or return it; ``tensor:t4`` is one.
-* ``line``: what happened on a line, ``8`` or ``model.py:8``, and in functions that it called. ``file``: on the lines of
-  a file; of a name that is none of the program's files, steps of which PyTorch's file is called so.
+* ``key``, ``op``, ``node``: steps whose event has that key, operator or Node; ``node:n3`` is one Node.
+* ``tensor``: steps about a tensor that once had that name, or that take or return it; ``tensor:t4`` is one tensor.
+* ``line``: steps on a line, ``8`` or ``model.py:8``, and in functions that it called.
+* ``file``: steps on the lines of a file. A name that is not a file of the program means PyTorch's file of that name.
 * ``event``: steps of a kind.
 """
 
@@ -37,7 +37,7 @@ Test = Callable[[Trace, int], bool]
 
 @dataclass(frozen=True)
 class Field:
-    """A field's candidates: all of these steps have the field if they pass the test, when there is a test."""
+    """The candidates of a field: those that pass the test, if there is one, have the field."""
 
     mask: Mask
     test: Test | None = None
@@ -172,7 +172,7 @@ def _lines(trace: Trace) -> tuple[tuple[Sequence[Place], Mask], Mask]:
 
 
 NOWHERE = Place("", 0, "", False)
-"""The mask for a line that cannot be parsed."""
+"""The place of a line that cannot be read."""
 
 
 def _every(trace: Trace) -> Mask:

@@ -43,7 +43,7 @@ class PaneChoice:
         return replace(self, zoomed=number)
 
     def present(self, presenting: bool) -> PaneChoice:
-        """Turn presenter mode on or off."""
+        """Switch presenter mode on or off."""
         return replace(self, presenting=presenting, zoomed=None)
 
     def own(self, event: AnyEvent) -> tuple[int, ...]:
@@ -70,7 +70,7 @@ def pin_note(before: PaneChoice, now: PaneChoice) -> Line | None:
 
 
 def keep_note(event: AnyEvent, now: PaneChoice, problem: str) -> Line:
-    """The note that tells whether the panes are now stored."""
+    """The note on whether the panes are now stored."""
     name = group(event)
     if problem:
         return line((f" Kept until you quit, but not saved: {problem}", "warning"))

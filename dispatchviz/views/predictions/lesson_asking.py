@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LessonAsking(Asking):
-    """Predict mode within a lesson: it asks only the lesson's questions until the reader turns predict mode on."""
+    """Predict mode within a lesson: it asks only the lesson's questions until the reader switches predict mode on."""
 
     def __init__(self, steps: Iterable[int], answers: LessonAnswers | None = None) -> None:
         """Ask at ``steps``. ``answers`` stores the answers; with None, they last as long as the stepper."""
