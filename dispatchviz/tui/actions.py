@@ -189,7 +189,7 @@ def ask_thing(session: Session, row: Line | None) -> Reply:
     """Open the questions about the thing of a row, or of the step that it leads to; without a row, about the things of
     this step.
     """
-    from dispatchviz.explain.things.step_things import things_of  # not for the first paint
+    from dispatchviz.explain.things.step_things import things_of  # not needed for the first paint
 
     about = None if row is None else row.about
     if isinstance(about, CellThing):

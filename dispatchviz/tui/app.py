@@ -38,7 +38,7 @@ from dispatchviz.views.session import OpenStepper, Session, Update
 from dispatchviz.views.text.styled_line import line
 
 if TYPE_CHECKING:
-    from dispatchviz.lessons.guide import Guide  # not for the first paint
+    from dispatchviz.lessons.guide import Guide  # not needed for the first paint
 
 
 def show(
@@ -73,7 +73,7 @@ def show(
         complain(wrong)
     session = Session(trace, step, file, run_arguments, followed, leaving=leaving, guide=guide)
     choice = PaneChoice(presenting=True) if presenting else None
-    gc.freeze()  # the trace stays: looking through all of it now and then would delay a step by two frames
+    gc.freeze()  # a garbage collection of the whole trace would delay a step by two frames
     try:
         while True:
             app = StepperApp(session, choice)

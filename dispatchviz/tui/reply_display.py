@@ -39,7 +39,7 @@ class ReplyDisplay:
             self.show(reply)
         elif isinstance(reply, Overlay):
             self._app.push_screen(reply.make(self._view), self.show)
-        elif self._view.prompt is not None:  # as always: no key is answered before
+        elif self._view.prompt is not None:  # as always, no key is handled before that
             self._view.prompt.ask(reply, self.show)
 
     def show(self, update: Update | None) -> None:

@@ -205,5 +205,5 @@ def main() -> int:
 
 if __name__ == "__main__":
     with TemporaryDirectory() as state:
-        os.environ["XDG_STATE_HOME"] = state  # layouts that are kept are nobody's
+        os.environ["XDG_STATE_HOME"] = state  # do not read stored layouts
         sys.exit(main())

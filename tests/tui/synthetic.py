@@ -12,7 +12,7 @@ from tests.explain.founding import BELOW, CUDA, EXCLUDED, INCLUDED, NO_NUMBER, P
 
 ADD_MASK = 0x3FFFFFFFFFFFFFFF & ~0x400000000
 EFFECTIVE, BELOW_AUTOGRAD = 0x1000010002, 0x10002
-OWN_SOURCE = ("tui/text.py", 50, 62)  # any function of ours will do
+OWN_SOURCE = ("tui/text.py", 50, 62)  # any of our functions will do
 VARIABLE_TYPE = "torch/csrc/autograd/generated/VariableType_2.cpp"
 
 

@@ -49,7 +49,7 @@ def everything(reader: Reader) -> str:
     return " ".join(" ".join([*reader.app.view.query_one("#why").plain, *reader.screen, *panes]).split())
 
 
-async def test_each_step_of_the_founding_question_is_told() -> None:
+async def test_each_step_of_the_forum_question_is_explained() -> None:
     async with stepper(FORUM) as reader:
         for at, words in TOLD.items():
             await reader.press("colon", *str(at), "enter")
@@ -73,7 +73,7 @@ async def test_the_program_that_raises_opens_at_its_end() -> None:
         assert reader.sees("S back", "is a leaf that requires grad", "writes to it in place")
 
 
-async def test_under_no_grad_the_screen_says_why_there_is_no_node() -> None:
+async def test_no_grad_screen_explains_the_missing_node() -> None:
     trace = example("no_grad.py")
     async with stepper(trace, step=step(trace, event(ev.NoNodeMade, why="grad mode is off"))) as reader:
         assert "no Node" in everything(reader)

@@ -70,7 +70,7 @@ def shown(reader: Reader) -> str:
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=[question.title for question in QUESTIONS])
-async def test_the_keys_bring_the_answer(question: Question) -> None:
+async def test_keys_show_the_answer(question: Question) -> None:
     assert question.answers
     assert len(question.keys) <= MOST_KEYS
     async with stepper_of(Session(traced(question.program))) as reader:

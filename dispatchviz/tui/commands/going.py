@@ -70,7 +70,7 @@ BRIEF = re.compile("[,:;]")
 
 def cross(session: Session) -> Update:
     """Cross between a Node's forward call and its backward run. If there is no other side, a note explains why."""
-    from dispatchviz.explain.things.crossing import crossing  # not for the first paint
+    from dispatchviz.explain.things.crossing import crossing  # not needed for the first paint
 
     cursor, found = session.cursor, crossing(session.trace, session.cursor.at)
     if found.seq is None:

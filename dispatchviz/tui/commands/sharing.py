@@ -72,7 +72,7 @@ def picture_file(trace: Trace, at: int) -> tuple[Path, str]:
 
     If the graph is folded, the iteration with the step's Node is drawn in full. Raise RenderError if there is no graph.
     """
-    from dispatchviz.explain.graph.selected_nodes import selector  # with the key, not for the first paint
+    from dispatchviz.explain.graph.selected_nodes import selector  # needed only with the key
     from dispatchviz.outputs.picture.graph_picture import backward_graph
 
     path = Path(tempfile.mkdtemp(prefix="dispatchviz-")) / "backward_graph.svg"

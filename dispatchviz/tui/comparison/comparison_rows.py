@@ -88,7 +88,7 @@ def why(state: Compared, width: int, most: int) -> list[Line]:
     if not two.stops:
         return paragraphs([*rows, line(f" {sameness(two.comparison)}", indent=1)], width - 1, most)
     begin = two.stops[0]
-    where = f" The {_what(state, begin)} first differ at {'; '.join(lines_of(*two.runs, begin.lines))}"
+    where = f" {_what(state, begin)} first differ at {'; '.join(lines_of(*two.runs, begin.lines))}"
     text = " ".join(texts(*two.runs, begin))
     said_first = [line((where, "title"), indent=1), line(f" {text}", indent=1)]
     return paragraphs([*rows, *said_first], width - 1, most)
@@ -96,8 +96,8 @@ def why(state: Compared, width: int, most: int) -> list[Line]:
 
 def _what(state: Compared, stop: Divergence) -> str:
     if stop.main is state.two.comparison.numbers:
-        return "numbers"
-    return "passed values" if state.two.comparison.same_way else "steps"
+        return "Their numbers"
+    return "The values that they pass" if state.two.comparison.same_way else "They"
 
 
 def below(state: Compared, width: int, most: int) -> list[Line]:
@@ -120,7 +120,7 @@ def _about(state: Compared, row: Row) -> list[str]:
         return [f"Both runs do the same in {counted(many, 'row')}."]
     stop, pair = state.stop, row.item
     if stop is not None:
-        return [] if stop is state.two.stops[0] else list(texts(first, second, stop))  # the first one stands above
+        return [] if stop is state.two.stops[0] else list(texts(first, second, stop))  # already in the bar
     likeness, difference = state.tree.likeness(pair), state.tree.difference(pair)
     if difference is not None and not _is_same_line(state, pair):
         return [said(first, second, difference).text]

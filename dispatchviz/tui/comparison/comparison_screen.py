@@ -39,7 +39,7 @@ class ComparedList(RowsView):
 
     def __init__(self, state: Compared) -> None:
         super().__init__(1, "")
-        self.number, self.key = 0, ""  # the only pane needs none
+        self.number, self.key = 0, ""  # a single pane needs no key
         self._state = state
 
     def show_state(self, state: Compared) -> None:
@@ -86,7 +86,7 @@ class ComparisonScreen(View):
 
     def compose(self) -> ComposeResult:
         self.use_theme()
-        self.show(self.state)  # before the first layout, so that the first paint has it all
+        self.show(self.state)  # before the first layout, so that the first paint is complete
         yield from self._widgets()
 
     def on_mount(self) -> None:
@@ -95,7 +95,7 @@ class ComparisonScreen(View):
 
     async def _make_prompt(self) -> None:
         """Create the input line, so that keys are handled."""
-        from dispatchviz.tui.widgets.prompt import Prompt  # not for the first paint
+        from dispatchviz.tui.widgets.prompt import Prompt  # not needed for the first paint
 
         prompt = Prompt(self.list)
         await self.mount(prompt)

@@ -101,7 +101,7 @@ class HomeApp(TerminalApp[Chosen]):
             self.show(reply.home)
             if reply.clipboard:
                 self.copy_to_clipboard(reply.clipboard)
-        elif self.view.prompt is not None:  # as always: no key is answered before
+        elif self.view.prompt is not None:  # as always, no key is handled before that
             question, text = (reply.question, reply.text) if isinstance(reply, Refused) else (reply, "")
             self.view.prompt.ask(question, self.carry_out, text)
             if isinstance(reply, Refused):

@@ -48,7 +48,7 @@ class HomeList(RowsView):
 
     def __init__(self, home: Home) -> None:
         super().__init__(1, "Home")
-        self.number, self.key = 0, ""  # the only pane needs none
+        self.number, self.key = 0, ""  # a single pane needs no key
         self._home, self._places = home, home_rows.list_places(home)
 
     def show_home(self, home: Home) -> None:
@@ -125,7 +125,7 @@ class HomeScreen(View):
 
     def compose(self) -> ComposeResult:
         self.use_theme()
-        self.show(self.home)  # before the first layout, so that the first paint has it all
+        self.show(self.home)  # before the first layout, so that the first paint is complete
         yield from self._widgets()
 
     def on_mount(self) -> None:
@@ -134,7 +134,7 @@ class HomeScreen(View):
 
     async def _make_prompt(self) -> None:
         """Create the input line, so that keys are handled."""
-        from dispatchviz.tui.widgets.prompt import Prompt  # not for the first paint
+        from dispatchviz.tui.widgets.prompt import Prompt  # not needed for the first paint
 
         prompt = Prompt(self.list)
         await self.mount(prompt)
@@ -173,7 +173,7 @@ class HomeScreen(View):
         if "pane2" in boxes:
             self.preview.show_entry(home.entry)
         if self._label != before:
-            self._bars["header"].refresh(layout=True)  # Textual keeps the arrangement of a screen that has not
+            self._bars["header"].refresh(layout=True)  # otherwise Textual reuses the arrangement
 
     def on_resize(self) -> None:
         self.show(replace(self.home))

@@ -28,7 +28,7 @@ class StepQuestion(Question):
 
     @property
     def hint(self) -> str:
-        return f"a step in {numbers_of_steps(len(self.session.trace))}, +10, 50%, line 6, iteration 500"
+        return f"a step from {numbers_of_steps(len(self.session.trace))}, +10, 50%, line 6, iteration 500"
 
     def answered(self, text: str | None) -> Update:
         if not text:

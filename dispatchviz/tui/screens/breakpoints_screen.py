@@ -41,7 +41,7 @@ class BreakpointsView(ChoiceList):
         return [breakpoint_row(self.cursor, point) for point in self.cursor.breakpoints]
 
     def can_be_chosen(self, row: Line) -> bool:
-        return True  # one that has no stop yet can be removed
+        return True  # a breakpoint without stops can still be removed
 
     def go(self, row: Line) -> None:
         self._go(forward=True)

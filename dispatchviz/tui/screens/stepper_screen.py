@@ -59,7 +59,7 @@ class StepperScreen(View):
 
     def compose(self) -> ComposeResult:
         self.use_theme()
-        self.show(self.scene.cursor)  # before the first layout, so that the first paint has it all
+        self.show(self.scene.cursor)  # before the first layout, so that the first paint is complete
         yield from self._widgets
 
     def on_mount(self) -> None:
@@ -76,7 +76,7 @@ class StepperScreen(View):
 
     async def _make_prompt(self) -> None:
         """Create the input line, so that keys are handled. If it were created by a key, it would miss the next key."""
-        from dispatchviz.tui.widgets.prompt import Prompt  # not for the first paint
+        from dispatchviz.tui.widgets.prompt import Prompt  # not needed for the first paint
 
         prompt = Prompt(self.panes[STEPS])
         await self.mount(prompt)

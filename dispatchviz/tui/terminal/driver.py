@@ -82,7 +82,7 @@ class PatientFile:
     """The error stream, on which Textual paints. Output that cannot be written is lost."""
 
     def __init__(self) -> None:
-        assert sys.__stderr__ is not None  # `terminal.can_run` has looked
+        assert sys.__stderr__ is not None  # `terminal.can_run` has checked this
         self._stream = sys.__stderr__
 
     def write(self, text: str) -> None:

@@ -35,7 +35,7 @@ def ended_by_signals(end: Callable[[], None]) -> Iterator[None]:
         received.append(number)
         end()
 
-    ignored = (signal.SIG_IGN, None)  # by `nohup`; by what is not Python
+    ignored = (signal.SIG_IGN, None)  # None: a handler that is not from Python; SIG_IGN: by `nohup`
     before = {number: found for number in SIGNALS if (found := signal.getsignal(number)) not in ignored}
     for number in before:
         signal.signal(number, heard)

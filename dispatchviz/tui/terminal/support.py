@@ -20,7 +20,7 @@ def can_run() -> str | None:
     """Return the reason why the stepper cannot open here; None if it can."""
     streams = {"input": sys.__stdin__, "output": sys.__stdout__, "error": sys.__stderr__}
     missing = [name for name, stream in streams.items() if not (stream and not stream.closed and stream.isatty())]
-    if missing:  # Textual draws on the error stream, so that one counts too
+    if missing:  # Textual draws on standard error, so it must be a terminal too
         return "this is not a terminal" if len(missing) == 3 else f"standard {missing[0]} is not a terminal"
     term = os.environ.get("TERM", "")
     if term in ("dumb", "") and sys.platform != "win32":

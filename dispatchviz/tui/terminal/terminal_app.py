@@ -149,7 +149,7 @@ class TerminalApp(App[Result]):
         self.app_resume_signal.subscribe(self, self._repaint)
         self.theme_changed_signal.subscribe(self, self._view.use_theme)
         if support.is_there():
-            self.set_interval(1, support.end_if_gone)  # else its input would be read for ever, at full speed
+            self.set_interval(1, support.end_if_gone)  # otherwise its input would be read forever, at full speed
 
     def use_kept_theme(self) -> None:
         """Use the theme that the reader chose last."""
@@ -215,7 +215,7 @@ class TerminalApp(App[Result]):
         """
         if isinstance(event, events.InputEvent) and (self._exit or not self.screen_stack):
             if _is_typed(event):
-                self._typed_behind.append(event)  # there is no screen any more to take it
+                self._typed_behind.append(event)  # no screen is left to receive it
             return
         if isinstance(event, events.Key) and event.key == TYPED_AHEAD and not event.is_forwarded:
             event = events.Key("enter", "\r")
@@ -230,7 +230,7 @@ class TerminalApp(App[Result]):
         if self.screen is self._view:
             if self.before_key(event) or await self._keys.take(event):
                 return
-        elif not self.screen.is_mounted:  # Textual drops what is typed for it until then
+        elif not self.screen.is_mounted:  # until then, Textual drops its input
             await AwaitMount(self.screen, [self.screen])
         await super().on_event(event)
 

@@ -25,13 +25,13 @@ class EngineView(PaneView):
     def show(self, cursor: Cursor, width: int, height: int) -> None:
         if cursor.unfolds_engine != self._unfolds:
             self._unfolds = cursor.unfolds_engine
-            self.rows.forget()  # with other sections
+            self.rows.forget()  # other sections are open
             self.title = f"{ENGINE_TITLE}  unfolded" if self._unfolds else ENGINE_TITLE
             self.refresh_title()
         super().show(cursor, width, height)
 
     def _sections(self, trace: Trace, at: int, width: int) -> list[Line]:
-        from dispatchviz.views.panes.engine_pane import rows_as  # with the pane, not for the first paint
+        from dispatchviz.views.panes.engine_pane import rows_as  # needed only with the pane
 
         return rows_as(trace, at, whole=self._unfolds)
 
@@ -48,10 +48,10 @@ class CallsView(PaneView):
 
     def show(self, cursor: Cursor, width: int, height: int) -> None:
         if cursor.frames != self._how:
-            from dispatchviz.views.panes.calls_pane import TITLES  # with the pane, not for the first paint
+            from dispatchviz.views.panes.calls_pane import TITLES  # needed only with the pane
 
             self._how = cursor.frames
-            self.rows.forget()  # of the other stack
+            self.rows.forget()  # the other stack has other rows
             self.title = f"{CALLS_TITLE}  {TITLES[self._how]}".rstrip()
             self.refresh_title()
         super().show(cursor, width, height)
@@ -81,7 +81,7 @@ class KeySetView(PaneView):
     def _stage_of(self, cursor: Cursor) -> str:
         if cursor.stage is None:
             return ""
-        from dispatchviz.views.panes.key_set_pane import title_at  # with the pane, not for the first paint
+        from dispatchviz.views.panes.key_set_pane import title_at  # needed only with the pane
 
         return title_at(cursor.trace, cursor.at, cursor.stage)
 

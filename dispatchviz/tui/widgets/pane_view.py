@@ -114,7 +114,7 @@ class PaneView(RowsView):
             self.refresh_rows(self.shown.changed(before))
 
     def _shown_at(self, cursor: Cursor) -> ChosenRows:
-        rows = self.rows_at(cursor) if self.port.height > 1 else []  # else only the title is in sight
+        rows = self.rows_at(cursor) if self.port.height > 1 else []  # otherwise only the title is visible
         return ChosenRows.of(rows, self.port.row_width, None if rows else self.rows.said(cursor))
 
     @property

@@ -119,7 +119,7 @@ class RowsView(PaintedLines, can_focus=True):
             return palette.strip(title, port.width, palette.base)
         at = port.row_at(y)
         row = Line() if at is None else self.row(at, port.row_width)
-        if row.cut or self.number == STEPS:  # those that are wrapped have nothing to scroll to
+        if row.cut or self.number == STEPS:  # wrapped rows need no sideways scrolling
             row = from_cell(row, port.left)
         text = palette.segments(row, port.row_width, self.row_base(port.top + y - 1))
         return Strip([*text, *palette.segments(self.bar_cell(y), 1, palette.base)], port.row_width + 1)

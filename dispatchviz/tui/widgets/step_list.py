@@ -41,7 +41,7 @@ class StepList(RowsView):
         if before.rows is not cursor.rows and before.rows != cursor.rows:
             self.port.count = len(cursor.rows)
             self.refresh()
-        elif before.trace is not cursor.trace or _signs(before) != _signs(cursor):  # rows that stay have other texts
+        elif before.trace is not cursor.trace or _signs(before) != _signs(cursor):  # the remaining rows have new texts
             self.refresh()
         self.reveal(cursor.row_number, AROUND)
         self._show_hits(cursor)

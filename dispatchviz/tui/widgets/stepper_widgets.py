@@ -67,11 +67,11 @@ class StepperWidgets:
                     widget.expect(box.width, box.height)
             for widget in others:
                 widget.display = widget.id in plan.boxes
-            header.refresh(layout=True)  # a widget within: Textual keeps the arrangement of a screen that has not
+            header.refresh(layout=True)  # otherwise Textual reuses the arrangement
 
     def color_source(self) -> None:
         """Load the code that colors sources and the data of operators, and show the source again."""
-        from dispatchviz.views.panes import source_pane  # not for the first paint
+        from dispatchviz.views.panes import source_pane  # not needed for the first paint
 
         code_colors.load()
         source_pane.load()

@@ -58,7 +58,7 @@ def _ways(first: Run, second: Run, found: Comparison, console: Console, every: b
     begin, *further = found.divergences
     if found.numbers_first or found.same_way:
         yield ""
-    what = "The passed values" if found.same_way else "The steps"
+    what = "The values that they pass" if found.same_way else "The steps"
     yield from _heading(f"{what} first differ at", first, second, begin.lines, console)
     yield from _edit(first, second, found, begin.lines, console)
     for text in texts(first, second, begin):

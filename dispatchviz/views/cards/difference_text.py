@@ -305,7 +305,7 @@ def _kernel_sides(
     for key in dict.fromkeys(row.key for row in (*before, *after)):
         old, new = ([*_texts(rows, key)] for rows in (before, after))
         changes = [change for change in difference.kernels if change.key == key]
-        if first and second and not changes:  # a line or a file that is not compared may differ
+        if first and second and not changes:  # lines and files that are not compared may differ
             yield from ((" ", key, text + " (not compared)" * (key in left_out)) for text in new or old)
             continue
         yield from (("-", key, text) for text in old if text not in new)

@@ -61,7 +61,7 @@ def meant(value: str, names: Iterable[str]) -> set[str]:
     return {name for name in known if name.casefold() == text} or {name for name in known if text in name.casefold()}
 
 
-# -- what columns tell -------------------------------------------------------------------------------------------------
+# -- from columns ------------------------------------------------------------------------------------------------------
 
 
 def _key(trace: Trace, value: str) -> Field:
@@ -151,7 +151,7 @@ def _on(trace: Trace, wanted: Callable[[Place], bool], with_called: bool) -> Mas
     known = callers != NONE
     while with_called and (more := known & chosen[around] & ~chosen).any():
         chosen |= more
-    on_line = np.zeros(len(trace) + 1, np.bool_)  # the last place is that of NONE
+    on_line = np.zeros(len(trace) + 1, np.bool_)  # the last place is for NONE
     on_line[steps[chosen]] = True
     return on_line[np.asarray(columns.lines)]
 
@@ -163,7 +163,9 @@ def _lines(trace: Trace) -> tuple[tuple[Sequence[Place], Mask], Mask]:
     columns, steps = trace.columns, trace.steps_of(ev.SourceLine)
     if len(columns.places) == len(columns.callers) == len(steps):
         return (columns.line_places, np.asarray(columns.places)), np.asarray(columns.callers)
-    lines = [event if isinstance(event := trace[step], ev.SourceLine) else None for step in steps]  # an old file
+    lines = [
+        event if isinstance(event := trace[step], ev.SourceLine) else None for step in steps
+    ]  # an earlier version wrote the file
     places = [
         Place(each.file, each.line, each.function, each.resumed, each.begins) if each else NOWHERE for each in lines
     ]

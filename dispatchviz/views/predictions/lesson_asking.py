@@ -12,7 +12,7 @@ from dispatchviz.views.predictions.asking import Asking
 from dispatchviz.views.predictions.guesses import question_at
 
 if TYPE_CHECKING:
-    from dispatchviz.lessons.answers import LessonAnswers  # not for the first paint
+    from dispatchviz.lessons.answers import LessonAnswers  # not needed for the first paint
 
 
 class LessonAsking(Asking):

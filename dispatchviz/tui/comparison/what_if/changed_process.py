@@ -45,7 +45,7 @@ class ChangedProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                start_new_session=True,  # Ctrl+C is the stepper's
+                start_new_session=True,  # Ctrl+C belongs to the stepper
             )
 
     def result(self) -> Trace | None:
@@ -57,7 +57,7 @@ class ChangedProcess:
             with _told("cannot read the changed run"):
                 return self._trace(status)
         except DispatchvizError:
-            if self._stopped:  # its files went while they were read
+            if self._stopped:  # its files were deleted while they were read
                 return None
             raise
         finally:

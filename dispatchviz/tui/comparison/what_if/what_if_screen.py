@@ -180,7 +180,7 @@ class WhatIfScreen(ModalScreen[Update | None]):
             app.from_thread(lambda: self._end(update))
 
     def _end(self, update: Update) -> None:
-        if self.app.screen is self:  # Textual calls a screen current that is seen behind another one, too
+        if self.app.screen is self:  # for Textual, a screen that is visible behind another one is also current
             self.dismiss(update)
         else:
             self._ended = update
