@@ -1,4 +1,4 @@
-"""The stepper as a reader opens it: every screen, every text, every theme, its end."""
+"""Tests of the stepper as a reader opens it: every screen, every text, every theme, its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Breakpoints: what each kind stops at, beside the events themselves; what is refused, and how; the list of them."""
+"""Tests of breakpoints: the stops of each kind compared with the events, refused breakpoints, the list."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SAMPLE = [*PROGRAMS][::80]
 
 @cache
 def program(name: str) -> Trace:
-    """A trace to try breakpoints on."""
+    """The trace of a program for tests of breakpoints."""
     return traced(LOOP) if name == "loop" else traced(f"import torch\n{PROGRAMS[name]}")
 
 
@@ -61,7 +61,7 @@ def stops(text: str, trace: Trace) -> list[int]:
 
 
 def among(trace: Trace, wanted: Callable[[ev.AnyEvent], bool]) -> list[int]:
-    """The same, found by looking at all events."""
+    """The same steps, found by reading all events."""
     return [event.seq for event in trace if wanted(event)]
 
 

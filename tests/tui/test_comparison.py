@@ -1,4 +1,4 @@
-"""The screen of two runs: its rows as a value, its keys, its sizes."""
+"""Tests of the comparison screen: its rows as a value, its keys, its sizes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def texts(state: Compared, width: int = 119) -> list[str]:
 
 
 def row(state: Compared, *words: str) -> str:
-    """The row that has some words."""
+    """The row that contains some words."""
     (found,) = [text for text in texts(state) if all(word in text for word in words)]
     return found
 

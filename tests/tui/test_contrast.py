@@ -1,4 +1,4 @@
-"""All text can be read in every theme that can be chosen: a contrast of 4.5 to its background, as WCAG 2 asks."""
+"""Tests that all text is readable in every theme: a contrast of 4.5 to its background, as WCAG 2 requires."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .screens import stepper
 from .synthetic import forum
 
 THEMES = tuple(name for name in BUILTIN_THEMES if not name.startswith("ansi"))
-"""Those whose colors are known; the terminal defines those of the others."""
+"""The themes with known colors; the terminal defines those of the others."""
 
 
 def of(segments: list[Segment]) -> Iterator[tuple[float, Segment]]:
@@ -77,7 +77,7 @@ def test_terminal_colors_are_unchanged(style: str) -> None:
 
 
 async def test_all_text_on_the_screen_has_enough_contrast() -> None:
-    """The stepper, its help, its input line, and the palette of commands, in every theme."""
+    """This covers the stepper, its help, its input line and the command palette in every theme."""
     screens = {"stepper": (), "help": ("question_mark",), "prompt": ("escape", "slash"),
                "palette": ("escape", "ctrl+p")}  # fmt: skip
     async with stepper(forum(), size=(100, 30)) as reader:

@@ -1,4 +1,4 @@
-"""Moves: each one's twin brings you back where that is defined, and none leaves the trace."""
+"""Tests of moves: the twin of each one returns where that is defined, and none leaves the trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The filter: always seen, and never in the way of whoever asks for one step."""
+"""Tests of the filter: it is always visible, and a requested step is always shown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .synthetic import forum
 pytestmark = pytest.mark.long
 
 SHOWN = (10, 20, 30)
-"""A filter may show any steps."""
+"""The steps of a filter, which may be any."""
 
 NODES = len(steps(forum(), ev.NodeCreated))
 

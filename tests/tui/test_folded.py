@@ -1,4 +1,4 @@
-"""Printing is hidden at first; steps are counted in one way."""
+"""Tests that the formatting of printed tensors is hidden at first, and that steps are counted consistently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stepper on a recording that goes on."""
+"""Tests of the stepper on a growing recording."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .screens import Reader, stepper_of
 from .test_real_terminal import Terminal
 
 PARTS = (0.1, 0.2, 0.3, 1.0)
-"""Of the bytes of the file, whose end is its index."""
+"""The shares of the file's bytes; the index is at its end."""
 
 
 class Growing:
-    """A file that has more of a recording each time."""
+    """A file with a growing part of a recording."""
 
     def __init__(self, folder: Path) -> None:
         with dispatchviz.record(save=folder / "whole.dvtrace") as self.whole:
@@ -42,20 +42,20 @@ class Growing:
         self.file = FollowedFile(self.part)
 
     def holds(self, trace: Trace) -> None:
-        """The file is the beginning of another recording."""
+        """Make the file the beginning of another recording."""
         self._raw = trace.encoded(".dvtrace")
         self.grow(0.5)
         self.file = FollowedFile(self.part)
 
     def grow(self, share: float) -> None:
-        """The file has so much of it."""
+        """Make the file contain a share of the recording."""
         self.part.write_bytes(self._raw[: int(len(self._raw) * share)])
 
     def session(self) -> Session:
         return Session(self.file.look(), file=str(self.part), followed=self.file)
 
     def comes(self, session: Session) -> None:
-        """All of it is there, and the session knows."""
+        """Complete the file and update the session."""
         self.grow(1.0)
         session.cursor = session.grown(self.file.look()).cursor
 
@@ -95,7 +95,7 @@ async def test_loop_row_has_final_numbers_when_recording_ends(growing: Growing) 
 
 
 def rows_seen(reader: Reader) -> str:
-    """The screen from the title of the steps on: above it calls are counted, too."""
+    """The screen from the title of the steps on. Above it, calls are also counted."""
     return reader.text.partition(" Steps ")[2]
 
 

@@ -1,4 +1,4 @@
-"""The founding program in the stepper: what a learner must be able to see, on the screen that they have."""
+"""Tests of the forum program in the stepper: the facts that a learner must be able to see."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ TOLD = {
     step(FORUM, node_ran("SumBackward0")): ("backward", "SumBackward0", "running", "waits for 1"),
     last_step(FORUM): ("AccumulateGrad (x)", "3rd: done"),
 }  # fmt: skip
-"""What is to be seen at which step; line breaks do not count."""
+"""The texts that each step must show; line breaks do not count."""
 
 
 def everything(reader: Reader) -> str:
-    """All that the screen and its panes have, on one line."""
+    """The text of the screen and its panes, on one line."""
     panes = (row for pane in (2, 3, 4, 5, 6) for row in reader.app.view.panes[pane].plain)
     return " ".join(" ".join([*reader.app.view.query_one("#why").plain, *reader.screen, *panes]).split())
 

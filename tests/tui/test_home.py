@@ -1,4 +1,4 @@
-"""The home screen: what is on it, and what its keys do."""
+"""Tests of the home screen: its contents and its keys."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SECOND, THIRD = (entry.name for entry in program_entries(examples())[1:3])
 
 
 def chosen(reader: Reader) -> str:
-    """The row that is highlighted."""
+    """The highlighted row."""
     (row,) = [row for row in reader.screen if "▶" in row]
     return row.partition("▶ ")[2].split("  ")[0]
 

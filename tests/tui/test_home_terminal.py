@@ -1,4 +1,6 @@
-"""``dispatchviz`` alone on a real terminal: a program runs, the stepper opens, the home screen comes back."""
+"""Tests of ``dispatchviz`` without arguments on a real terminal: a program runs, the stepper opens, the home screen
+returns.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,12 @@ from .test_real_terminal import Terminal
 pytestmark = [pytest.mark.long, pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")]
 
 HOME = "your file"
-"""In the footer, whatever is chosen."""
+"""A text that is always in the footer."""
 
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where traces are kept."""
+    """The folder of stored traces."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
@@ -32,7 +34,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def home(cache: Path) -> Iterator[Terminal]:
-    """The home screen, in a folder without examples."""
+    """Open the home screen in a folder without examples."""
     opened = Terminal(size=(200, 60))
     opened.wait_for(HOME)
     yield opened
@@ -40,7 +42,7 @@ def home(cache: Path) -> Iterator[Terminal]:
 
 
 def again(home: Terminal, text: str) -> None:
-    """Wait for a text that comes after all that has been seen."""
+    """Wait for a text after everything seen so far."""
     home.seen = b""
     home.wait_for(text)
 
@@ -86,7 +88,7 @@ PROGRAMS = {
     "broken.py": ("def (\n", "broken.py, line 1: SyntaxError"),
     "interrupted.py": ("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n", "interrupted.py: interrupted"),
 }  # fmt: skip
-"""Programs, and what is said of them afterwards."""
+"""The programs, with the note after each."""
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -1,4 +1,4 @@
-"""What a reader keeps in files: layouts, texts beside a trace, the theme."""
+"""Tests of the reader's files: layouts, texts beside a trace, the theme."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walking through the sub-steps of a key-set card with the keys of a step."""
+"""Tests of the walk through the sub-steps of a key-set card with the step keys."""
 
 from __future__ import annotations
 

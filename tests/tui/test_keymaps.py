@@ -1,4 +1,4 @@
-"""Keys: the table, keymaps, random keys."""
+"""Tests of keys: the table, the keymaps, random keys."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ OTHERS = (VIM, GDB)
 
 
 def told(keymap: Keymap) -> str:
-    """How to mend two actions on one key."""
+    """The message on two actions with the same key."""
     return f"two actions on one key: give one of them others in the {keymap.name} keymap of tui/terminal/keymaps.py"
 
 

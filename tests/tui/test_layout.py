@@ -1,4 +1,4 @@
-"""Where panes go: sizes, the screen as data, every list of panes."""
+"""Tests of the layout: sizes, the screen as data, every list of panes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def chosen(
 
 
 def cells_of(boxes: Mapping[object, Box]) -> set[tuple[int, int]]:
-    """The cells that boxes cover, each at most one."""
+    """The cells that boxes cover, each at most once."""
     cells = [(x, y) for box in boxes.values() for x in range(box.x, box.x + box.width)
              for y in range(box.y, box.y + box.height)]  # fmt: skip
     assert len(cells) == len(set(cells)), "nothing is over something else"
@@ -112,7 +112,7 @@ def test_a_column_without_an_open_pane_leaves_its_width_to_the_others() -> None:
 
 @pytest.mark.parametrize("size", SIZES[1:])
 def test_panes_of_one_step_are_side_by_side(size: tuple[int, int]) -> None:
-    """Two columns cannot keep all pairs apart, three can."""
+    """Three columns keep all pairs apart, two cannot."""
     together = {(GRAPH, TENSORS), (TENSORS, THREAD), (THREAD, CALLS), (STRUCTURED, TENSORS)} if size[0] < 170 else set()
     homes = {pane: number for number, column in enumerate(pane_layout.columns(size[0])) for pane in column}
     needed = {panes[:2] for panes in needed_panes.NEEDED.values()}

@@ -1,4 +1,4 @@
-"""Moves as a reader makes them: keys in, plain text of the screen out."""
+"""Tests of moves as a reader makes them, from keys to the plain text of the screen."""
 
 from __future__ import annotations
 

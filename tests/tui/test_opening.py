@@ -1,4 +1,4 @@
-"""Where the stepper opens: error, silent mistake, warning, missing gradient, mode or Function or level, first Node."""
+"""Tests of the first step: error, silent mistake, warning, missing gradient, mode, Function or level, first Node."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ OPENS = {
 
 
 def opened(trace: Trace, step: int | None = None) -> int:
-    """Where a session is, after mistakes were looked for."""
+    """The step of a session after the search for mistakes."""
     return Session(trace, step).at_first_mistake().at
 
 

@@ -1,4 +1,4 @@
-"""What a step paints: everything that changed, once, and nothing that is no longer so."""
+"""Tests of painting: a step paints everything that changed, once, and nothing outdated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WALK = ("s",) * END + ("S",) * END
 
 @contextmanager
 def counted(owner: type[Any], method: str) -> Iterator[list[object]]:
-    """A list that gets an entry for each call of a method."""
+    """Yield a list that gets an entry for each call of a method."""
     calls, real = list[object](), getattr(owner, method)
 
     def counting(self: object, *arguments: object, **named: object) -> object:

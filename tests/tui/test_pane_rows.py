@@ -1,4 +1,4 @@
-"""What the panes say, as rows; and that no text of a program can break one, at any size."""
+"""Tests of the rows of panes. No text of a program can break a pane, at any size."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def text(pane: int, trace: Trace, at: int, width: int = 74) -> str:
 
 
 def below(trace: Trace) -> int:
-    """The step at which the CUDA kernel of the founding program's add runs."""
+    """The step at which the CUDA kernel of the forum program's add runs."""
     return step(trace, event(ev.KernelEntered, kernel="wrapper_CUDA_add_Tensor"))
 
 
@@ -108,7 +108,7 @@ def test_structured_pane_shows_meta_and_impl() -> None:
 
 
 def test_the_classes_of_a_structured_kernel_are_below_it() -> None:
-    """Those of its own key, with what the other two forms do in place of what this one does."""
+    """The classes are those of its own key, with the differences of the other two forms."""
     trace = traced("import torch\nx = torch.ones(2)\nx.add_(1)\n")
     at = step(trace, event(ev.ImplEntered, function="structured_ufunc_add_CPU::impl"))
     rows = shown(STRUCTURED, trace, at, 120)

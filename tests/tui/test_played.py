@@ -1,4 +1,4 @@
-"""Keys played without a terminal: the screens, and the recording that asciinema plays."""
+"""Tests of keys played without a terminal: the screens, and the recording for asciinema."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_recording_is_a_header_and_events_in_order() -> None:
 
 
 def test_recording_ends_with_the_last_screen() -> None:
-    """Each event draws the rows that have changed, where they are."""
+    """Each event draws the changed rows at their positions."""
     drawn: dict[int, str] = {}
     for _, kind, data in lines(cast(screens()[0], SIZE, ""))[1:]:
         for place, row in re.findall(r"\x1b\[(\d+);1H(.*?)(?=\x1b\[\d+;1H|$)", data if kind == "o" else "", re.DOTALL):

@@ -1,4 +1,4 @@
-"""Questions before answers: where a move stops, what is hidden meanwhile, what comes of an answer."""
+"""Tests of predict mode: where a move stops, the hidden outcomes, the effect of an answer."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ BRANCHES = """\
 
 
 def asking(source: str, file: str = "") -> Session:
-    """A session that has begun to ask."""
+    """A session in predict mode."""
     session = Session(traced(source), 0, file)
     session.cursor = masked(session, started(session).cursor)
     return session
 
 
 def shown(session: Session, update: Update) -> Update:
-    """As the application does with an update."""
+    """Apply an update as the application does."""
     session.cursor = masked(session, update.cursor)
     return update
 
 
 def played(session: Session, how: str, right: bool = True) -> Iterator[Prediction]:
-    """Each question that a reader meets who goes on to the end, and who knows it all, or nothing."""
+    """Yield each question that a reader meets who goes on to the end and answers all of them right, or all wrong."""
     while True:
         before = session.cursor.at
         update = shown(session, move(session, how))
@@ -267,7 +267,7 @@ def test_failed_write_of_guesses_is_reported(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_next_question_is_searched_nearby() -> None:
-    """Of a loop whose topics are all done no more is read than a few steps, however long it is."""
+    """In a loop whose topics are all done, only a few steps are read, no matter how long it is."""
     trace = traced("import torch\nx = torch.ones(2)\nfor i in range(300):\n    x = x * 2.0\n")
     session, begin = Session(trace, 0, level=ALL), line(trace, 4)
     shown(session, started(session))
@@ -284,12 +284,12 @@ def test_next_question_is_searched_nearby() -> None:
 
 
 def below(reader: Reader) -> str:
-    """What is under the question."""
+    """The rows under the question."""
     return "\n".join(strip.text for strip in reader.app.view._compositor.render_strips())
 
 
 def covered(reader: Reader) -> bool:
-    """Return whether something is over the stepper."""
+    """Return whether a screen is over the stepper."""
     return len(reader.app.screen_stack) > 1
 
 

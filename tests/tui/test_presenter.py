@@ -1,4 +1,4 @@
-"""The screen for an audience, and steps that come by themselves."""
+"""Tests of presenter mode and of automatic playing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PRESENTING = PaneChoice(presenting=True)
 
 
 def presenting(reader: Reader) -> bool:
-    """Return whether the screen is for an audience."""
+    """Return whether presenter mode is on."""
     return reader.app.view.scene.choice.presenting
 
 
@@ -135,7 +135,7 @@ async def test_names_of_kernels_are_left_out() -> None:
 
 
 class Clock:
-    """Stands in for Textual's timers: nothing goes on by itself."""
+    """A replacement for Textual's timers that runs only on request."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []

@@ -1,4 +1,4 @@
-"""Marks with names, breakpoints, the filter, the link and the picture, as a reader uses them."""
+"""Tests of marks, breakpoints, the filter, the copied command and the picture, as a reader uses them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ END = last_step(forum())
 
 
 def steps_of(*words: str) -> list[int]:
-    """The steps that a filter with these words lets through."""
+    """The steps that a filter with some words shows."""
     return list(all_hits(forum(), " ".join(words)))
 
 

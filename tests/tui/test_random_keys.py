@@ -1,4 +1,4 @@
-"""Some hundreds of random keys, answers, clicks and sizes; ``python -m tests.tui.random_keys`` does 20,000."""
+"""Tests with some hundred random keys, answers, clicks and sizes; ``python -m tests.tui.random_keys`` does 20,000."""
 
 from __future__ import annotations
 

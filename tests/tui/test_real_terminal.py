@@ -1,4 +1,4 @@
-"""The stepper as a program on a real terminal: bytes typed at it, bytes that it paints."""
+"""Tests of the stepper as a program on a real terminal: the bytes that are typed, the bytes that it paints."""
 
 from __future__ import annotations
 
@@ -45,14 +45,16 @@ class Terminal:
         os.write(self.screen, text.encode())
 
     def wait_for(self, text: str) -> None:
-        """Read until a text has come. OSError if the program ends before that, AssertionError if it writes no more."""
+        """Read until a text has appeared. Raise OSError if the program ends before that, AssertionError if it stops
+        writing.
+        """
         while text.encode() not in self.seen:
             ready, _, _ = select.select([self.screen], [], [], HANGS)
             assert ready, f"{text!r} does not come"
             self.seen += os.read(self.screen, 65536)
 
     def ended(self) -> int:
-        """The exit status, after all that the program still has to write."""
+        """Read the remaining output and return the exit status."""
         try:
             while read := os.read(self.screen, 65536):
                 self.seen += read

@@ -1,4 +1,4 @@
-"""Screens over the stepper: tracebacks, then and now, registrations, generated code."""
+"""Tests of screens over the stepper: tracebacks, then and now, registrations, generated code."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
 
 @pytest.mark.parametrize("operator", ["mine::twice", "mine::thrice", "aten::mul.Tensor"])
 def test_history_contains_the_registrations_of_the_program(trace: Trace, operator: str) -> None:
-    """The trace has the cells that changed when it ran."""
+    """The trace has the table entries that changed when it ran."""
     history = history_at(trace, operator, len(trace) - 1)
     own = [each for each in history.steps if each.step >= 0 and each.kind != "definition"]
     assert own

@@ -1,4 +1,4 @@
-"""Searching the words of steps."""
+"""Tests of the search for words of steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def hits(search: Search) -> list[int]:
 
 
 def finds(search: Search, query: str, begin: int = 0) -> None:
-    """To the end."""
+    """Search to the end."""
     search.find(query, begin)
     while search.go_on():
         pass

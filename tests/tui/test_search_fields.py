@@ -1,4 +1,4 @@
-"""Each field of a search beside the events themselves; phrases, sentences, files; the marks of hits."""
+"""Tests of the fields of a search, compared with the events; phrases, sentences, files; the marks of hits."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_every_field_finds_the_matching_events() -> None:
 
 
 def wanted(trace: Trace) -> dict[str, set[int]]:
-    """Queries of one field with the steps that an eye finds."""
+    """Queries of one field, with the steps found by reading the events."""
     found: dict[str, set[int]] = {}
     for event in trace:
         found.setdefault(f"event:{type(event).__name__}", set()).add(event.seq)
@@ -99,7 +99,7 @@ def _of_names(trace: Trace, found: dict[str, set[int]]) -> dict[str, set[int]]:
 
 
 def _of_lines(trace: Trace) -> dict[str, set[int]]:
-    """A step is on the line around it, and on those from which that was called."""
+    """The steps on lines. A step is on its enclosing line, and on those from which that line's function was called."""
     found: dict[str, set[int]] = {}
     for event in trace:
         last = trace.columns.lines[event.seq]

@@ -1,4 +1,4 @@
-"""Panes as a reader uses them: focus, zoom, pages, signs of what changed, help and palette."""
+"""Tests of panes as a reader uses them: focus, zoom, pages, signs of changes, help and palette."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the stepper can open here, and what it loads before it does."""
+"""Tests of whether the stepper can open here, and of the modules that it loads before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""However the stepper ends, the terminal is as it was, and the exit status tells how it was."""
+"""Tests that the terminal is restored however the stepper ends, and that the exit status shows the cause."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ sys.exit(main(sys.argv[1:]))
 """
 
 GIVEN_BACK = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l", b"\x1b[?1000l", b"\x1b[?1003l", b"\x1b[?1004l", b"\x1b[?7h")
-"""What ends the full screen: the other screen, the cursor, pastes, the mouse, the focus, long lines."""
+"""The sequences that restore the terminal: the normal screen, the cursor, pastes, the mouse, the focus, long lines."""
 
 
 class Watched(Terminal):
-    """A terminal that is asked whether a program left it as it was."""
+    """A terminal that checks whether a program left it unchanged."""
 
     def __init__(self, *command: str, code: str = "") -> None:
         super().__init__(*command, begin=("-c", code) if code else ("-m", "dispatchviz"))
@@ -48,7 +48,7 @@ class Watched(Terminal):
         return termios.tcgetattr(self.screen)
 
     def restored(self) -> None:
-        """Fails unless all is given back."""
+        """Assert that everything is restored."""
         painted = self.seen[self.seen.rindex(b"\x1b[?1049h") :]
         assert [end for end in GIVEN_BACK if end not in painted] == []
         assert self.modes() == self.before
@@ -57,7 +57,7 @@ class Watched(Terminal):
         os.kill(self.program.pid, number)
 
     def stopped(self) -> None:
-        """Wait until the program is stopped, and reads what it writes before: else it could not."""
+        """Wait until the program is stopped, reading its output, since it would block otherwise."""
         status = 0
         while not status:
             if select.select([self.screen], [], [], 0.05)[0]:
@@ -66,7 +66,7 @@ class Watched(Terminal):
         assert os.WIFSTOPPED(status)
 
     def wait_for_new(self, text: str) -> None:
-        """Wait for a text that is painted from now on."""
+        """Wait for a text that is painted after this call."""
         self.seen = b""
         self.wait_for(text)
 

@@ -1,4 +1,4 @@
-"""Styled text of any length, and scrolling as arithmetic."""
+"""Tests of styled text of any length, and of the arithmetic of scrolling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Asking about a tensor or Node, the chosen row of a pane, from forward to backward and back, the places been to."""
+"""Tests of questions about a tensor or Node, the chosen row of a pane, crosses between forward and backward, visited
+places.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +130,7 @@ async def test_list_of_questions_is_readable_at_every_size(trace: Trace, size: t
 
 @pytest.mark.parametrize("pane", [pane for pane in PANES if pane != STEPS])
 async def test_enter_follows_a_row_like_a_click(trace: Trace, pane: int) -> None:
-    """Every row of a pane that leads somewhere is reached by the keys, and Enter goes there."""
+    """The keys reach every row of a pane that leads somewhere, and Enter goes there."""
     begin = step(trace, event(ev.NodeStarted, name="MulBackward0"))
     async with stepper(trace, (120, 60), step=begin, level=DEFAULT) as reader:
         view = reader.app.view.panes[pane]

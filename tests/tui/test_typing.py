@@ -1,4 +1,4 @@
-"""Keys have their effect in the order in which they were typed, however early and however fast."""
+"""Tests that keys take effect in the order in which they were typed, however early and fast."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .synthetic import forum
 
 
 def key(character: str) -> events.Key:
-    """As a terminal sends it that was not yet ours: Enter is a line feed."""
+    """A key as a terminal sends it before the stepper controls it: Enter is a line feed."""
     return events.Key("ctrl+j" if character == "\n" else _character_to_key(character), character)
 
 
 def typed_early(before: str, after: str, monkeypatch: pytest.MonkeyPatch) -> StepperApp:
-    """The application after keys that came before its first screen was there, and others right after that."""
+    """The application after keys that were typed before its first screen was complete, and others right after."""
     make, app = StepperScreen._make_prompt, StepperApp(Session(forum()))
     sent: list[asyncio.Event] = []
 

@@ -1,4 +1,4 @@
-"""What if, in the stepper: the list of changes, the program run again, what comes of it."""
+"""Tests of what-if in the stepper: the list of changes, the program run again, the result."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ from .screens import Reader, stepper, stepper_of
 
 
 def script(folder: Path, text: str, name: str = "script.py") -> Trace:
-    """The trace of a program that is in a file."""
+    """The trace of a program in a file."""
     file = folder / name
     file.write_text(text)
     return run(str(file)).trace
 
 
 def commands(trace: Trace, at: int) -> list[str]:
-    """What is offered at a step."""
+    """The changes that are offered at a step."""
     return [each.change.text for each in offered_changes(trace, at)]
 
 
 def printed(trace: Trace) -> str:
-    """What a program printed."""
+    """The output of a program."""
     events = (trace[step] for step in trace.steps_of(ev.Printed))
     return "".join(event.text for event in events if isinstance(event, ev.Printed))
 
@@ -217,7 +217,7 @@ def test_killed_stepper_leaves_no_process_behind(tmp_path: Path) -> None:
 
 
 def is_running(number: int) -> bool:
-    """Return whether a process is there that has not ended."""
+    """Return whether a process exists that has not ended."""
     try:
         return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
@@ -305,7 +305,7 @@ RUNS = {
     "line 7: inference_mode": "line 7: inference_mode",
     "4: autocast": "line 4: autocast cuda",
 }
-"""What is typed, and what Enter runs then."""
+"""The typed texts, and the changes that Enter runs."""
 
 
 async def typing(reader: Reader, text: str) -> None:
@@ -334,7 +334,7 @@ REFUSED = {
     "dtype float64 q": "the line does not read q; names on it are",
     "line 99: skip": "that line has no statement",
 }
-"""What is typed, and why nothing runs then."""
+"""The typed texts, and the reasons why nothing runs."""
 
 
 async def test_guard_of_pytorch_is_not_offered(tmp_path: Path) -> None:
@@ -352,7 +352,7 @@ async def test_guard_of_pytorch_is_not_offered(tmp_path: Path) -> None:
 
 
 def source_text(trace: Trace, at: int) -> str:
-    """The text of the line that a step is on."""
+    """The source text of a step's line."""
     found = source_line(trace, at)
     return "" if found is None else trace.header.sources[found.file].splitlines()[found.line - 1]
 

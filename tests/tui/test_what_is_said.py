@@ -1,4 +1,4 @@
-"""What must be read is whole: the sentence of a step, the message of an error, why nothing happened."""
+"""Tests that important texts are complete: the sentence of a step, the message of an error, why nothing happened."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def why(reader: Reader) -> str:
 
 
 def rows_of_why(reader: Reader) -> list[str]:
-    """What of the bar is on the screen."""
+    """The visible rows of the bar."""
     bar = reader.app.view.query_one("#why").region
     return reader.screen[bar.y : bar.bottom]
 
