@@ -68,7 +68,7 @@ REMEMBERED = 30
 """The number of last actions to report after a crash."""
 
 
-class Anyone:
+class RandomReader:
     """A reader who does random things in the stepper, or in another screen with its own keys."""
 
     def __init__(
@@ -165,7 +165,7 @@ TRACES: Mapping[str, Callable[[], Trace]] = {
 }
 
 
-def tried(name: str, seed: int, keys: int, file: str = "", kept: Iterable[Path] = ()) -> int:
+def press_random_keys(name: str, seed: int, keys: int, file: str = "", kept: Iterable[Path] = ()) -> int:
     """Use the stepper on a trace, or the home screen, until ``keys`` keys are pressed. Return the number of pressed
     keys. Raise RuntimeError if it crashed.
     """
@@ -176,18 +176,20 @@ def tried(name: str, seed: int, keys: int, file: str = "", kept: Iterable[Path] 
 
 
 async def _one_session(name: str, chance: random.Random, keys: int, file: str, kept: Iterable[Path], who: str) -> int:
-    anyone: Anyone | None = None
+    user: RandomReader | None = None
     size = chance.choice(SIZES)
     screen = home(*kept, size=size) if name == HOME else stepper_of(Session(TRACES[name](), None, file), size)
     try:
         async with screen as reader:
-            anyone = Anyone(reader, chance, HOME_KEYS, HOME_ASKING) if name == HOME else Anyone(reader, chance)
-            while anyone.keys < keys and reader.app._exit is False:
-                await anyone.acts()
+            user = (
+                RandomReader(reader, chance, HOME_KEYS, HOME_ASKING) if name == HOME else RandomReader(reader, chance)
+            )
+            while user.keys < keys and reader.app._exit is False:
+                await user.acts()
     except Exception as error:
-        actions = "\n  ".join(anyone.done if anyone else ())
+        actions = "\n  ".join(user.done if user else ())
         raise RuntimeError(f"a crash on {who}: {error!r}\n  {actions}") from error
-    return anyone.keys + 1
+    return user.keys + 1
 
 
 def main() -> int:
@@ -198,7 +200,7 @@ def main() -> int:
     parser.add_argument("trace", nargs="*", default=[*TRACES, HOME], help=", ".join([*TRACES, HOME]))
     given = parser.parse_args()
     for name in given.trace:
-        pressed = tried(name, given.seed, given.keys // len(given.trace))
+        pressed = press_random_keys(name, given.seed, given.keys // len(given.trace))
         print(f"{name}: {pressed:,} keys, no crash", flush=True)
     return 0
 

@@ -214,7 +214,7 @@ def test_names_and_places_are_read_as_breakpoints() -> None:
 
 SYNTAX = "Write FIELD == VALUE, with == != < <= > >=, and join several with and"
 
-NOBODY = "This trace has no step, event, key, operator, Node or variable"
+UNKNOWN = "This trace has no step, event, key, operator, Node or variable"
 
 REFUSED = [
     ("9999", f"There is no step 9999. The steps are 0 to {END}"),
@@ -235,14 +235,14 @@ REFUSED = [
     ("key Cud", "There is no key Cud. Near: CUDA, AutogradCUDA"),
     ("AutocastChanged", "This trace has no event of the kind AutocastChanged"),
     ("event Nodes", "There is no kind of event Nodes. Near: NodeStarted, NodeSkipped"),
-    ("nodestarte", f"{NOBODY} nodestarte. Near: NodeStarted, NodeCreated"),
-    ("ad.Tensor", f"{NOBODY} ad.Tensor. Near: aten::add.Tensor"),
-    ("::s", f"{NOBODY} ::s. Near: aten::sum"),
-    ("AddBackward", f"{NOBODY} AddBackward. Near: AddBackward0, SumBackward0, BackwardStarted"),
+    ("nodestarte", f"{UNKNOWN} nodestarte. Near: NodeStarted, NodeCreated"),
+    ("ad.Tensor", f"{UNKNOWN} ad.Tensor. Near: aten::add.Tensor"),
+    ("::s", f"{UNKNOWN} ::s. Near: aten::sum"),
+    ("AddBackward", f"{UNKNOWN} AddBackward. Near: AddBackward0, SumBackward0, BackwardStarted"),
     ("Dispatched if opertor == x",
      "Dispatched has no field opertor. Its fields: how, operator, key_set, key; every step also has depth, line, step"),
     ("if opertor == x", "No event has the field opertor. Near: operator, generator"),
-    ("add if", f"{NOBODY} add if. Near: aten::add"),
+    ("add if", f"{UNKNOWN} add if. Near: aten::add"),
     ("add if depth", f"'depth' is not a condition. {SYNTAX}"),
     ("add if depth > 2 and so", f"'so' is not a condition. {SYNTAX}"),
     ("line 6 ignore 1", "forum.py:6 has 1 stop, so ignore 1 leaves none"),
@@ -341,7 +341,7 @@ async def test_key_b_sets_and_removes_breakpoints() -> None:
         assert reader.at == first
         assert any("◉" in row for row in reader.screen)
         await reader.press("b", *"nothing", "enter")
-        assert reader.sees(f"{NOBODY} nothing")
+        assert reader.sees(f"{UNKNOWN} nothing")
         await reader.press("b", *"NodeCreated", "enter")
         assert reader.sees("Breakpoint removed: event NodeCreated")
         await reader.press("b", *"add", "enter", "b", "enter")

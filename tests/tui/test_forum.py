@@ -15,7 +15,7 @@ FORUM = example("forum.py")
 ADD = step(FORUM, call("aten::add.Tensor"))
 GUARD = step(FORUM, ev.GuardEntered, within=ADD)
 PASSED_ON = step(FORUM, redispatch(), within=GUARD)
-TOLD = {
+SHOWN = {
     step(FORUM, ev.KeySetComputed, within=ADD): (
         "every ordinary CUDA tensor has it from the moment it is made", "Only x requires grad, y does not",
         "AutogradCUDA ■ ■ · · ■ ■ ◀ wins", "= left {AutogradCUDA, CUDA} → AutogradCUDA",
@@ -51,7 +51,7 @@ def everything(reader: Reader) -> str:
 
 async def test_each_step_of_the_forum_question_is_explained() -> None:
     async with stepper(FORUM) as reader:
-        for at, words in TOLD.items():
+        for at, words in SHOWN.items():
             await reader.press("colon", *str(at), "enter")
             assert [word for word in words if word not in everything(reader)] == [], (at, reader.text)
 

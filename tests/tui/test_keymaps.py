@@ -124,7 +124,7 @@ async def test_quit_key_names_its_destination(leaving: Leaving) -> None:
 OTHERS = (VIM, GDB)
 
 
-def told(keymap: Keymap) -> str:
+def conflict(keymap: Keymap) -> str:
     """The message on two actions with the same key."""
     return f"two actions on one key: give one of them others in the {keymap.name} keymap of tui/terminal/keymaps.py"
 
@@ -133,9 +133,9 @@ def told(keymap: Keymap) -> str:
 def test_every_key_has_one_action_and_every_action_a_key(keymap: Keymap) -> None:
     counts = Counter(key for entry in keymap.entries for key in entry.keys)
     twice = {key: [e.action for e in keymap.entries if key in e.keys] for key, many in counts.items() if many > 1}
-    assert twice == {}, told(keymap)
+    assert twice == {}, conflict(keymap)
     assert not keymap.prefixes.intersection(counts), (
-        f"a key that waits for a second one has no action of its own; {told(keymap)}"
+        f"a key that waits for a second one has no action of its own; {conflict(keymap)}"
     )
     assert [entry.action for entry in keymap.entries] == [entry.action for entry in KEYMAP]
     assert all(entry.keys for entry in keymap.entries)

@@ -12,7 +12,7 @@ from dispatchviz.views.cursor.breakpoints.typed_breakpoints import breakpoint_na
 from dispatchviz.views.cursor.cursor import Cursor
 
 from .odd_answers import ODD_ANSWERS
-from .random_keys import HOME, TRACES, tried
+from .random_keys import HOME, TRACES, press_random_keys
 from .screens import stepper
 from .synthetic import forum
 
@@ -20,21 +20,21 @@ from .synthetic import forum
 @pytest.mark.long
 @pytest.mark.parametrize("name", TRACES)
 def test_random_keys_never_end_the_stepper(name: str, tmp_path: Path) -> None:
-    assert tried(name, seed=1, keys=80, file=str(tmp_path / "marks")) >= 80
+    assert press_random_keys(name, seed=1, keys=80, file=str(tmp_path / "marks")) >= 80
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("keymap", ["vim", "gdb"])
 def test_random_keys_of_other_keymaps_never_end_the_stepper(keymap: str, tmp_path: Path) -> None:
     use_named(keymap)
-    assert tried("forum", seed=2, keys=150, file=str(tmp_path / "marks")) >= 150
+    assert press_random_keys("forum", seed=2, keys=150, file=str(tmp_path / "marks")) >= 150
 
 
 @pytest.mark.long
 def test_random_keys_never_end_the_home_screen(tmp_path: Path) -> None:
     forum().save(tmp_path / "[a] f[N].dvtrace")
     (tmp_path / "damaged.dvtrace").write_bytes(b"\x00" * 50)
-    assert tried(HOME, seed=1, keys=120, kept=[*tmp_path.iterdir()]) >= 120
+    assert press_random_keys(HOME, seed=1, keys=120, kept=[*tmp_path.iterdir()]) >= 120
 
 
 @pytest.mark.parametrize("text", ODD_ANSWERS, ids=lambda text: ascii(text[:20]))

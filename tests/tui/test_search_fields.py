@@ -168,8 +168,8 @@ def test_files_of_the_program_and_of_pytorch() -> None:
 
 def test_every_event_field_with_tensors_is_known() -> None:
     for kind in ev.KINDS:
-        told = {name for name, text in kind.__annotations__.items() if "TensorNumber" in text}
-        assert set(NAMING.get(kind.__name__, ())) == told, kind
+        with_tensors = {name for name, text in kind.__annotations__.items() if "TensorNumber" in text}
+        assert set(NAMING.get(kind.__name__, ())) == with_tensors, kind
 
 
 def test_hits_by_columns_are_immediate_and_others_come_in_slices() -> None:

@@ -32,7 +32,7 @@ class Playing:
     @property
     def tempo(self) -> str:
         """The tempo for the header; empty while it does not play."""
-        return told(self._session) if self.is_on else ""
+        return tempo_text(self._session) if self.is_on else ""
 
     def begin(self) -> None:
         """Start playing."""
@@ -85,7 +85,7 @@ def at_tempo(session: Session, by: int) -> Update:
     return Update(session.cursor, playing())
 
 
-def told(session: Session) -> str:
+def tempo_text(session: Session) -> str:
     """The tempo for the header: ``playing ×2``."""
     return f"playing ×{session.tempo:g}"
 

@@ -64,7 +64,7 @@ def counted(stops: int) -> str:
     return f"{stops:,} {'stop' if stops == 1 else 'stops'}"
 
 
-def told(breakpoints: Sequence[Breakpoint]) -> str:
+def stops_note(breakpoints: Sequence[Breakpoint]) -> str:
     """The note on the stops of ``continue``."""
     if not breakpoints:
         return NO_BREAKPOINTS

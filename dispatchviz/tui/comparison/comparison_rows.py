@@ -67,8 +67,8 @@ def header(state: Compared, width: int, height: int) -> list[Line]:
         text = f"The terminal is {width}x{height}. dispatchviz needs at least {SMALLEST[0]}x{SMALLEST[1]}"
         return wrap(line((text, "warning")), max(width, 1))
     many = len(state.two.stops)
-    told = f"they differ in {counted(many, 'place')}" if many else "they do not differ"
-    return [line((f" dispatchviz {state.two.by}", "bold"), *_choices(state), f"  two runs side by side, {told}")]
+    summary = f"they differ in {counted(many, 'place')}" if many else "they do not differ"
+    return [line((f" dispatchviz {state.two.by}", "bold"), *_choices(state), f"  two runs side by side, {summary}")]
 
 
 def _choices(state: Compared) -> Iterator[Span]:
@@ -90,8 +90,8 @@ def why(state: Compared, width: int, most: int) -> list[Line]:
     begin = two.stops[0]
     where = f" {_what(state, begin)} first differ at {'; '.join(lines_of(*two.runs, begin.lines))}"
     text = " ".join(texts(*two.runs, begin))
-    said_first = [line((where, "title"), indent=1), line(f" {text}", indent=1)]
-    return paragraphs([*rows, *said_first], width - 1, most)
+    first_rows = [line((where, "title"), indent=1), line(f" {text}", indent=1)]
+    return paragraphs([*rows, *first_rows], width - 1, most)
 
 
 def _what(state: Compared, stop: Divergence) -> str:

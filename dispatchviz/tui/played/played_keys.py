@@ -36,7 +36,7 @@ def played(
 
     ``arguments`` are the arguments of ``dispatchviz run`` that run the program.
     """
-    with _nobodys_layouts():
+    with _default_settings():
         return asyncio.run(_played(trace, keys, size, arguments))
 
 
@@ -63,7 +63,7 @@ def _screen(app: StepperApp, key: str) -> Screen:
 
 
 @contextmanager
-def _nobodys_layouts() -> Iterator[None]:
+def _default_settings() -> Iterator[None]:
     """Make the stepper look as it does on a first use: without stored layouts, and with all colors."""
     before = dict(os.environ)
     with TemporaryDirectory() as state:

@@ -10,7 +10,7 @@ from dispatchviz.explain.sentences.statement import numbers_of_steps, part_of
 from dispatchviz.tui.commands.move_notes import nothing_has
 from dispatchviz.tui.commands.moves import goto
 from dispatchviz.tui.commands.searching import counted, nearest, next_hit
-from dispatchviz.tui.commands.stopping import toggle, told
+from dispatchviz.tui.commands.stopping import stops_note, toggle
 from dispatchviz.tui.questions.question import Question
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.step_search import Search
@@ -175,7 +175,7 @@ class BreakpointQuestion(Question):
     def opened(self) -> Update:
         now = self.session.cursor.breakpoints
         again = "enter one again to remove it, or nothing to remove all"
-        note = line((told(now), "hint"), (f"  {again}", "dim")) if now else None
+        note = line((stops_note(now), "hint"), (f"  {again}", "dim")) if now else None
         return Update(self.session.cursor, note)
 
     def answered(self, text: str | None) -> Update:

@@ -46,11 +46,11 @@ class ThingsView(ChoiceList):
     def __init__(self, cursor: Cursor, things: Sequence[TensorThing | NodeThing], palette: Palette) -> None:
         super().__init__("", palette)
         self._cursor, self._here = cursor, list(things)
-        self._asked: list[tuple[TensorThing | NodeThing, int]] = [(self._here[0], 0)]
+        self._things: list[tuple[TensorThing | NodeThing, int]] = [(self._here[0], 0)]
         """The things asked about so far, each with its chosen row."""
         self._uses = uses(cursor.trace)
         self._uses.go_on()
-        self._told = monotonic()
+        self._reported = monotonic()
         """The time of the last progress report."""
 
     def on_mount(self) -> None:
@@ -59,7 +59,7 @@ class ThingsView(ChoiceList):
     @property
     def thing(self) -> TensorThing | NodeThing:
         """The thing that the list is about."""
-        return self._asked[-1][0]
+        return self._things[-1][0]
 
     @property
     def shown_title(self) -> str:
@@ -86,22 +86,22 @@ class ThingsView(ChoiceList):
         """Ask about the thing of the chosen row."""
         row = self.chosen_row
         if row is not None and row.about is not None and not isinstance(row.about, CellThing):
-            self._asked[-1] = self.thing, self._chosen
-            self._asked.append((row.about, 0))
+            self._things[-1] = self.thing, self._chosen
+            self._things.append((row.about, 0))
             self.begin_at(0)
 
     def action_back(self) -> None:
         """Go back to the previous thing, or close the list if this is the first one."""
-        if len(self._asked) == 1:
+        if len(self._things) == 1:
             self.screen.dismiss(None)
         else:
-            self._asked.pop()
-            self.begin_at(self._asked[-1][1])
+            self._things.pop()
+            self.begin_at(self._things[-1][1])
 
     def action_other(self, by: int) -> None:
         """Ask about the next thing of the step instead."""
         place = self._here.index(self.thing) + by if self.thing in self._here else 0
-        self._asked = [(self._here[place % len(self._here)], 0)]
+        self._things = [(self._here[place % len(self._here)], 0)]
         self.begin_at(0)
 
     def _go_on(self) -> None:
@@ -109,8 +109,8 @@ class ThingsView(ChoiceList):
         if self._uses.complete:
             return
         self._uses.go_on()
-        if self._uses.complete or monotonic() > self._told + REPORTED:
-            self._told = monotonic()
+        if self._uses.complete or monotonic() > self._reported + REPORTED:
+            self._reported = monotonic()
             self.begin_at(self._chosen)
         self.set_timer(PAUSE, self._go_on)
 

@@ -47,9 +47,9 @@ class TerminalDriver(LinuxDriver):
             self._key_thread.join()
             self.exit_event.clear()
         with suppress(OSError, UnicodeDecodeError):
-            self._take_what_is_there()
+            self._read_pending_input()
 
-    def _take_what_is_there(self) -> None:
+    def _read_pending_input(self) -> None:
         """Read the pending input: keys go to the application, mouse reports are dropped."""
         while select.select([self.fileno], [], [], 0)[0] and (typed := os.read(self.fileno, 4096)):
             for event in XTermParser().feed(typed.decode()):

@@ -31,14 +31,14 @@ def ended_by_signals(end: Callable[[], None]) -> Iterator[None]:
     """Call ``end`` to close the screen when a signal requests the end. Raise EndedBySignal once it is closed."""
     received: list[int] = []
 
-    def heard(number: int, frame: object) -> None:
+    def handle(number: int, frame: object) -> None:
         received.append(number)
         end()
 
     ignored = (signal.SIG_IGN, None)  # None: a handler that is not from Python; SIG_IGN: by `nohup`
     before = {number: found for number in SIGNALS if (found := signal.getsignal(number)) not in ignored}
     for number in before:
-        signal.signal(number, heard)
+        signal.signal(number, handle)
     try:
         yield
     finally:

@@ -54,25 +54,25 @@ def _summary(found: Difference) -> Iterator[tuple[str, str]]:
     yield "fallbacks", _kernels_counted(found.fallbacks)
     yield "operators", f"{first} → {second}: {len(found.added)} new, {len(found.removed)} gone"
     yield "operators in both", f"{len(found.operators)} differ"
-    yield "schemas", _said(Counter({"differ": sum(one.schema is not None for one in operators)}))
+    yield "schemas", _counts_text(Counter({"differ": sum(one.schema is not None for one in operators)}))
     yield "registrations", _kernels_counted([change for one in operators for change in one.kernels])
-    yield "cells", _said(Counter(f"on {change.key}" for one in operators for change in one.cells))
+    yield "cells", _counts_text(Counter(f"on {change.key}" for one in operators for change in one.cells))
 
 
 def _keys_counted(keys: KeysDifference) -> str:
     words = {"new": keys.added, "gone": keys.removed, "renamed": keys.renamed, "moved in the order": keys.moved}
     aliases = len(keys.aliases)
-    return _said(Counter({word: len(which) for word, which in words.items()})) + (
+    return _counts_text(Counter({word: len(which) for word, which in words.items()})) + (
         f"; {counted(aliases, 'alias has', 'aliases have')} other members" if aliases else ""
     )
 
 
 def _kernels_counted(changes: Iterable[KernelChange]) -> str:
     words = {"moved": "moved to another file", "other kind": "of another kind"}
-    return _said(Counter(words.get(change.what, change.what) for change in changes))
+    return _counts_text(Counter(words.get(change.what, change.what) for change in changes))
 
 
-def _said(counts: Counter[str]) -> str:
+def _counts_text(counts: Counter[str]) -> str:
     """``12 new, 3 gone``"""
     return ", ".join(f"{count:,} {word}" for word, count in counts.most_common() if count) or "the same"
 

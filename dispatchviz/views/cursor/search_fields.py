@@ -189,12 +189,12 @@ def _every(trace: Trace) -> Mask:
 def _tensor(trace: Trace, value: str) -> Field:
 
     tensors = tensors_meant(trace, value)
-    told = _is_any(trace.columns.tensors, sorted(tensors))
+    by_tensor = _is_any(trace.columns.tensors, sorted(tensors))
     for tensor in tensors:
-        told[[step for step in trace.columns.of_result.get(tensor, ()) if step < len(trace)]] = True
+        by_tensor[[step for step in trace.columns.of_result.get(tensor, ()) if step < len(trace)]] = True
     naming = [code for code, kind in enumerate(trace.columns.kind_names) if kind in NAMING]
-    mask = told | _is_any(trace.columns.kinds, naming)
-    return Field(mask, lambda trace, step: bool(told[step]) or not tensors.isdisjoint(tensors_in(trace[step])))
+    mask = by_tensor | _is_any(trace.columns.kinds, naming)
+    return Field(mask, lambda trace, step: bool(by_tensor[step]) or not tensors.isdisjoint(tensors_in(trace[step])))
 
 
 def tensors_meant(trace: Trace, value: str) -> set[int]:

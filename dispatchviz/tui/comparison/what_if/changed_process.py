@@ -26,7 +26,7 @@ class ChangedProcess:
     def __init__(self, trace: Trace, change: Change, run_arguments: Sequence[str]) -> None:
         """Start the process. Raise DispatchvizError if the program no longer exists or no process can be started."""
         self._stopped = False
-        with _told("cannot start the changed run"):
+        with _as_our_error("cannot start the changed run"):
             self._temporary = tempfile.TemporaryDirectory(prefix="dispatchviz-", ignore_cleanup_errors=True)
             self._folder = Path(self._temporary.name)
             try:
@@ -54,7 +54,7 @@ class ChangedProcess:
         """
         status = self._process.wait()
         try:
-            with _told("cannot read the changed run"):
+            with _as_our_error("cannot read the changed run"):
                 return self._trace(status)
         except DispatchvizError:
             if self._stopped:  # its files were deleted while they were read
@@ -98,7 +98,7 @@ def _ended(status: int) -> str:
 
 
 @contextmanager
-def _told(what: str) -> Iterator[None]:
+def _as_our_error(what: str) -> Iterator[None]:
     """Raise errors of the operating system as a DispatchvizError of one line."""
     try:
         yield
