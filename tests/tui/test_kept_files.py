@@ -63,7 +63,7 @@ async def test_failed_write_of_layout_is_reported(monkeypatch: pytest.MonkeyPatc
     assert write_layouts({"dispatch": (CALLS,)})
     async with stepper(forum(), (100, 30)) as reader:
         await reader.press("4", "L")
-        assert reader.sees("Kept until you quit, but not saved")
+        assert reader.sees("This choice lasts until you quit, but is not saved")
 
 
 NOT_OURS = ["something else", "[]", '{"marks": 3}', '{"other": {}}', b"\xff\xfe", "{" * 100, "[" * 100_000]

@@ -72,7 +72,7 @@ class FilterQuestion(Question):
 
     @property
     def hint(self) -> str:
-        return "words or key: op: node: tensor: line: file: event: says: (empty: show all)"
+        return "words, key: op: node: tensor: line: file: event: says:  (empty: all)"
 
     def answered(self, text: str | None) -> Update:
         cursor = self.session.cursor
@@ -136,7 +136,7 @@ class MarkQuestion(Question):
 
     @property
     def hint(self) -> str:
-        return "name for this mark (optional)"
+        return "optional, for this mark"
 
     def opened(self) -> Update:
         cursor = self.session.cursor.toggle_mark()

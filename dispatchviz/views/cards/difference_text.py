@@ -283,7 +283,7 @@ def _operator_lines(name: str, before: Snapshot, after: Snapshot, found: Differe
         [*_schema_sides(first, second), *_kernel_sides(first, second, difference, found.left_out)], console
     )
     if cells := [f"{change.key}: {change.before} → {change.after}" for change in difference.cells]:
-        yield from console.wrapped(f"cells: {'; '.join(cells)}", 2, 4)
+        yield from console.wrapped(f"entries: {'; '.join(cells)}", 2, 4)
 
 
 Side = tuple[str, str, str]

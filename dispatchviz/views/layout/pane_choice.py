@@ -73,7 +73,7 @@ def keep_note(event: AnyEvent, now: PaneChoice, problem: str) -> Line:
     """The note on whether the panes are now stored."""
     name = group(event)
     if problem:
-        return line((f" Kept until you quit, but not saved: {problem}", "warning"))
+        return line((f" This choice lasts until you quit, but is not saved: {problem}", "warning"))
     if name in now.kept:
         return line((f" These panes now come first at steps of the kind {name}. The choice is saved", "hint"))
     return line((f" Panes are chosen automatically at steps of the kind {name}", "hint"))
