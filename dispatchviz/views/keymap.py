@@ -293,9 +293,9 @@ def in_force() -> Keymap:
 
 def entries(leaving: Leaving = QUITS) -> tuple[Key, ...]:
     """The entries of the active keymap that the reader may use, with the label of the quit key."""
-    told = {QUIT: {"help": leaving.help, "footer": leaving.footer}}
+    own_texts = {QUIT: {"help": leaving.help, "footer": leaving.footer}}
     allowed = (entry for entry in in_force().entries if permits(entry.action))
-    return tuple(replace(entry, **told.get(entry.action, {})) for entry in allowed)
+    return tuple(replace(entry, **own_texts.get(entry.action, {})) for entry in allowed)
 
 
 GROUPS = tuple(dict.fromkeys(key.group for key in KEYMAP))

@@ -26,10 +26,10 @@ def said(session: Session, cursor: Cursor) -> Said:
         return Said()
     if cursor.at != guide.place.step:
         return Said((line((f" {key_of(NEXT).first}", "keycap"), (" continues the lesson", "dim")),))
-    return Said(tuple(_said(guide)), alone=guide.is_aside)
+    return Said(tuple(_passage(guide)), alone=guide.is_aside)
 
 
-def _said(guide: Guide) -> Iterator[Line]:
+def _passage(guide: Guide) -> Iterator[Line]:
     passage = guide.place.passage
     head = " · ".join(filter(None, (passage.phase, f"{guide.at + 1} of {len(guide.places)}")))
     more = (f"  {key_of(NEXT).first} continues", "dim") if guide.at + 1 < len(guide.places) else ("", "")

@@ -194,13 +194,13 @@ def needed_rows(
     shown = _stage(cursor) or sentence_at(cursor.trace, cursor.at)
     sentence = ASKED_FIRST.plain if hides_sentence(cursor) else shown
     parts, before = sentence_spans(sentence), [replace(note, indent=1) for note in notes]
-    rows = _wrapped([*before, *_told(parts), *message_lines(event, sentence)], width)
+    rows = _wrapped([*before, *_sentence_rows(parts), *message_lines(event, sentence)], width)
     if len(rows) <= most or len(parts) == 1 or not most:
         return rows
-    return _wrapped([*before, *_told(_in_bar(part, width) for part in parts)], width)
+    return _wrapped([*before, *_sentence_rows(_in_bar(part, width) for part in parts)], width)
 
 
-def _told(parts: Iterable[tuple[Span, ...]]) -> list[Line]:
+def _sentence_rows(parts: Iterable[tuple[Span, ...]]) -> list[Line]:
     return [line(" ", *part, indent=1) for part in parts]
 
 

@@ -29,7 +29,7 @@ from dispatchviz.views.predictions.lesson_asking import LessonAsking
 from dispatchviz.views.text.styled_line import Line, line
 
 if TYPE_CHECKING:
-    from dispatchviz.lessons.guide import Guide  # not for the first paint
+    from dispatchviz.lessons.guide import Guide  # not needed for the first paint
 
 FOLLOWING = line((" At the end of the recording so far, and following it until the next move", "hint"))
 
@@ -91,7 +91,7 @@ class Session:
         """The arguments of ``dispatchviz run`` that run the program again; empty if nothing does. By default, the
         program's file.
         """
-        self.marks = Marks(trace, "" if followed else file)  # a file that is recorded will have another name
+        self.marks = Marks(trace, "" if followed else file)  # the file gets another name when the recording ends
         self.asking = Asking("" if followed else file) if guide is None else LessonAsking(guide.asked, guide.answers)
         self.search = Search(trace)
         self.cursor = self._first_cursor(Outline(trace, level), step)

@@ -84,7 +84,7 @@ def test_a_text_that_cpu_and_cuda_share_is_shown_once_and_names_both() -> None:
     assert "wrapper_CPU_add_Tensor and wrapper_CUDA_add_Tensor" in own["CPU"].text
     out = dispatchviz("codegen", "add.Tensor").out
     assert out.count("def wrapper_add_Tensor(") == 1
-    assert "the same function as wrapper_CPU_add_Tensor, above" in out
+    assert "the same function as wrapper_CPU_add_Tensor above" in out
     assert "structured_ufunc_add_CPU::impl" in out
     assert "structured_ufunc_add_CUDA::impl" in out
 
@@ -195,7 +195,10 @@ def test_bindings_of_modules_have_files_of_their_own() -> None:
 
 def test_our_shortened_entries_are_not_shown_as_pytorchs() -> None:
     said = " ".join(dispatchviz("codegen", "xlogy.Tensor").out.split())
-    assert "Entries of dispatchviz's yaml files These entries follow the grammar of PyTorch's files, but are shorter" in said
+    assert (
+        "Entries of dispatchviz's yaml files These entries follow the grammar of PyTorch's files, but are shorter"
+        in said
+    )
     assert "aten::xlogy.Tensor is none of them. With torch installed, dispatchviz codegen xlogy.Tensor --real" in said
 
 

@@ -56,7 +56,7 @@ def test_a_trace_without_hashes_says_so(tmp_path: Path) -> None:
     assert dispatchviz("export", name, "-o", "t.jsonl", cwd=tmp_path).status == 0
     ended = dispatchviz("diff", "t.jsonl", name, cwd=tmp_path)
     assert ended.status == 0
-    assert "numbers were not compared. Record the traces with --hashes to compare the results" in " ".join(
+    assert "numbers were not compared: a trace has hashes of results if it is recorded with --hashes" in " ".join(
         ended.out.split()
     )
 
@@ -76,7 +76,7 @@ def test_error_of_one_script_is_a_difference(tmp_path: Path) -> None:
     ended = dispatchviz("diff", *names, cwd=tmp_path)
     assert ended.status == 1
     assert "An error ends the run in b.py\n  why  MulBackward0 (n2), made on line 4 (z = y * y), saved y" in ended.out
-    assert "In a.py the program runs to its end." in ended.out
+    assert "In a.py, the program runs to its end." in ended.out
     assert dispatchviz("diff", names[1], names[1], cwd=tmp_path).status == 0, "both raise alike"
 
 

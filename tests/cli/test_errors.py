@@ -55,13 +55,13 @@ MISTAKES = {
     "code of nothing": (["codegen", "softmx"], "did you mean"),
     "another file": (
         ["codegen", "add", "--file", "VariableType_3.cpp"],
-        "nothing of aten::add.Tensor into 'VariableType_3.cpp', did you mean VariableType_2.cpp? it does into:",
+        "nothing for aten::add.Tensor into 'VariableType_3.cpp', did you mean VariableType_2.cpp? It writes into:",
     ),
     "another file of views": (
         ["codegen", "add_", "--file", "ADInplaceOrView"],
-        "did you mean ADInplaceOrViewType_0.cpp? it does into: python_variable",
+        "did you mean ADInplaceOrViewType_0.cpp? It writes into: python_variable",
     ),
-    "no file of code": (["codegen", "add_", "--file", "zzz"], "into 'zzz'; it does into: python_variable_methods.cpp"),
+    "no file of code": (["codegen", "add_", "--file", "zzz"], "into 'zzz'. It writes into: python_variable_methods.cpp"),
     "no text": (["codegen", "xlogy.Tensor", "--file", "VariableType"], "codegen xlogy.Tensor --real shows them"),
     "file and classes": (
         ["codegen", "add", "--file", "x", "--structured"],

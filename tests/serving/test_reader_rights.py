@@ -22,7 +22,7 @@ from dispatchviz.views import keymap
 from dispatchviz.views.keymap import entries
 from dispatchviz.views.layout.pane_choice import NO_CHOICE, PaneChoice, pin_note
 from dispatchviz.views.session import Session
-from tests.tui.random_keys import KEYS, Anyone
+from tests.tui.random_keys import KEYS, RandomReader
 from tests.tui.screens import stepper_of
 from tests.tui.synthetic import forum
 
@@ -127,9 +127,9 @@ def test_at_home_too_a_look_up_writes_no_picture() -> None:
 @pytest.mark.parametrize("seed", range(3))
 async def test_no_key_touches_a_file(seed: int, served: None, watched: list[str]) -> None:
     async with stepper_of(Session(forum(), 0, run_arguments=())) as reader:
-        anyone = Anyone(reader, random.Random(seed), [*KEYS, *("W", "o", "L", "y") * 3])
-        while anyone.keys < 1500 and not reader.app._exit:
-            await anyone.acts()
+        user = RandomReader(reader, random.Random(seed), [*KEYS, *("W", "o", "L", "y") * 3])
+        while user.keys < 1500 and not reader.app._exit:
+            await user.acts()
     assert watched == []
 
 

@@ -1,4 +1,4 @@
-"""The screen for an audience, and steps that come by themselves."""
+"""Tests of presenter mode and of automatic playing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PRESENTING = PaneChoice(presenting=True)
 
 
 def presenting(reader: Reader) -> bool:
-    """Return whether the screen is for an audience."""
+    """Return whether presenter mode is on."""
     return reader.app.view.scene.choice.presenting
 
 
@@ -42,7 +42,7 @@ def covered(reader: Reader) -> bool:
 
 @pytest.mark.parametrize("size", [*SIZES, SMALLEST])
 @pytest.mark.parametrize("label", ["", " Search: "])
-def test_two_panes_with_gaps_and_no_footer(size: tuple[int, int], label: str) -> None:
+def test_presenter_mode_has_two_panes_and_no_footer(size: tuple[int, int], label: str) -> None:
     width, height = size
     trace = forum()
     for at in range(len(trace)):
@@ -62,20 +62,20 @@ def test_two_panes_with_gaps_and_no_footer(size: tuple[int, int], label: str) ->
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_what_cuda_is_stays_on_the_screen(size: tuple[int, int]) -> None:
+def test_presenter_header_names_the_cuda_implementation(size: tuple[int, int]) -> None:
     header = Scene(Cursor(forum(), 3), opened_at=0, choice=PRESENTING).plan(*size).bars["header"]
     assert "cuda: emulated on NumPy" in header[0].plain
 
 
 @pytest.mark.parametrize("choice", [PaneChoice(), PRESENTING])
-def test_a_program_without_cuda_is_not_told_what_that_is(choice: PaneChoice) -> None:
+def test_program_without_cuda_shows_no_cuda_implementation(choice: PaneChoice) -> None:
     trace = run(Code("import torch\nx = torch.ones(2) * 2\n")).trace
     head = Scene(Cursor(trace, 3), opened_at=0, choice=choice).plan(120, 40).bars["header"]
     assert [row.plain for row in head if "cuda" in row.plain] == []
     assert f"step 3 of {len(trace)}" in head[0].plain
 
 
-def test_the_second_pane_is_the_one_that_has_most_to_say() -> None:
+def test_second_pane_is_the_most_useful_one() -> None:
     assert second_pane([KEYS, SOURCE], lambda pane: pane == KEYS) == SOURCE
     assert second_pane([KEYS, SOURCE], lambda pane: True) == KEYS
     trace = forum()
@@ -86,7 +86,7 @@ def test_the_second_pane_is_the_one_that_has_most_to_say() -> None:
     assert SOURCE in Scene(Cursor(trace, computed), opened_at=0, choice=own).plan(120, 40).panes
 
 
-def test_nothing_is_dim_before_an_audience() -> None:
+def test_presenter_mode_shows_nothing_dim() -> None:
     text = ("text-primary", "text-accent", "text-success", "text-warning", "text-error")
     theme = dict.fromkeys(("foreground", "background", "panel", "primary", "primary-muted", *text), "#808080")
     row = line(("a kernel", "dim"), ("was", "was"))
@@ -95,7 +95,7 @@ def test_nothing_is_dim_before_an_audience() -> None:
     assert not any(segment.style and segment.style.dim for segment in contrast)
 
 
-async def test_a_clicker_steps_and_escape_ends_it() -> None:
+async def test_clicker_steps_and_escape_ends_presenter_mode() -> None:
     async with stepper(forum()) as reader:
         await reader.press("P")
         assert presenting(reader)
@@ -135,7 +135,7 @@ async def test_names_of_kernels_are_left_out() -> None:
 
 
 class Clock:
-    """Stands in for Textual's timers: nothing goes on by itself."""
+    """A replacement for Textual's timers that runs only on request."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -178,7 +178,7 @@ async def test_space_plays_and_any_key_stops(clock: Clock) -> None:
         assert (reader.at, clock.stopped) == (stepped, 2)
 
 
-async def test_how_fast_it_plays_is_told_and_kept(clock: Clock) -> None:
+async def test_tempo_is_shown_and_kept(clock: Clock) -> None:
     async with stepper(forum()) as reader:
         await reader.press("space")
         assert reader.sees("playing ×1")
@@ -186,7 +186,7 @@ async def test_how_fast_it_plays_is_told_and_kept(clock: Clock) -> None:
         await reader.press("plus")
         assert (reader.sees("playing ×2"), reader.at, clock.seconds[-1]) == (True, 0, normal / 2)
         await reader.press("plus", "plus")
-        assert reader.sees("playing ×4", "as fast as it can be")
+        assert reader.sees("playing ×4", "the fastest tempo")
         await reader.press("s")
         assert not reader.sees("playing")
         await reader.press("plus")
@@ -204,7 +204,7 @@ async def test_how_fast_it_plays_is_told_and_kept(clock: Clock) -> None:
         assert len(clock.seconds) == begun
 
 
-async def test_questions_are_asked_of_an_audience_and_playing_waits_for_the_answer(clock: Clock) -> None:
+async def test_playing_waits_for_answers_in_presenter_mode(clock: Clock) -> None:
     async with stepper(forum()) as reader:
         await reader.press("P", "p", "space")
         for _ in reader.app.session.trace:
@@ -220,7 +220,7 @@ async def test_questions_are_asked_of_an_audience_and_playing_waits_for_the_answ
         assert reader.sees("of 1 right" if "predict" in reader.text else "AutogradCUDA")
 
 
-async def test_it_plays_the_rows_that_are_seen_four_seconds_each(clock: Clock) -> None:
+async def test_each_visible_row_plays_for_four_seconds(clock: Clock) -> None:
     async with stepper(forum(), step=0, level=DEFAULT) as reader:
         rows = list(reader.app.session.cursor.rows)
         await reader.press("space")

@@ -1,4 +1,4 @@
-"""Marks with names, breakpoints, the filter, the link and the picture, as a reader uses them."""
+"""Tests of marks, breakpoints, the filter, the copied command and the picture, as a reader uses them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ END = last_step(forum())
 
 
 def steps_of(*words: str) -> list[int]:
-    """The steps that a filter with these words lets through."""
+    """The steps that a filter with some words shows."""
     return list(all_hits(forum(), " ".join(words)))
 
 
-def test_continue_stops_at_breakpoints_and_no_longer_at_lines() -> None:
+def test_continue_stops_at_breakpoints_instead_of_lines() -> None:
     trace = forum()
     node = step(trace, ev.NodeCreated)
     cursor = Cursor(trace, breakpoints=(Breakpoint("event", "NodeCreated"),))
@@ -41,7 +41,7 @@ def test_continue_stops_at_breakpoints_and_no_longer_at_lines() -> None:
     assert trace[by_key.at].key == "AutogradCUDA"
 
 
-def test_moves_pass_over_what_a_filter_hides() -> None:
+def test_moves_skip_steps_that_a_filter_hides() -> None:
     hits = steps_of("dispatch")
     cursor = Cursor(forum()).filtered(tuple(hits))
     assert cursor.at == hits[0]
@@ -51,7 +51,7 @@ def test_moves_pass_over_what_a_filter_hides() -> None:
 
 
 @pytest.mark.long
-async def test_f_shows_only_some_steps() -> None:
+async def test_key_f_filters_steps() -> None:
     hits = steps_of("dispatch")
     async with stepper(forum()) as reader:
         await reader.press("f", *"dispatch", "enter")
@@ -71,7 +71,7 @@ async def test_f_shows_only_some_steps() -> None:
 
 
 @pytest.mark.long
-async def test_marks_have_names_and_a_list() -> None:
+async def test_marks_can_be_named_and_listed() -> None:
     async with stepper(forum()) as reader:
         await reader.press("apostrophe")
         assert reader.sees("No marks yet: m sets one here")
@@ -101,17 +101,17 @@ def test_marks_are_kept_beside_the_trace(tmp_path: Path) -> None:
     assert Marks(forum(), file).names == {3: ""}
     (tmp_path / "forum.jsonl.marks.json").write_text("something else")
     assert Marks(forum(), file).names == {}
-    assert "cannot be written" in Marks(forum(), str(tmp_path / "no folder" / "t")).set(1, "")
+    assert "cannot write" in Marks(forum(), str(tmp_path / "no folder" / "t")).set(1, "")
 
 
-async def test_y_copies_a_command_line() -> None:
+async def test_key_y_copies_the_command() -> None:
     async with stepper(forum(), step=5) as reader:
         await reader.press("y")
         assert reader.sees("Copied: dispatchviz run --step 5 forum.py")
         assert reader.app.clipboard == "dispatchviz run --step 5 forum.py"
 
 
-async def test_o_draws_the_graph_for_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_key_o_opens_the_graph_in_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Path] = []
     monkeypatch.setattr(sharing, "open_in_browser", lambda path: opened.append(path) or True)
     async with stepper(forum(), step=0) as reader:
@@ -123,7 +123,7 @@ async def test_o_draws_the_graph_for_the_browser(monkeypatch: pytest.MonkeyPatch
         assert "AddBackward0" in opened[0].read_text()
 
 
-async def test_while_a_picture_is_drawn_all_keys_work(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_keys_work_while_a_picture_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     may_end, drawn = threading.Event(), list[int]()
 
     def slow(trace: Trace, at: int) -> tuple[Path, str]:
@@ -148,7 +148,7 @@ async def test_while_a_picture_is_drawn_all_keys_work(monkeypatch: pytest.Monkey
         assert drawn == [last]
 
 
-async def test_why_there_is_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_graph_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "picture_file", Mock(side_effect=OSError(28, "No space left on device")))
     async with stepper(forum(), step=0) as reader:
         await reader.press("G", "o")
@@ -157,7 +157,7 @@ async def test_why_there_is_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
         await reader.until(lambda: reader.sees("The picture was not drawn: "))
 
 
-def test_without_a_display_no_browser_takes_over_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_browser_never_takes_over_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("sys.platform", "linux")

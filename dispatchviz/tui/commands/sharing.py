@@ -1,4 +1,4 @@
-"""Sharing a step: a command line that opens it, the backward graph as a picture."""
+"""Sharing a step: the command that opens it, the backward graph as a picture."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 def copy_link(session: Session) -> Update:
-    """A command line for the clipboard."""
+    """Copy the command that opens this step."""
     command = link(session)
     if not command:
         reason = (
@@ -28,7 +28,7 @@ def copy_link(session: Session) -> Update:
 
 
 def link(session: Session) -> str:
-    """The command line that opens the stepper at this step; empty where none does."""
+    """The command that opens the stepper at this step; empty if there is none."""
     step = f"--step {session.cursor.at}"
     if session.file:
         return f"dispatchviz open {step} {quoted(session.file)}"
@@ -36,7 +36,7 @@ def link(session: Session) -> str:
 
 
 def open_picture(session: Session) -> Update:
-    """The backward graph in the browser, drawn in the background."""
+    """Open the backward graph in the browser. It is drawn in the background."""
     if (missing := no_graph(session.trace, session.cursor.at)) is not None:
         return Update(session.cursor, missing)
     if session.is_drawing:
@@ -60,7 +60,7 @@ def _drawn(session: Session, at: int) -> Line:
 
 
 def no_graph(trace: Trace, at: int) -> Line | None:
-    """Why there is no picture at a step, and from which one on there is; None if there is one."""
+    """The note on why there is no graph at a step, with the first step that has one; None if there is a graph."""
     steps = trace.steps_of(NodeCreated)
     if not steps:
         return line((" No backward graph: this program records no Node", "hint"))
@@ -68,11 +68,11 @@ def no_graph(trace: Trace, at: int) -> Line | None:
 
 
 def picture_file(trace: Trace, at: int) -> tuple[Path, str]:
-    """The backward graph as of a step, as an SVG file, and what is to be said of it.
+    """Draw the backward graph at a step as an SVG file. Return its path and a note on it.
 
-    Of a folded graph the iteration with the step's Node is drawn in full. RenderError if there is no graph.
+    If the graph is folded, the iteration with the step's Node is drawn in full. Raise RenderError if there is no graph.
     """
-    from dispatchviz.explain.graph.selected_nodes import selector  # with the key, not for the first paint
+    from dispatchviz.explain.graph.selected_nodes import selector  # needed only with the key
     from dispatchviz.outputs.picture.graph_picture import backward_graph
 
     path = Path(tempfile.mkdtemp(prefix="dispatchviz-")) / "backward_graph.svg"
@@ -82,7 +82,9 @@ def picture_file(trace: Trace, at: int) -> tuple[Path, str]:
 
 
 def open_in_browser(path: Path) -> bool:
-    """Show a file in the browser; False where there is none, or only one that would take over the terminal."""
+    """Open a file in the browser. Return False if there is no browser, or only one that would take over the
+    terminal.
+    """
     import webbrowser
 
     graphical = sys.platform in ("win32", "darwin") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")

@@ -1,6 +1,6 @@
-"""Every key of the home screen, once: bindings, help, footer and palette are made from this table.
+"""The table of all keys of the home screen. The bindings, help, footer and palette come from it.
 
-Keys that the stepper has, too, do the same in both. What the actions do is in ``home_actions.py``.
+Keys that the stepper also has do the same in both. The actions are in ``home_actions.py``.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ CHANGES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "ask('keys')": ("K",),
     }
 }
-"""By the name of a keymap (``terminal/keymaps.py``) the keys of the actions that have others in it."""
+"""The other keys of some actions, by the name of the keymap (``terminal/keymaps.py``)."""
 
 
 def home_keys() -> tuple[Key, ...]:
-    """The table as the keymap in force has it, as far as the reader may use it."""
+    """The entries of the active keymap that the reader may use."""
     return tuple(key for key in _keys_of(in_force().name) if permits(key.action))
 
 

@@ -1,4 +1,4 @@
-"""The list of guesses, right and wrong: choose one to go to its step."""
+"""The list of right and wrong guesses. The reader chooses one to go to its step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dispatchviz.views.text.styled_line import Line
 
 
 class GuessesView(ChoiceList):
-    """A row per guess, one of them chosen."""
+    """The rows of the guesses, one of them chosen."""
 
     BINDINGS: ClassVar = [Binding("right", "go", show=False), Binding("delete", "forget", show=False)]
 
@@ -42,7 +42,7 @@ class GuessesView(ChoiceList):
 
 
 class GuessesScreen(ModalScreen[Update | None]):
-    """The list over the stepper; when it closes nothing is asked any more."""
+    """The screen with the list. When it closes, predict mode is off."""
 
     BINDINGS: ClassVar = [Binding("escape,q,backspace,p", "close", show=False)]
     DEFAULT_CSS = "GuessesScreen { align: center middle; } GuessesView { width: 96%; height: 70%; padding: 0 1; }"

@@ -1,4 +1,4 @@
-"""What many have read of the dispatcher beside what is so today, and why it is so, over the stepper."""
+"""The statements of older articles beside the facts of today, and the reasons, over the stepper."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TITLE = "Older articles and PyTorch today"
 
 
 class ThenAndNowView(ChoiceList):
-    """Statements or reasons; every one can be chosen, those that happen somewhere lead there."""
+    """The list of statements or reasons. Each can be chosen; those that a step shows lead there."""
 
     BINDINGS: ClassVar = [Binding("tab,shift+tab", "other", show=False)]
 
@@ -54,7 +54,7 @@ class ThenAndNowView(ChoiceList):
         self.screen.dismiss(Update(after, jumped(self._cursor, after) if moved else None))
 
     def action_other(self) -> None:
-        """Reasons instead of statements, and back."""
+        """Switch between statements and reasons."""
         self._reasons = not self._reasons
         self.begin_at(0)
 
@@ -66,7 +66,9 @@ class ThenAndNowView(ChoiceList):
 
 
 class ThenAndNowScreen(ModalScreen[Update | None]):
-    """Closes with the update that goes to a step, or with None; the key that opened it closes it too."""
+    """The screen with the list, which closes with the update that goes to a step, or with None. The key that opened it
+    also closes it.
+    """
 
     BINDINGS: ClassVar = [Binding("escape,q,Y,backspace", "dismiss", show=False)]
     DEFAULT_CSS = (

@@ -80,14 +80,14 @@ def same_until(found: Checked, end: int) -> str | None:
     counts = _counts(found.comparison.first, end)
     if not any(counts.values()):
         return None
-    return f"Before that line, PyTorch {found.torch.header.pytorch} did the same as the model: {_said(counts)}"
+    return f"Before that line, PyTorch {found.torch.header.pytorch} did the same as the model: {_counts_text(counts)}"
 
 
 def _amounts(found: Checked) -> str:
-    return _said(amounts(found))
+    return _counts_text(amounts(found))
 
 
-def _said(amounts: dict[str, int]) -> str:
+def _counts_text(amounts: dict[str, int]) -> str:
     counts = zip((name for _, name in COMPARED), amounts.values(), strict=True)
     texts = [f"{many:,} {name if many == 1 else _plural(name)}" for name, many in counts if many]
     return ", ".join(texts) or "no calls"

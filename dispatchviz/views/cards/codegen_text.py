@@ -15,7 +15,7 @@ from dispatchviz.views.cards.torchgen_text import about_lines, entry_lines, not_
 from dispatchviz.views.text.code_tokens import code
 from dispatchviz.views.text.console import Console
 
-TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
+TYPE_CHECKING = False  # typing is slow to import: see dispatchviz/__init__.py
 if TYPE_CHECKING:
     from dispatchviz.explain.codegen.torchgen_texts import Real, RealPiece
 

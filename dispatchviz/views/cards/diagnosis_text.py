@@ -64,7 +64,9 @@ def _see(step: int, trace_file: str) -> tuple[str, str]:
 
 def labeled(label: str, text: str, console: Console) -> Iterator[str]:
     """Yield the lines of one part, after its label."""
-    lines = [text] if label == "see" else console.wrapped(text, COLUMN)  # a command is copied: it stays on one line
+    lines = (
+        [text] if label == "see" else console.wrapped(text, COLUMN)
+    )  # a command stays on one line, so that it can be copied
     yield console.styled(label, "bold") + " " * (COLUMN - len(label)) + lines[0].lstrip()
     yield from lines[1:]
 

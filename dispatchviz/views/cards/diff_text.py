@@ -58,7 +58,7 @@ def _ways(first: Run, second: Run, found: Comparison, console: Console, every: b
     begin, *further = found.divergences
     if found.numbers_first or found.same_way:
         yield ""
-    what = "The passed values" if found.same_way else "The steps"
+    what = "The values that they pass" if found.same_way else "The steps"
     yield from _heading(f"{what} first differ at", first, second, begin.lines, console)
     yield from _edit(first, second, found, begin.lines, console)
     for text in texts(first, second, begin):
@@ -136,12 +136,12 @@ def _output(first: Run, second: Run, found: Comparison, console: Console) -> Ite
         return
     texts = [_printed(first.trace, found.output.first), _printed(second.trace, found.output.second)]
     at = next((at for at, lines in enumerate(zip(*texts, strict=False)) if lines[0] != lines[1]), min(map(len, texts)))
-    said_there = [
+    lines_there = [
         f"{shortened(lines[at], WIDTH) or 'an empty line'} {run.where}" if at < len(lines) else f"nothing {run.where}"
         for lines, run in zip(texts, (first, second), strict=True)
     ]
     yield ""
-    yield from console.wrapped(f"The output first differs: {', '.join(said_there)}", 0, 2)
+    yield from console.wrapped(f"The output first differs: {', '.join(lines_there)}", 0, 2)
 
 
 def _printed(trace: Trace, step: int | None) -> list[str]:

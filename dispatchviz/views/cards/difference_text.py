@@ -54,25 +54,25 @@ def _summary(found: Difference) -> Iterator[tuple[str, str]]:
     yield "fallbacks", _kernels_counted(found.fallbacks)
     yield "operators", f"{first} → {second}: {len(found.added)} new, {len(found.removed)} gone"
     yield "operators in both", f"{len(found.operators)} differ"
-    yield "schemas", _said(Counter({"differ": sum(one.schema is not None for one in operators)}))
+    yield "schemas", _counts_text(Counter({"differ": sum(one.schema is not None for one in operators)}))
     yield "registrations", _kernels_counted([change for one in operators for change in one.kernels])
-    yield "cells", _said(Counter(f"on {change.key}" for one in operators for change in one.cells))
+    yield "cells", _counts_text(Counter(f"on {change.key}" for one in operators for change in one.cells))
 
 
 def _keys_counted(keys: KeysDifference) -> str:
     words = {"new": keys.added, "gone": keys.removed, "renamed": keys.renamed, "moved in the order": keys.moved}
     aliases = len(keys.aliases)
-    return _said(Counter({word: len(which) for word, which in words.items()})) + (
+    return _counts_text(Counter({word: len(which) for word, which in words.items()})) + (
         f"; {counted(aliases, 'alias has', 'aliases have')} other members" if aliases else ""
     )
 
 
 def _kernels_counted(changes: Iterable[KernelChange]) -> str:
     words = {"moved": "moved to another file", "other kind": "of another kind"}
-    return _said(Counter(words.get(change.what, change.what) for change in changes))
+    return _counts_text(Counter(words.get(change.what, change.what) for change in changes))
 
 
-def _said(counts: Counter[str]) -> str:
+def _counts_text(counts: Counter[str]) -> str:
     """``12 new, 3 gone``"""
     return ", ".join(f"{count:,} {word}" for word, count in counts.most_common() if count) or "the same"
 
@@ -283,7 +283,7 @@ def _operator_lines(name: str, before: Snapshot, after: Snapshot, found: Differe
         [*_schema_sides(first, second), *_kernel_sides(first, second, difference, found.left_out)], console
     )
     if cells := [f"{change.key}: {change.before} → {change.after}" for change in difference.cells]:
-        yield from console.wrapped(f"cells: {'; '.join(cells)}", 2, 4)
+        yield from console.wrapped(f"entries: {'; '.join(cells)}", 2, 4)
 
 
 Side = tuple[str, str, str]
@@ -305,7 +305,7 @@ def _kernel_sides(
     for key in dict.fromkeys(row.key for row in (*before, *after)):
         old, new = ([*_texts(rows, key)] for rows in (before, after))
         changes = [change for change in difference.kernels if change.key == key]
-        if first and second and not changes:  # a line or a file that is not compared may differ
+        if first and second and not changes:  # lines and files that are not compared may differ
             yield from ((" ", key, text + " (not compared)" * (key in left_out)) for text in new or old)
             continue
         yield from (("-", key, text) for text in old if text not in new)

@@ -18,12 +18,12 @@ def order_lines(console: Console) -> Iterator[str]:
     yield console.heading("Functionalities, highest priority first")
     yield from console.wrapped(
         "A call runs the kernel for the highest key in its key set. value: PyTorch's number of the key; bit: its bit "
-        "in a raw key set; cells: its entries in every operator's dispatch table."
+        "in a raw key set; entries: its places in every operator's dispatch table."
     )
     yield ""
     rows = key_rows()
     name = max(len(row.name) for row in rows)
-    yield console.styled(f"  value  bit  cells    {'key':<{name}}  what its kernels do", "dim")
+    yield console.styled(f"  value  bit  entries  {'key':<{name}}  what its kernels do", "dim")
     for row in rows:
         first = f"  {row.value:>5}  {row.bit:>3}  {row.cells:<7}  {row.name:<{name}}"
         meaning = console.wrapped(row.meaning, len(first) + 2)
@@ -56,7 +56,7 @@ def _facts(card: KeyCard) -> Iterator[tuple[str, str]]:
     else:
         yield "raw", f"{card.raw:#x} ({card.raw})"
     if card.cells:
-        yield "cells" if len(card.cells) > 1 else "cell", _spans(card.cells)
+        yield "entries" if len(card.cells) > 1 else "entry", _spans(card.cells)
     if card.kind != "alias":
         yield "aliases", ", ".join(card.aliases) or "no alias includes it"
     if card.fallback:

@@ -75,7 +75,7 @@ def _changed(changed: ChangedCells, why: bool, single: bool, console: Console) -
         for cell, key in zip(changed.cells, changed.keys, strict=True):
             yield from signed("●", f"{cell} {key}: {what}", console)
     else:
-        number = f"{len(changed.keys)} cells: " if len(changed.keys) > 1 else ""
+        number = f"{len(changed.keys)} entries: " if len(changed.keys) > 1 else ""
         keys = grouped_keys_text([DispatchKey[key] for key in changed.keys])
         yield from signed("●", f"{number}{keys}: {what}", console)
     if why:

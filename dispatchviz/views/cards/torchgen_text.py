@@ -40,10 +40,10 @@ def about_lines(card: CodegenCard, console: Console) -> Iterator[str]:
     """Yield the purpose of code generation and the amount of generated code."""
     count = everything()
     much = (
-        f"PyTorch {release()} has {count.functions:,} entries and {count.derivatives} of derivatives, from which "
-        f"torchgen and {TOOLS} write {count.lines:,} lines of C++ into {count.files:,} files"
+        f"PyTorch {release()} has {count.functions:,} entries for functions and {count.derivatives} for derivatives. "
+        f"From these, torchgen and {TOOLS} write {count.lines:,} lines of C++ into {count.files:,} files"
     )
-    own = f": {card.lines:,} in {len(card.files)} for {card.operator}, alone or with its other forms"
+    own = f"; {card.lines:,} lines, in {len(card.files)} files, are for {card.operator} or its other forms"
     yield ""
     yield console.heading("What code generation is for")
     yield from console.wrapped(f"{FOR} {much}{own if card.texts_known else ''}.")
@@ -73,8 +73,8 @@ def way_lines(card: CodegenCard, console: Console) -> Iterator[str]:
     yield ""
     short = card.operator.removeprefix("aten::")
     yield from console.wrapped(
-        f"Who writes what into which template, about in the order of a call, and how many lines of each file are for "
-        f"{card.operator}. dispatchviz codegen {short} --file NAME shows those of a file."
+        f"The files are in about the order of a call, with the number of their lines for {card.operator}. "
+        f"dispatchviz codegen {short} --file NAME shows these lines."
     )
     yield from file_lines(card.files, console)
 
@@ -106,8 +106,8 @@ def not_kept(operator: str) -> str:
     """The note on operators whose generated texts are not stored, with a way to get them."""
     name = operator.removeprefix("aten::")
     return (
-        f"The texts that torchgen writes are kept for {len(kept_operators())} operators, among them those of the "
-        f"examples, and {operator} is none of them. With torch installed, dispatchviz codegen {name} --real shows them."
+        f"torchgen's output is stored for {len(kept_operators())} operators, including those of the examples, but not "
+        f"for {operator}. With torch installed, dispatchviz codegen {name} --real shows it."
     )
 
 
@@ -120,9 +120,9 @@ def texts_in(real: Real, operator: str, name: str) -> list[tuple[str, str]]:
     if not found:
         there = [file.rpartition("/")[2] for file in files]
         close = difflib.get_close_matches(name, there, 1) or [file for file in there if name in file]
-        meant = f", did you mean {close[0]}?" if close else ";"
+        meant = f", did you mean {close[0]}?" if close else "."
         raise DispatchvizError(
-            f"torchgen writes nothing of {operator} into {name!r}{meant} it does into: {', '.join(there)}"
+            f"torchgen writes nothing for {operator} into {name!r}{meant} It writes into: {', '.join(there)}"
         )
     return [(file, real.text(file)) for file in found]
 

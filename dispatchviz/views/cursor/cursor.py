@@ -5,7 +5,8 @@ A move returns a new cursor and never leaves the trace. Each step move has a twi
 * ``into``, ``into_back``: the next step, the previous one. They are exact opposites.
 * ``over``, ``over_back``: skip what happens within this step; go back to the previous step on this level.
 * ``out``, ``out_back``: go to the step after the enclosing step; go back to the enclosing step itself.
-* ``resume``, ``resume_back``: the next or the previous stop, which is a program line, a mark or an error. With breakpoints set, it stops at them instead of at lines.
+* ``resume``, ``resume_back``: the next or the previous stop, which is a program line, a mark or an error. With
+  breakpoints set, it stops at them instead of at lines.
 
 Steps are listed as a tree (``explain/outline``). The level of detail decides which steps are in it. Unfolded steps show
 their rows, and so does the step with the cursor. ``down`` and ``up`` move by rows. ``unfold`` goes into a row and keeps

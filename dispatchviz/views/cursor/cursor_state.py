@@ -25,7 +25,7 @@ ShownStack = Literal["short", "folded", "whole"]
 
 @dataclass(frozen=True)
 class CursorState:
-    """A position in a trace with at least one event, and the reader's choices of what to see."""
+    """A position in a trace with at least one event, and the reader's choices for the screen."""
 
     trace: Trace
     at: int = 0

@@ -69,7 +69,7 @@ def line_starts(trace: Trace) -> Iterator[tuple[int, Place]]:
     if len(columns.places) == len(steps):
         texts = columns.line_places
         placed: Iterable[tuple[int, Place]] = zip(steps, map(texts.__getitem__, columns.places), strict=True)
-    else:  # a file that an earlier version wrote
+    else:  # an earlier version wrote the file
         lines = (event for event in map(trace.__getitem__, steps) if isinstance(event, ev.SourceLine))
         placed = (
             (event.seq, Place(event.file, event.line, event.function, event.resumed, event.begins)) for event in lines

@@ -1,13 +1,13 @@
 """The steps that have a field of a query: ``key:CUDA``, ``node:Mul``, ``line:8``, ``tensor:z``. Most fields are looked
 up in columns.
 
-A value is a name of the trace, upper and lower case alike; if it has none of that name, all that have the value in them
-are meant: ``node:Mul`` finds MulBackward0, ``key:CUDA`` not AutogradCUDA.
+A value is a name in the trace, regardless of case. If no name is equal to it, it matches all names that contain it:
+``node:Mul`` finds MulBackward0, ``key:CUDA`` does not find AutogradCUDA.
 
-* ``key``, ``op``, ``node``: steps whose event has that key, operator, Node; ``node:n3`` is one Node.
-* ``tensor``: steps that are about a tensor that had that name at some time, or take or return it; ``tensor:t4`` is one.
-* ``line``: what happened on a line, ``8`` or ``model.py:8``, and in functions that it called. ``file``: on the lines of
-  a file; of a name that is none of the program's files, steps of which PyTorch's file is called so.
+* ``key``, ``op``, ``node``: steps whose event has that key, operator or Node; ``node:n3`` is one Node.
+* ``tensor``: steps about a tensor that once had that name, or that take or return it; ``tensor:t4`` is one tensor.
+* ``line``: steps on a line, ``8`` or ``model.py:8``, and in functions that it called.
+* ``file``: steps on the lines of a file. A name that is not a file of the program means PyTorch's file of that name.
 * ``event``: steps of a kind.
 """
 
@@ -37,7 +37,7 @@ Test = Callable[[Trace, int], bool]
 
 @dataclass(frozen=True)
 class Field:
-    """A field's candidates: all of these steps have the field if they pass the test, when there is a test."""
+    """The candidates of a field: those that pass the test, if there is one, have the field."""
 
     mask: Mask
     test: Test | None = None
@@ -61,7 +61,7 @@ def meant(value: str, names: Iterable[str]) -> set[str]:
     return {name for name in known if name.casefold() == text} or {name for name in known if text in name.casefold()}
 
 
-# -- what columns tell -------------------------------------------------------------------------------------------------
+# -- from columns ------------------------------------------------------------------------------------------------------
 
 
 def _key(trace: Trace, value: str) -> Field:
@@ -151,7 +151,7 @@ def _on(trace: Trace, wanted: Callable[[Place], bool], with_called: bool) -> Mas
     known = callers != NONE
     while with_called and (more := known & chosen[around] & ~chosen).any():
         chosen |= more
-    on_line = np.zeros(len(trace) + 1, np.bool_)  # the last place is that of NONE
+    on_line = np.zeros(len(trace) + 1, np.bool_)  # the last place is for NONE
     on_line[steps[chosen]] = True
     return on_line[np.asarray(columns.lines)]
 
@@ -163,7 +163,9 @@ def _lines(trace: Trace) -> tuple[tuple[Sequence[Place], Mask], Mask]:
     columns, steps = trace.columns, trace.steps_of(ev.SourceLine)
     if len(columns.places) == len(columns.callers) == len(steps):
         return (columns.line_places, np.asarray(columns.places)), np.asarray(columns.callers)
-    lines = [event if isinstance(event := trace[step], ev.SourceLine) else None for step in steps]  # an old file
+    lines = [
+        event if isinstance(event := trace[step], ev.SourceLine) else None for step in steps
+    ]  # an earlier version wrote the file
     places = [
         Place(each.file, each.line, each.function, each.resumed, each.begins) if each else NOWHERE for each in lines
     ]
@@ -172,7 +174,7 @@ def _lines(trace: Trace) -> tuple[tuple[Sequence[Place], Mask], Mask]:
 
 
 NOWHERE = Place("", 0, "", False)
-"""The mask for a line that cannot be parsed."""
+"""The place of a line that cannot be read."""
 
 
 def _every(trace: Trace) -> Mask:
@@ -187,12 +189,12 @@ def _every(trace: Trace) -> Mask:
 def _tensor(trace: Trace, value: str) -> Field:
 
     tensors = tensors_meant(trace, value)
-    told = _is_any(trace.columns.tensors, sorted(tensors))
+    by_tensor = _is_any(trace.columns.tensors, sorted(tensors))
     for tensor in tensors:
-        told[[step for step in trace.columns.of_result.get(tensor, ()) if step < len(trace)]] = True
+        by_tensor[[step for step in trace.columns.of_result.get(tensor, ()) if step < len(trace)]] = True
     naming = [code for code, kind in enumerate(trace.columns.kind_names) if kind in NAMING]
-    mask = told | _is_any(trace.columns.kinds, naming)
-    return Field(mask, lambda trace, step: bool(told[step]) or not tensors.isdisjoint(tensors_in(trace[step])))
+    mask = by_tensor | _is_any(trace.columns.kinds, naming)
+    return Field(mask, lambda trace, step: bool(by_tensor[step]) or not tensors.isdisjoint(tensors_in(trace[step])))
 
 
 def tensors_meant(trace: Trace, value: str) -> set[int]:

@@ -32,7 +32,7 @@ class Query:
     def narrows(self, other: Query) -> bool:
         """Return whether every step that matches this query also matches another one."""
         if self.fields != other.fields or any(map(PLACE.search, self.texts)):
-            return False  # the beginning of a place is a word, which is not looked for in places
+            return False  # the beginning of a place is a word, and words are not searched in places
         return all(any(text in each for each in self.texts) for text in other.texts)
 
 
@@ -46,7 +46,7 @@ def query_of(text: str) -> Query:
         if not term["field"] and _is_begun(value):
             begun.append(value.casefold())
             continue
-        texts += begun  # something follows, so these are words: ``no Node: grad mode is off``
+        texts += begun  # more text follows, so these are words: ``no Node: grad mode is off``
         begun.clear()
         if term["field"]:
             fields.append((term["field"].lower(), value))

@@ -222,7 +222,7 @@ class _Asked:
         return self.candidates[bisect_left(self.candidates, steps.start) : bisect_left(self.candidates, steps.stop)]
 
     def without_candidates(self, stretches: int) -> bytes:
-        """For each stretch, whether it has no steps to examine."""
+        """Return, for each stretch, whether it has no steps to examine."""
         if self.candidates is None:
             return bytes(stretches)
         done = bytearray(b"\x01" * stretches)

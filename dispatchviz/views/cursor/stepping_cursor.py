@@ -1,4 +1,4 @@
-"""Moves between steps, forward and back. A filter or the level of detail hides steps from them."""
+"""The moves between steps, forward and back. A filter or the level of detail hides steps from them."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from dispatchviz.views.cursor.search_fields import meant, operators_meant, tenso
 from dispatchviz.views.cursor.search_query import query_of
 from dispatchviz.views.cursor.typed_text import repeated
 
-TOLD = 5
+MOST_NAMED = 5
 """The maximum number of names to list."""
 
 LIKE = 0.4
@@ -39,7 +39,7 @@ def unknown_name(trace: Trace, query: str) -> str:
     for field, value in query_of(query).fields:
         if field in NAMES and not _is_known(trace, field, value):
             names = NAMES[field](trace)
-            return f"{field} must be one of {_told(value, names)}" if names else f"no step has a {field}"
+            return f"{field} must be one of {_most_similar(value, names)}" if names else f"no step has a {field}"
     return ""
 
 
@@ -52,8 +52,8 @@ def _is_known(trace: Trace, field: str, value: str) -> bool:
     return own_number or bool(meant(value, NAMES[field](trace)))
 
 
-def _told(value: str, names: list[str]) -> str:
+def _most_similar(value: str, names: list[str]) -> str:
     by_text = {name.casefold(): name for name in names}
-    near = [by_text[text] for text in difflib.get_close_matches(value.casefold(), by_text, TOLD, LIKE)]
-    told = list(dict.fromkeys((*near, *names)))
-    return f"{', '.join(map(repeated, told[:TOLD]))}{', ...' if len(told) > TOLD else ''}"
+    near = [by_text[text] for text in difflib.get_close_matches(value.casefold(), by_text, MOST_NAMED, LIKE)]
+    ordered = list(dict.fromkeys((*near, *names)))
+    return f"{', '.join(map(repeated, ordered[:MOST_NAMED]))}{', ...' if len(ordered) > MOST_NAMED else ''}"

@@ -22,7 +22,7 @@ def refusal(trace: Trace, at: int) -> str:
     """The reason why a step has no history: no operator, or an operator whose registrations the trace does not have."""
     event, operator = trace[at], operator_here(trace, at)
     if isinstance(event, KernelRegistered) and not event.operator:
-        return "A fallback applies to all operators. Press the key at a call to see the history of one operator"
+        return "A fallback applies to all operators. Go to a call to see it in the history of that operator"
     if not operator:
         return "No operator runs at this step"
     return f"{operator} is not an operator of PyTorch, and the trace has no registration of it up to this step"
@@ -60,7 +60,7 @@ def _table(table: LitTable, step: RegistrationStep) -> Iterator[Line]:
         if place == 0:
             yield line(("Changed now", "title"))
         yield _changed(changed)
-        if place == 0 and step.kind != ALIAS:  # whose own sentences have said it
+        if place == 0 and step.kind != ALIAS:  # the sentences of an alias contain the reason
             yield line("      ", (changed.why, "dim"), indent=6)
     yield line()
     yield from _kept(table)

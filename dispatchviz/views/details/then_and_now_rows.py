@@ -83,7 +83,7 @@ def _block(trace: Trace, at: int, each: Placed[PastStatement] | Placed[Reason]) 
 
 def block_rows() -> dict[str, list[Line]]:
     """The paragraphs of each statement and reason as rows, by identifier."""
-    said = {each.ident: _told(Placed(each, Place.NOT_MET, None)) for each in STATEMENTS}
+    said = {each.ident: _old_and_new(Placed(each, Place.NOT_MET, None)) for each in STATEMENTS}
     why = {each.ident: _reason(Placed(each, Place.NOT_MET, None), UNBROKEN) for each in REASONS}
     return {ident: [*map(_unbroken, rows)] for ident, rows in (*said.items(), *why.items())}
 
@@ -96,7 +96,7 @@ def _unbroken(row: Line) -> Line:
     return replace(row, cut=False, indent=INDENT if row.plain.startswith(" " * INDENT) else 0)
 
 
-def _told(each: Placed[PastStatement]) -> Iterator[Line]:
+def _old_and_new(each: Placed[PastStatement]) -> Iterator[Line]:
     """Yield the old text above the new one."""
     said = each.entry
     yield _verdict(each)

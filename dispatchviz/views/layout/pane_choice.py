@@ -43,7 +43,7 @@ class PaneChoice:
         return replace(self, zoomed=number)
 
     def present(self, presenting: bool) -> PaneChoice:
-        """Turn presenter mode on or off."""
+        """Switch presenter mode on or off."""
         return replace(self, presenting=presenting, zoomed=None)
 
     def own(self, event: AnyEvent) -> tuple[int, ...]:
@@ -70,10 +70,10 @@ def pin_note(before: PaneChoice, now: PaneChoice) -> Line | None:
 
 
 def keep_note(event: AnyEvent, now: PaneChoice, problem: str) -> Line:
-    """The note that tells whether the panes are now stored."""
+    """The note on whether the panes are now stored."""
     name = group(event)
     if problem:
-        return line((f" Kept until you quit, but not saved: {problem}", "warning"))
+        return line((f" This choice lasts until you quit, but is not saved: {problem}", "warning"))
     if name in now.kept:
         return line((f" These panes now come first at steps of the kind {name}. The choice is saved", "hint"))
     return line((f" Panes are chosen automatically at steps of the kind {name}", "hint"))

@@ -172,8 +172,8 @@ def _heights(panes: Sequence[int], rows: int, shrunk: Collection[int]) -> Mappin
 
 
 def _divided(panes: Sequence[int], rows: int) -> dict[int, int]:
-    """Divide rows among panes: first the smallest usable number for each, if there are enough, then a share of the
-    rest.
+    """Divide rows among panes: first the smallest usable number for each, if there are enough, then the remaining rows
+    in proportion.
     """
     enough = sum(map(least, panes)) <= rows
     found = {pane: least(pane) if enough else 0 for pane in panes}

@@ -26,8 +26,8 @@ LONGEST_ROLE = 20
 
 TITLES: Mapping[ShownStack, str] = {
     "short": "",
-    "folded": "whole stack, folded by role",
-    "whole": "whole stack",
+    "folded": "complete stack, folded by role",
+    "whole": "complete stack",
 }
 """The additions to the pane's title, in the order in which one key cycles through them."""
 

@@ -88,7 +88,7 @@ def _in_tree(cursor: Cursor, tree: Outline, row: Row, at: int, width: int, exten
     if cursor.hides(at) and row.item >= 0:
         return [HIDDEN]
     (text, role), _ = _texts(tree, row.item)
-    happened = _told(cursor, tree, row, extent)
+    happened = _outcome(cursor, tree, row, extent)
     before = _before_text(cursor, tree, row, at, role)
     begin = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in before)
     if happened and happened != [HIDDEN] and not extent.short and row.item < 0:
@@ -97,7 +97,7 @@ def _in_tree(cursor: Cursor, tree: Outline, row: Row, at: int, width: int, exten
     return [*before, (text, weight), *_happened(happened, begin + cell_len(text), width)]
 
 
-def _told(cursor: Cursor, tree: Outline, row: Row, extent: _Extent) -> list[Span]:
+def _outcome(cursor: Cursor, tree: Outline, row: Row, extent: _Extent) -> list[Span]:
     """The outcome of a row, unless it must be guessed first. A folded row also shows its number of hits."""
     if cursor.hides(tree.end(row.item)):
         return [HIDDEN]

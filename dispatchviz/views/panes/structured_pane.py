@@ -104,7 +104,7 @@ def _calls(part: Part) -> tuple[str, ...]:
 
 def _row(trace: Trace, call: StructuredCall, place: int, at: int) -> Line:
     part, here = call.parts[place], place == call.here
-    name, spans = _said(trace, part, at)
+    name, spans = _description(trace, part, at)
     return line(
         ("▶ " if here else "  ", "focus"),
         (f"{name:<10}  ", "dim"),
@@ -143,7 +143,7 @@ def _written(part: Part) -> int | None:
             return None
 
 
-def _said(trace: Trace, part: Part, at: int) -> tuple[str, tuple[Span, ...]]:
+def _description(trace: Trace, part: Part, at: int) -> tuple[str, tuple[Span, ...]]:
     """The name of a part, and the spans that describe it."""
     match part:
         case ev.MetaEntered():

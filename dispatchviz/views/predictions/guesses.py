@@ -61,7 +61,7 @@ class Guesses:
 
 def question_at(trace: Trace, step: int) -> Prediction | None:
     """The question that a step answers; None if there is none."""
-    from dispatchviz.explain.predictions.trace_predictions import prediction_at  # not for the first paint
+    from dispatchviz.explain.predictions.trace_predictions import prediction_at  # not needed for the first paint
 
     return prediction_at(trace, step)
 

@@ -12,11 +12,11 @@ from dispatchviz.views.predictions.asking import Asking
 from dispatchviz.views.predictions.guesses import question_at
 
 if TYPE_CHECKING:
-    from dispatchviz.lessons.answers import LessonAnswers  # not for the first paint
+    from dispatchviz.lessons.answers import LessonAnswers  # not needed for the first paint
 
 
 class LessonAsking(Asking):
-    """Predict mode within a lesson: it asks only the lesson's questions until the reader turns predict mode on."""
+    """Predict mode within a lesson: it asks only the lesson's questions until the reader switches predict mode on."""
 
     def __init__(self, steps: Iterable[int], answers: LessonAnswers | None = None) -> None:
         """Ask at ``steps``. ``answers`` stores the answers; with None, they last as long as the stepper."""

@@ -65,7 +65,7 @@ def _marked(rows: Sequence[Line], terms: Sequence[Use]) -> list[Line]:
 
 
 def _cut(spans: Sequence[Span], at: int, terms: Sequence[Use]) -> Iterator[Span]:
-    """Yield spans, the first of which begins at place ``at`` of the whole text, cut where terms begin and end."""
+    """Yield spans cut where terms begin and end. The first span begins at place ``at`` of the whole text."""
     for text, role in spans:
         begin, end = at, at + len(text)
         for use in terms:

@@ -54,7 +54,7 @@ def test_stack_and_engine_show_more_on_request(page: Page, folder: Path, forum: 
     more = page.evaluate("[4, 9].map((pane) => rowsAt(pane, S.at).length)")
     assert more[0] > short[0]
     assert more[1] > short[1]
-    assert "whole stack" in page.text("#pane4")
+    assert "complete stack" in page.text("#pane4")
     page.keys("A", "E")
     assert page.evaluate("[4, 9].map((pane) => rowsAt(pane, S.at).length)") == short
 

@@ -1,7 +1,7 @@
 """A breakpoint as a value, and the steps of a trace at which it stops.
 
-The columns of a trace answer most of these questions on demand. If events must be read, for the name of a Python
-function or for a condition, a ``Hunt`` reads them beforehand in slices, and the result is stored here.
+The columns of a trace answer most questions on demand. If events must be read, for the name of a Python function or for
+a condition, a ``Hunt`` reads them beforehand in slices, and the result is stored here.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ SLICE = 1_000
 SEEN = 500
 """The maximum number of values of a field to remember for error messages."""
 
-TOLD = 6
+MOST = 6
 """The maximum number of values to name in a message."""
 
 LIKE = 0.6
@@ -83,7 +83,7 @@ class Hunt:
 
 
 def _instead(clause: Clause, values: list[object]) -> str:
-    near = difflib.get_close_matches(clause.value, [str(value) for value in values], TOLD // 2, LIKE)
+    near = difflib.get_close_matches(clause.value, [str(value) for value in values], MOST // 2, LIKE)
     return f"Near: {', '.join(near)}" if near else f"Functions: {_listed(clause, values)}"
 
 
@@ -91,8 +91,8 @@ def _listed(clause: Clause, values: list[object]) -> str:
     """The existing values: the range of numbers, or other values with the most similar first."""
     numbers = [value for value in values if isinstance(value, int) and not isinstance(value, bool)]
     if numbers and len(numbers) == len(values):
-        return f"{min(numbers)} to {max(numbers)}" if len(numbers) > TOLD else ", ".join(map(str, sorted(numbers)))
+        return f"{min(numbers)} to {max(numbers)}" if len(numbers) > MOST else ", ".join(map(str, sorted(numbers)))
     texts = list(dict.fromkeys(shown_value(value) for value in values))
-    near = difflib.get_close_matches(clause.value, texts, TOLD, LIKE)
-    told = list(dict.fromkeys((*near, *texts)))
-    return f"{', '.join(map(repeated, told[:TOLD]))}{', ...' if len(told) > TOLD else ''}" if told else "nothing"
+    near = difflib.get_close_matches(clause.value, texts, MOST, LIKE)
+    names = list(dict.fromkeys((*near, *texts)))
+    return f"{', '.join(map(repeated, names[:MOST]))}{', ...' if len(names) > MOST else ''}" if names else "nothing"

@@ -35,7 +35,7 @@ from dispatchviz.views.cursor.typed_text import is_whole_number, repeated, whole
 KINDS = {kind.__name__.casefold(): kind.__name__ for kind in ev.KINDS}
 """The kinds of events by name, in any capitalization."""
 
-TOLD = 8
+MOST_NAMED = 8
 """The maximum number of existing names to list."""
 
 PREFIXED = re.compile(r"(?P<what>step|line|variable|node|operator|key|event|function)\s+(?P<name>\S.*)", re.IGNORECASE)
@@ -83,7 +83,7 @@ def _line(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
     if len(there) == 1:
         return Breakpoint(LINE, f"{there[0]}:{line}")
     if there:
-        return f"Line {line} ran in {listed(there[:TOLD])}. Write {there[0].rpartition('/')[2]}:{line}"
+        return f"Line {line} ran in {listed(there[:MOST_NAMED])}. Write {there[0].rpartition('/')[2]}:{line}"
     if growing:
         return Breakpoint(LINE, f"{next(iter(files), name or program)}:{line}")
     if not files:
@@ -93,7 +93,7 @@ def _line(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
 
 
 def _numbers(numbers: Sequence[int]) -> str:
-    return listed([str(each) for each in numbers[:TOLD]] + (["more"] if len(numbers) > TOLD else []))
+    return listed([str(each) for each in numbers[:MOST_NAMED]] + (["more"] if len(numbers) > MOST_NAMED else []))
 
 
 def _variable(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
@@ -111,12 +111,12 @@ def _of_names(what: str, plural: str, names: Callable[[Trace], list[str]]) -> Re
         found = next((name for name in there if name.casefold() == text.casefold()), "")
         if found or growing:
             return Breakpoint(what, found or text)
-        return f"This trace has no {WHAT_IS[what]} {repeated(text)}. {_near(text, there, plural)}"
+        return f"This trace has no {KIND_NAMES[what]} {repeated(text)}. {_near(text, there, plural)}"
 
     return read
 
 
-WHAT_IS = {NODE: "Node"}
+KIND_NAMES = {NODE: "Node"}
 
 
 def _operator(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
@@ -227,4 +227,4 @@ def _alike(text: str, names: Sequence[str]) -> list[str]:
 
 
 def _some(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:TOLD])}{', ...' if len(names) > TOLD else ''}" if names else "none"
+    return f"{', '.join(names[:MOST_NAMED])}{', ...' if len(names) > MOST_NAMED else ''}" if names else "none"

@@ -33,7 +33,7 @@ def queue_rows(trace: Trace, at: int, whole: bool) -> Iterator[Line]:
 
 
 def _head(queue: ReadyQueue) -> Line:
-    whose = "the calling thread's own" if queue.thread == "caller" else f"of thread {queue.thread}"
+    whose = "of the calling thread" if queue.thread == "caller" else f"of thread {queue.thread}"
     waits = f"{queue.number:,} waiting, the first runs next"
     said = waits if queue.number else "empty"
     return line(("Ready queue ", "title"), (queue.device, "title"), f"  {said}", (f"  {whose}", "dim"),
