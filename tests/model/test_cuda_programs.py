@@ -113,7 +113,7 @@ def cuda(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", RECORD["programs"])
-def test_a_program_does_what_it_did_on_a_gpu(name: str) -> None:
+def test_a_program_matches_its_gpu_record(name: str) -> None:
     torch = RECORD["programs"][name]
     model = model_record(torch["source"])
     found = {what: unlike for what, compare in COMPARED.items() if (unlike := compare(torch, model))}
@@ -122,7 +122,7 @@ def test_a_program_does_what_it_did_on_a_gpu(name: str) -> None:
     assert not found, "\n\n".join([name, torch["source"], *found.values()])
 
 
-def test_the_record_is_of_these_programs() -> None:
+def test_record_has_the_current_programs() -> None:
     known = {name: source for name, source in ON_CUDA.items() if name not in NOT_RECORDED}
     assert {name: found["source"] for name, found in RECORD["programs"].items()} == known
     assert set(DIFFERENT) <= set(known)
