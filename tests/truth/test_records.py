@@ -1,4 +1,4 @@
-"""Records and recorders; the file of PyTorch's registrations."""
+"""Records, recorders, and the file of PyTorch's registrations."""
 
 from __future__ import annotations
 

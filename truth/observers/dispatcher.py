@@ -41,11 +41,11 @@ C: Any = torch._C
 
 Value = TypeVar("Value")
 Step = list[Any]
-"""depth, line, operator, key, key set, included, excluded, how, Node being evaluated."""
+"""The fields of a step: depth, line, operator, key, key set, included, excluded, how, Node being evaluated."""
 
 
 class _Watch(threading.local):
-    """The recorded steps of this thread; ``steps`` is None while it is not watched."""
+    """The recorded steps of this thread; ``steps`` is None while the thread is not watched."""
 
     def __init__(self) -> None:
         self.steps: list[Step] | None = None

@@ -67,7 +67,7 @@ def empty(dtype: str, shape: tuple[int, ...]) -> Any:
 
 
 def answer(expression: str, x: Any) -> str:
-    """The result as text, or the error."""
+    """The text of the result or of the error."""
     known = {"torch": torch, "x": x, "F": torch.nn.functional, "L": torch.linalg}
     known |= {"i": torch.tensor([1, 0], device="cuda"), "grad": lambda out: torch.autograd.grad(out.sum().abs(), x)}
     try:

@@ -55,7 +55,7 @@ def test_listed_differences_still_differ(expression: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("dtype", some(questions.DTYPES, 3))
 def test_dtypes(dtype: str) -> None:
-    """All expressions whose first tensor has this dtype."""
+    """Compare all expressions whose first tensor has this dtype."""
     mine = [text for text in DTYPES if text.partition("dtype=torch.")[2].startswith((f"{dtype})", f"{dtype},"))]
     assert len(mine) > 100
     for text in mine:

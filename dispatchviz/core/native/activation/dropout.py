@@ -141,5 +141,5 @@ def native_dropout_cuda(input: Tensor, p: float, train: bool | None) -> tuple[Te
 
 
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
-    """grad * mask * scale"""
+    """grad * mask * scale."""
     return ops.mul_Scalar.call(ops.mul_Tensor.call(grad_output, mask), scale)

@@ -20,7 +20,7 @@ from dispatchviz.core.thread.context import context
 
 
 class SDPBackend(Enum):
-    """``torch.nn.attention.SDPBackend``"""
+    """The backends of scaled dot product attention (``torch.nn.attention.SDPBackend``)."""
 
     ERROR = -1
     MATH = 0
@@ -59,7 +59,9 @@ def fused_sdp_choice(
 
 
 def _choice_cpp(params: SDPParams) -> SDPBackend:
-    """``_fused_sdp_choice_cpp``"""
+    """The backend (``_fused_sdp_choice_cpp``). Raise RuntimeError if none is available, with a warning that gives the
+    reason.
+    """
     if not (context.math_sdp or context.flash_sdp):
         _none_is_on()
     unmet = next((constraint for constraint in CONSTRAINTS if not constraint.met(params)), None)

@@ -83,7 +83,7 @@ def layer_norm(
 
 
 def _in_order(tensor: Tensor) -> Tensor:
-    """``expect_contiguous``"""
+    """The tensor, or a contiguous copy (``expect_contiguous``)."""
     return tensor if tensor._is_contiguous else ops.contiguous.call(tensor, "contiguous_format")
 
 

@@ -128,7 +128,7 @@ def check_real_out(name: str, out: Tensor | None) -> None:
 
 
 def r2c(name: str, out: Tensor | None, self: Tensor, dim: Size, norm: int, onesided: bool) -> Tensor:
-    """``fft_r2c_maybe_out``"""
+    """Call ``_fft_r2c`` or its ``out=`` version (``fft_r2c_maybe_out``)."""
     if out is None:
         return ops._fft_r2c.call(self, dim, norm, onesided)
     check_complex_out(name, out)
@@ -136,7 +136,7 @@ def r2c(name: str, out: Tensor | None, self: Tensor, dim: Size, norm: int, onesi
 
 
 def c2r(name: str, out: Tensor | None, self: Tensor, dim: Size, norm: int, last_dim_size: int) -> Tensor:
-    """``fft_c2r_maybe_out``"""
+    """Call ``_fft_c2r`` or its ``out=`` version (``fft_c2r_maybe_out``)."""
     if out is None:
         return ops._fft_c2r.call(self, dim, norm, last_dim_size)
     check_real_out(name, out)
@@ -144,7 +144,7 @@ def c2r(name: str, out: Tensor | None, self: Tensor, dim: Size, norm: int, last_
 
 
 def c2c(name: str, out: Tensor | None, self: Tensor, dim: Size, norm: int, forward: bool) -> Tensor:
-    """``fft_c2c_maybe_out``"""
+    """Call ``_fft_c2c`` or its ``out=`` version (``fft_c2c_maybe_out``)."""
     if out is None:
         return ops._fft_c2c.call(self, dim, norm, forward)
     check_complex_out(name, out)

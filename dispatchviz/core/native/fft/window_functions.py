@@ -19,7 +19,7 @@ from dispatchviz.core.tensor.dtype import DType, default_dtype, type_meta_name
 from dispatchviz.core.tensor.tensor import Tensor
 
 Options = tuple[DType | None, str | None, Device | None, bool | None]
-"""dtype, layout, device, pin_memory"""
+"""The tensor options dtype, layout, device, pin_memory."""
 
 # -- hann, hamming -----------------------------------------------------------------------------------------------------
 

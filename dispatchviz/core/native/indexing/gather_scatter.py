@@ -38,7 +38,7 @@ def _is_too_large(index: Size, other: Size, but: int | None) -> bool:
 
 
 def _check_scattered(self: Tensor, dim: int, index: Tensor, src: Tensor | None = None) -> None:
-    """``scatter_meta_impl``"""
+    """Raise RuntimeError for shapes and dtypes that do not fit (``scatter_meta_impl``)."""
     dim = wrap_dim(dim, len(self._size))
     _check_dtype("scatter", index)
     if src is not None and src._dtype is not self._dtype:
@@ -124,7 +124,7 @@ def _check_gathered(self: Tensor, dim: int, index: Tensor) -> None:
 
 
 def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> None:
-    """self[index[i][j]][j] for the dimension 0"""
+    """self[index[i][j]][j] for dimension 0"""
     indices, dim = _indices_along(self, dim, index)
     if indices is not None:
         _restrided(index, (out, None), (self, dim))

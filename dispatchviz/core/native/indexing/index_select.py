@@ -206,12 +206,12 @@ def nonzero_numpy(self: Tensor) -> list[Tensor]:
 
 
 def argwhere(self: Tensor) -> Tensor:
-    """``nonzero``"""
+    """The indices of nonzero elements, one per row (an alias of ``nonzero``)."""
     return ops.nonzero.call(self)
 
 
 def where(condition: Tensor) -> list[Tensor]:
-    """``nonzero_numpy``"""
+    """The indices of true elements, one tensor per dimension (an alias of ``nonzero_numpy``)."""
     return ops.nonzero_numpy.call(condition)
 
 

@@ -123,7 +123,7 @@ class MultiDimIndexing:
             self.result = apply_select(self.result, self._dim, number, position)
 
     def _record(self, tensor: Tensor) -> None:
-        """``recordTensorIndex``"""
+        """Append an index tensor for the current dimension (``recordTensorIndex``)."""
         if not self.tensors:
             self.tensors = [None] * self._dim
         self.tensors.append(tensor)

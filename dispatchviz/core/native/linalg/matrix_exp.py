@@ -233,7 +233,7 @@ def _degree_8(self: Tensor) -> Tensor:
 
 
 def _coefficients_of_degree_8(scalar_type: Any) -> list[float]:
-    """x1 to x7 and y2, each rounded to the type."""
+    """The coefficients x1 to x7 and y2, each rounded to the type."""
     root = float(scalar_type(0.1330413469565007072504e2))
     x3 = float(scalar_type(2.0 / 3.0))
     exact = (

@@ -86,7 +86,7 @@ def _reduced(
     reduction: int,
     zero_infinity: bool,
 ) -> Tensor:
-    """``ctc_loss_impl``"""
+    """The loss of each sequence, reduced (``ctc_loss_impl``)."""
     batched = len(log_probs._size) == 3
     if not batched:
         log_probs = ops.unsqueeze.call(log_probs, 1)

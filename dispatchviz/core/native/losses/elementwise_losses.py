@@ -366,7 +366,7 @@ def soft_margin_loss_backward_out(
 
 
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:
-    """max(0, -target * (input1 - input2) + margin)"""
+    """max(0, -target * (input1 - input2) + margin)."""
     difference = ops.sub_Tensor.call(input1, input2, 1)
     product = ops.mul_Tensor.call(ops.neg.call(target), difference)
     output = ops.clamp_min_.call(ops.add_Scalar.call(product, margin, 1), 0)

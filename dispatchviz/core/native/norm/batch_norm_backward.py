@@ -111,7 +111,7 @@ def batch_norm_backward_cuda(
 def _made_at_once(
     grad_out: Tensor, input: Tensor, weight: Optional, statistics: tuple[Tensor, Tensor], output_mask: tuple[bool, ...]
 ) -> Three:
-    """``batch_norm_backward_cuda_template``"""
+    """Allocate the gradients of one kernel for all three (``batch_norm_backward_cuda_template``)."""
     of_input = ops.empty_like.call(input, None, None, None, None, CONTIGUOUS)
     ops.view.call(of_input, (input._size[0], input._size[1], -1))
     of_weight, of_bias = (_like_weight(input, weight, statistics[0], wanted) for wanted in output_mask[1:])
@@ -129,7 +129,9 @@ def _like_weight(input: Tensor, weight: Optional, mean: Tensor, wanted: bool) ->
 def _made_one_by_one(
     grad_out: Tensor, input: Tensor, weight: Optional, statistics: tuple[Tensor, Tensor], output_mask: tuple[bool, ...]
 ) -> Three:
-    """``batch_norm_backward_reduce_cuda``, then ``batch_norm_elementwise_backward_train``"""
+    """Allocate the gradients of separate kernels (``batch_norm_backward_reduce_cuda``,
+    ``batch_norm_elementwise_backward_train``).
+    """
     mean, invstd = statistics
     sums = []
     if output_mask[0]:

@@ -53,7 +53,7 @@ def check_generator(device: Device) -> None:
 
 
 DEFAULT_SEED = 67280421310721
-"""``c10::default_rng_seed_val``."""
+"""The default seed, ``c10::default_rng_seed_val``."""
 
 _HEAD = struct.Struct("<QiiQ")
 """The header of the state: seed, words left, whether it is seeded, words drawn. The words follow, with 8 bytes each."""

@@ -62,7 +62,7 @@ def _product(self: Tensor, dim: Dims, keepdim: bool, out: Tensor) -> None:
 
 
 _BLOCK = 64
-"""Four vectors of 16 elements."""
+"""The number of elements in four vectors of 16."""
 
 
 def _rounded_product(self: Tensor, axes: tuple[int, ...]) -> Any:

@@ -188,7 +188,7 @@ def _between(
 
 
 def _prepare(points: Tensor, bins: Sequence[int], hist: Tensor, edges: Sequence[Tensor]) -> None:
-    """``histogramdd_prepare_out``"""
+    """Resize the outputs. Raise RuntimeError for arguments that do not fit (``histogramdd_prepare_out``)."""
     for dim, count in enumerate(bins):
         if count <= 0:
             raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {count} for dimension {dim}")
@@ -203,7 +203,7 @@ def _prepare(points: Tensor, bins: Sequence[int], hist: Tensor, edges: Sequence[
 
 
 def _check(points: Tensor, bins: Sequence[Tensor], weight: Tensor | None) -> None:
-    """``histogramdd_check_inputs``"""
+    """Raise RuntimeError for arguments that do not fit (``histogramdd_check_inputs``)."""
     if len(points._size) < 2:
         raise RuntimeError(
             f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {len(points._size)}"
@@ -253,7 +253,7 @@ def _check_weight(points: Tensor, weight: Tensor) -> None:
 
 
 def _outer_edges(points: Tensor, given: Range) -> list[tuple[float, float]]:
-    """``select_outer_bin_edges``: the range of each coordinate, given or found."""
+    """The range of each coordinate, given or found (``select_outer_bin_edges``)."""
     count = points._size[-1]
     pairs = [(0.0, 1.0)] * count
     if given is not None:

@@ -57,7 +57,7 @@ def _whole(length: float) -> int:
 
 
 def scale(scale_factors: Sequence[float] | None, dim: int) -> float | None:
-    """``get_scale_value``"""
+    """The scale factor of a dimension, or None if there are none (``get_scale_value``)."""
     return None if scale_factors is None else scale_factors[dim]
 
 

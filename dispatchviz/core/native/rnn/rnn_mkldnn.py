@@ -20,7 +20,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 from dispatchviz.core.thread.thread_state import thread
 
 _LSTM = 2
-"""``ideep::rnn_kind``"""
+"""The value of ``ideep::rnn_kind`` for an LSTM."""
 _WORKSPACE = 7 * 4096
 
 

@@ -78,7 +78,7 @@ def isin_Scalar_Tensor_out(
 
 
 def _by_comparing(elements: Tensor, test_elements: Tensor, invert: bool, out: Tensor) -> None:
-    """``isin_default_kernel``"""
+    """Search by comparing each element with each other (``isin_default_kernel``)."""
     ops.fill__Scalar.call(out, invert)
     dtype = result_type(elements, test_elements)
     values = ops.to_dtype.call(elements, dtype, False, False, None)

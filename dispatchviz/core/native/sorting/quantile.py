@@ -80,7 +80,7 @@ def _into(
 
 
 def _check(self: Tensor, q: Tensor) -> None:
-    """``quantile_checks``"""
+    """Raise RuntimeError for arguments that do not fit (``quantile_checks``)."""
     if not numel(self._size):
         raise RuntimeError("quantile() input tensor must be non-empty")
     if len(q._size) > 1:
@@ -190,5 +190,5 @@ def _at(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
 
 
 def _as_indices(ranks: Tensor) -> Tensor:
-    """``toType(kLong)``"""
+    """The ranks as int64 indices (``toType(kLong)``)."""
     return ops.to_dtype_layout.call(ranks, int64, "strided", ranks._device, None, False, False, None)

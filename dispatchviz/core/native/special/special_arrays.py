@@ -239,12 +239,12 @@ def i0e(xp: Any, x: Array) -> Array:
 
 
 def i0(xp: Any, x: Array) -> Array:
-    """I0"""
+    """I0."""
     return i0e(xp, x) * xp.exp(abs(x))
 
 
 def i1(xp: Any, x: Array) -> Array:
-    """I1"""
+    """I1."""
     return i1e(xp, x) * xp.exp(abs(x))
 
 

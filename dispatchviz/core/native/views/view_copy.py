@@ -255,17 +255,17 @@ def _all_copied(views: Sequence[Tensor]) -> list[Tensor]:
 
 
 def split_copy_Tensor_symint(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
-    """Copies of pieces of one size."""
+    """New copies of pieces of one size."""
     return _all_copied(ops.split_Tensor.call(self, split_size, dim))
 
 
 def split_with_sizes_copy_symint(self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
-    """Copies of pieces of given sizes."""
+    """New copies of pieces of given sizes."""
     return _all_copied(ops.split_with_sizes.call(self, split_sizes, dim))
 
 
 def unbind_copy_int(self: Tensor, dim: int) -> list[Tensor]:
-    """Copies of each index of a dimension."""
+    """A copy of each index of a dimension."""
     return _all_copied(ops.unbind_int.call(self, dim))
 
 
