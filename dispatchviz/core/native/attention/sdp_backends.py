@@ -54,7 +54,7 @@ def fused_sdp_choice(
     if query._device.type == "cpu":
         return _choice_cpp(params)
     if not (context.math_sdp or context.flash_sdp or context.mem_efficient_sdp or context.cudnn_sdp):
-        _none_is_on()
+        _raise_all_disabled()
     return SDPBackend.MATH
 
 
@@ -63,7 +63,7 @@ def _choice_cpp(params: SDPParams) -> SDPBackend:
     reason.
     """
     if not (context.math_sdp or context.flash_sdp):
-        _none_is_on()
+        _raise_all_disabled()
     unmet = next((constraint for constraint in CONSTRAINTS if not constraint.met(params)), None)
     if unmet is None:
         return SDPBackend.FLASH_ATTENTION
@@ -75,7 +75,7 @@ def _choice_cpp(params: SDPParams) -> SDPBackend:
     return SDPBackend.MATH
 
 
-def _none_is_on() -> None:
+def _raise_all_disabled() -> None:
     raise RuntimeError(
         "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math "
         "kernel and the fused kernels."
@@ -89,7 +89,7 @@ def _warn(text: str, location: str) -> None:
 # -- conditions of the flash kernel ------------------------------------------------------------------------------------
 
 
-def _flash_is_on(params: SDPParams) -> bool:
+def _flash_is_enabled(params: SDPParams) -> bool:
     return context.flash_sdp
 
 
@@ -157,7 +157,7 @@ def _sizes(text: str, tensors: Sequence[Tensor]) -> str:
 
 
 CONSTRAINTS = (
-    Constraint(_flash_is_on),
+    Constraint(_flash_is_enabled),
     Constraint(_no_dropout, "sdp_utils_cpp.h:241", lambda _: "Both fused kernels do not support non-zero dropout."),
     Constraint(
         _four_dimensions,

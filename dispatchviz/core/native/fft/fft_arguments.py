@@ -90,14 +90,14 @@ def shape_and_dims(self: Tensor, shape: Dims, dim: Dims) -> ShapeAndDims:
         dims = tuple(range(rank)) if dims is None else dims
         points = tuple(self._size[d] for d in dims)
     else:
-        dims = _of_shape(rank, shape, dims)
+        dims = _dims_of_shape(rank, shape, dims)
         points = tuple(self._size[d] if n == -1 else n for n, d in zip(shape, dims, strict=True))
     for n in points:
         check_points(n)
     return ShapeAndDims(points, dims)
 
 
-def _of_shape(rank: int, shape: Size, dims: Size | None) -> Size:
+def _dims_of_shape(rank: int, shape: Size, dims: Size | None) -> Size:
     """The given dimensions, by default the last ones."""
     if dims is not None and len(dims) != len(shape):
         raise RuntimeError("When given, dim and shape arguments must have the same length")

@@ -91,10 +91,12 @@ def nll_loss_nd_symint(
         return ops.nll_loss.call(self, target, weight, reduction, ignore_index)
     if len(self._size) == 4:
         return ops.nll_loss2d.call(self, target, weight, reduction, ignore_index)
-    return _of_other_rank(self, target, weight, reduction, ignore_index)
+    return _nll_loss_as_images(self, target, weight, reduction, ignore_index)
 
 
-def _of_other_rank(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
+def _nll_loss_as_images(
+    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> Tensor:
     """``nll_loss`` of examples of other ranks, as images one element high. Raise RuntimeError for a target of another
     shape.
     """

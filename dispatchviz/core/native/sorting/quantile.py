@@ -131,7 +131,7 @@ def _computed(
     ranks = (_ranks_of_numbers if ignore_nan else _ranks)(ordered, q)
     if interpolation in _ROUNDED:
         _ROUNDED[interpolation].call(ranks)
-    found = _at(ordered, ranks, interpolation)
+    found = _values_at(ordered, ranks, interpolation)
     if not q._size:
         return ops.squeeze__dim.call(found, -1)
     return ops.squeeze__dim.call(ops.transpose_.call(ops.unsqueeze_.call(found, 0), 0, -1), -1)
@@ -175,7 +175,7 @@ def _ranks_of_numbers(ordered: Tensor, q: Tensor) -> Tensor:
     return ops.masked_fill__Scalar.call(ranks, ops.lt_Scalar.call(ranks, 0), 0)
 
 
-def _at(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
+def _values_at(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
     """The elements at the ranks, interpolated between two of them if a rank is fractional."""
     below = _as_indices(ranks)
     found = ops.gather.call(ordered, -1, below, False)
