@@ -31,13 +31,15 @@ DIFFERENT: dict[str, tuple[tuple[str, ...], str]] = {
     "copies_between_devices": ((GRAPHS, CALLS), THREADS),
     "two_devices": ((GRAPHS, CALLS), THREADS),
 }
-"""Programs that are known to differ, the parts that differ, and the reason. They are also listed in
-``docs/differences.md``.
+"""Programs that are known to differ, the parts that differ, and the reason.
+
+They are also listed in ``docs/differences.md``.
 """
 
 NOT_RECORDED = {"dropout"}
-"""Random programs that the recorder did not recognize as random: its two runs ended differently. The next record will
-have them.
+"""Random programs that the recorder did not recognize as random: its two runs ended differently.
+
+The next record will have them.
 """
 
 RECORD = records.read("cuda_programs")
@@ -69,8 +71,9 @@ def logs(torch: Record, model: Record) -> str:
 
 
 def graphs(torch: Record, model: Record) -> str:
-    """The difference in graphs. The engine's device thread numbers Nodes too, and its numbers continue from program to
-    program.
+    """The difference in graphs.
+
+    The engine's device thread numbers Nodes too, and its numbers continue from program to program.
     """
     counted = {
         "graphs": [_counted_as(ours, theirs) for ours, theirs in zip(model["graphs"], torch["graphs"], strict=False)]

@@ -46,8 +46,9 @@ def test_every_recorder_is_listed_and_every_record_has_one() -> None:
 READS = re.compile(r'records\.read(?:_programs)?\("(\w+)')
 MARKS = re.compile(r'mark\.record\(f?"(\w+)')
 SHARED = {"tests/chains.py", "tests/core/experiments.py", "tests/cupy_stand_in/recorded.py"}
-"""Files that read a record for several tests, which are marked themselves. The record of CuPy is not an expected
-answer.
+"""Files that read a record for several tests, which are marked themselves.
+
+The record of CuPy is not an expected answer.
 """
 
 

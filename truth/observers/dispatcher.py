@@ -293,8 +293,9 @@ def _gradient_edge(tensor: Any) -> tuple[Any, int] | None:
 
 
 def profiled_calls(run: Run) -> list[list[Any]]:
-    """Run a program, and return the calls that PyTorch's profiler records, as [depth, operator]. It records no
-    redispatches.
+    """Run a program, and return the calls that PyTorch's profiler records, as [depth, operator].
+
+    It records no redispatches.
     """
     names = C._profiler._ExperimentalConfig(capture_overload_names=True)
     with torch.autograd.profiler.profile(experimental_config=names) as profiler:

@@ -194,8 +194,9 @@ def readable_value(tensor: Any) -> Any:
 
 
 def autograd_state(tensor: Any) -> State:
-    """The fields requires_grad, is_leaf, version, name of grad_fn, output_nr. Reading the grad_fn of a stale view makes
-    a Node.
+    """The fields requires_grad, is_leaf, version, name of grad_fn, output_nr.
+
+    Reading the grad_fn of a stale view makes a Node.
     """
     try:
         node = tensor.grad_fn

@@ -22,8 +22,9 @@ _ALPHA = 1.7580993408473766
 
 
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Randomly zero elements with probability p. Return the input itself outside of training. CUDA uses one fused
-    kernel.
+    """Randomly zero elements with probability p.
+
+    Return the input itself outside of training. CUDA uses one fused kernel.
     """
     if train and input._device.type == "cuda" and 0 < p < 1 and numel(input._size):
         return ops.native_dropout.call(input, p, train)[0]

@@ -106,8 +106,9 @@ def log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) ->
 
 
 def _input(name: str, self: Tensor, dim: int, read: Tensor | None = None) -> tuple[Any, Any, int]:
-    """The array library, the numbers with at least one dimension, and the dimension. The loop reads ``read``, by
-    default self.
+    """The array library, the numbers with at least one dimension, and the dimension.
+
+    The loop reads ``read``, by default self.
     """
     axis = wrap_dim(dim, len(self._size))
     if not self._dtype.is_floating_point:
@@ -139,8 +140,9 @@ def _rest(self: Tensor, axis: int, values: Any) -> Any:
 
 
 def _call_contiguous(self: Tensor) -> None:
-    """Call ``contiguous`` as PyTorch does, so that it is recorded. Its result is not used: the array functions read any
-    strides.
+    """Call ``contiguous`` as PyTorch does, so that it is recorded.
+
+    Its result is not used: the array functions read any strides.
     """
     if not self._is_contiguous and numel(self._size):
         ops.contiguous.call(self, "contiguous_format")

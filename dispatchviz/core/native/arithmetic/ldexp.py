@@ -74,8 +74,9 @@ def frexp(self: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def frexp_out(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
-    """Write ``frexp`` into ``mantissa``, of the dtype of self, and ``exponent``, of int32. Raise RuntimeError for other
-    dtypes.
+    """Write ``frexp`` into ``mantissa``, of the dtype of self, and ``exponent``, of int32.
+
+    Raise RuntimeError for other dtypes.
     """
     if not self._dtype.is_floating_point:
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
@@ -200,16 +201,18 @@ def float_power_Tensor_Scalar_out(self: Tensor, exponent: Scalar, out: Tensor) -
 
 
 def float_power__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
-    """The in-place version of ``float_power``. Raise RuntimeError unless self is float64 or complex128, like the
-    result.
+    """The in-place version of ``float_power``.
+
+    Raise RuntimeError unless self is float64 or complex128, like the result.
     """
     dtype = _check_dtype("base given to float_power_", self, _wide_dtype(self, exponent))
     return ops.pow__Tensor.call(self, _cast(exponent, dtype))
 
 
 def float_power__Scalar(self: Tensor, exponent: Scalar) -> Tensor:
-    """The in-place version of ``float_power``. Raise RuntimeError unless self is float64 or complex128, like the
-    result.
+    """The in-place version of ``float_power``.
+
+    Raise RuntimeError unless self is float64 or complex128, like the result.
     """
     dtype = _check_dtype("base given to float_power_", self, _wide_dtype(self, exponent))
     return ops.pow__Scalar.call(self, _number(exponent, dtype))

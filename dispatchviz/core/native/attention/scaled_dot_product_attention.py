@@ -136,8 +136,9 @@ def _scaled_dot_product_attention_math(
 
 
 def _repeated_for_groups(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-    """Keys and values with each head repeated for the queries of its group. Raise RuntimeError if the heads cannot be
-    divided evenly.
+    """Keys and values with each head repeated for the queries of its group.
+
+    Raise RuntimeError if the heads cannot be divided evenly.
     """
     heads = [t._size[wrap_dim(-3, len(t._size))] for t in (query, key, value)]
     if heads[0] == heads[1] == heads[2]:

@@ -59,8 +59,9 @@ def fused_sdp_choice(
 
 
 def _choice_cpp(params: SDPParams) -> SDPBackend:
-    """The backend (``_fused_sdp_choice_cpp``). Raise RuntimeError if none is available, with a warning that gives the
-    reason.
+    """The backend (``_fused_sdp_choice_cpp``).
+
+    Raise RuntimeError if none is available, with a warning that gives the reason.
     """
     if not (context.math_sdp or context.flash_sdp):
         _raise_all_disabled()

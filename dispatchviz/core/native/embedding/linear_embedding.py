@@ -192,8 +192,9 @@ def layer_norm_backward(
 def _put_gradients(
     grad_out: Tensor, input: Tensor, stats: tuple[Tensor, Tensor], weight: Tensor | None, shape: Size, grads: Any
 ) -> None:
-    """Write the gradients, computed in float32 for half and bfloat16. The sums over the examples are kept in the dtype
-    itself.
+    """Write the gradients, computed in float32 for half and bfloat16.
+
+    The sums over the examples are kept in the dtype itself.
     """
     wide = accumulated(input._dtype).numpy
     grad, values = (tensor._array.reshape(shape).astype(wide) for tensor in (grad_out, input))

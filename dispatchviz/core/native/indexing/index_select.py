@@ -186,8 +186,9 @@ def nonzero_static_out(self: Tensor, size: int, fill_value: int, out: Tensor) ->
 
 
 def _nonzero_static_cuda(self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
-    """Write the indices into ``out`` by one kernel (``cuda/Nonzero.cu``). If ``out`` is not a transpose, copy them. NB:
-    not measured.
+    """Write the indices into ``out`` by one kernel (``cuda/Nonzero.cu``).
+
+    If ``out`` is not a transpose, copy them. NB: not measured.
     """
     rows = out
     if not ops.t.call(out)._is_contiguous and numel(out._size):

@@ -17,8 +17,9 @@ ON_GPU = {"add": ("int32", "uint32", "uint64", "float16", "float32", "float64")}
 
 
 def ufunc_at(name: str, array: Any, indices: Any, values: Any) -> None:
-    """Apply ``array[index] = name(array[index], value)`` for one index after another. ``name`` is a NumPy binary
-    ufunc.
+    """Apply ``array[index] = name(array[index], value)`` for one index after another.
+
+    ``name`` is a NumPy binary ufunc.
     """
     xp = module_of(array)
     if xp is numpy or array.dtype.name in ON_GPU.get(name, ()):

@@ -113,8 +113,9 @@ def elementwise(op: Structured, *operands: Tensor, dtype: DType | None = None) -
 
 
 def _set_output_like(op: Structured, operand: Tensor) -> bool:
-    """Set an output like the only operand, if that is contiguous and the result is a new tensor. Return whether it
-    did.
+    """Set an output like the only operand, if that is contiguous and the result is a new tensor.
+
+    Return whether it did.
     """
     size, stride = operand._size, operand._stride
     if op.variant != "functional" or not size or stride != CONTIGUOUS_STRIDES[size]:

@@ -1,5 +1,6 @@
-"""Eigenvalues and eigenvectors of general matrices: ``eig``, ``eigvals`` (``BatchLinearAlgebra.cpp``). The results are
-complex.
+"""Eigenvalues and eigenvectors of general matrices: ``eig``, ``eigvals`` (``BatchLinearAlgebra.cpp``).
+
+The results are complex.
 """
 
 from __future__ import annotations

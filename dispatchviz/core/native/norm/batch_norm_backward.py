@@ -207,8 +207,9 @@ def _put_gradients(
     train: bool,
     outputs: tuple[Optional, ...],
 ) -> None:
-    """Write the requested gradients. ``total``: the sum of grad_out over each channel, if a strided input computes it
-    first.
+    """Write the requested gradients.
+
+    ``total``: the sum of grad_out over each channel, if a strided input computes it first.
     """
     weight, mean, invstd = (across(input, one) for one in channels)
     plain = accumulated(input._dtype).numpy

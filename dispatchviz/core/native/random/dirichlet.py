@@ -27,8 +27,9 @@ Number = Any
 
 
 def _s_dirichlet(self: Tensor, generator: Generator | None) -> Tensor:
-    """A Dirichlet sample; the last dimension of self holds the concentrations. Gamma samples in double are divided by
-    their sum.
+    """A Dirichlet sample; the last dimension of self holds the concentrations.
+
+    Gamma samples in double are divided by their sum.
     """
     result = ops.zeros.call(self._size, self._dtype, "strided", self._device, None)
     if self._dtype not in (float32, float64):

@@ -1,5 +1,6 @@
-"""``histc``, ``histogram``, ``histogramdd`` (``aten/src/ATen/native/Histogram.cpp``, ``cpu/HistogramKernel.cpp``). All
-of them count in ``_count``, which assigns points of N coordinates to N-dimensional bins.
+"""``histc``, ``histogram``, ``histogramdd`` (``aten/src/ATen/native/Histogram.cpp``, ``cpu/HistogramKernel.cpp``).
+
+All of them count in ``_count``, which assigns points of N coordinates to N-dimensional bins.
 """
 
 from __future__ import annotations
@@ -51,8 +52,9 @@ def _histc_out(self: Tensor, bins: int, min: Scalar, max: Scalar, out: Tensor) -
 
 
 def _finite_range(self: Tensor, low: float, high: float) -> tuple[float, float]:
-    """The given range, or that of all elements (``histc_select_outer_bin_edges``). Raise RuntimeError for an invalid
-    range.
+    """The given range, or that of all elements (``histc_select_outer_bin_edges``).
+
+    Raise RuntimeError for an invalid range.
     """
     if low == high and numel(self._size):
         bounds = ops.aminmax.call(self, None, False)

@@ -187,8 +187,9 @@ def _segment_reduce_backward_kernel(
 
 
 def _gradient(xp: Any, reduce: str, grad: Any, output: Any, rows: Any, initial: Scalar | None) -> Any:
-    """The gradient of one segment. Ties share a positive gradient; as in PyTorch, each gets the whole of a negative
-    one.
+    """The gradient of one segment.
+
+    Ties share a positive gradient; as in PyTorch, each gets the whole of a negative one.
     """
     if reduce == "sum":
         return grad

@@ -167,8 +167,9 @@ def _gradients(grad_output: Tensor, input: Tensor, grid: Tensor, mode: Mode, of_
 
 
 def affine_grid_generator(theta: Tensor, size: Size, align_corners: bool) -> Tensor:
-    """The grid (N, *space, coordinates): each point of a base grid times theta. Raise RuntimeError unless ``size`` has
-    4 or 5 numbers.
+    """The grid (N, *space, coordinates): each point of a base grid times theta.
+
+    Raise RuntimeError unless ``size`` has 4 or 5 numbers.
     """
     space, dims = _space(size)
     base = _base_grid(theta, size, align_corners)

@@ -100,8 +100,9 @@ def _weighted(given: Samples, grad: Any, element: Element) -> Any:
 
 
 def _order_of_adding(given: Samples, taps: int, indices: int) -> Any:
-    """The order of addition: as many samples as fit into a vector, tap by tap, then the next ones. Volumes are added
-    sample by sample.
+    """The order of addition: as many samples as fit into a vector, tap by tap, then the next ones.
+
+    Volumes are added sample by sample.
     """
     lanes = _VECTOR // given.values.itemsize if len(given.space) == 2 else 1
     index = given.xp.arange(indices)

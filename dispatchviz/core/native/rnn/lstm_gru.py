@@ -250,8 +250,9 @@ def _check_lstm_states(hx: Tensors, stack: Stack) -> None:
 
 
 def _use_mkldnn(input: Tensor, params: Tensors, hx: Tensors) -> bool:
-    """Return whether oneDNN computes the network: float32 on the CPU. NB: on some processors it takes bfloat16 and half
-    too.
+    """Return whether oneDNN computes the network: float32 on the CPU.
+
+    NB: on some processors it takes bfloat16 and half too.
     """
     on_cpu = all(tensor._device.type == "cpu" for tensor in (input, *params, *hx))
     return context.user_enabled_mkldnn and on_cpu and input._dtype is float32 and numel(input._size) != 0

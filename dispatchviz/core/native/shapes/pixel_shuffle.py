@@ -103,8 +103,9 @@ def _rearranged(self: Tensor, size: Size, function: Any) -> Tensor:
 
 
 def channel_shuffle(self: Tensor, groups: int) -> Tensor:
-    """The channels of ``groups`` groups interleaved: the first of each group, then the second ones. Raise RuntimeError
-    if that is not possible.
+    """The channels of ``groups`` groups interleaved: the first of each group, then the second ones.
+
+    Raise RuntimeError if that is not possible.
     """
     return ops.native_channel_shuffle.call(_check_channels(self, groups), groups)
 

@@ -36,8 +36,9 @@ def isin_Tensor_Scalar_meta(
 def isin_Scalar_Tensor_meta(
     op: Structured, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool
 ) -> None:
-    """A bool result without elements; the Tensor overload resizes it to 0-dim. Raise RuntimeError for bool and
-    complex.
+    """A bool result without elements; the Tensor overload resizes it to 0-dim.
+
+    Raise RuntimeError for bool and complex.
     """
     _check(wrapped_scalar_tensor(element)._dtype)
     _check(test_elements._dtype)

@@ -1,5 +1,7 @@
 """``kthvalue``, ``median``, ``nanmedian``, ``mode`` (``aten/src/ATen/native/Sorting.cpp``, ``TensorCompare.cpp``).
-``sort`` and ``topk`` are in ``sort_topk.py``."""
+
+``sort`` and ``topk`` are in ``sort_topk.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""``sort``, ``argsort``, ``msort``, ``topk`` (``aten/src/ATen/native/Sorting.cpp``, ``TopKImpl.h``). Order statistics
-are in ``kthvalue_median.py``."""
+"""``sort``, ``argsort``, ``msort``, ``topk`` (``aten/src/ATen/native/Sorting.cpp``, ``TopKImpl.h``).
+
+Order statistics are in ``kthvalue_median.py``.
+"""
 
 from __future__ import annotations
 

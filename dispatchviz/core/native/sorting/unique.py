@@ -135,8 +135,9 @@ def unique_dim_consecutive(self: Tensor, dim: int, return_inverse: bool, return_
 
 
 def _along(self: Tensor, dim: int, kernel: str, *, ordered: bool) -> Three:
-    """The unique slices along a dimension (``_unique_dim_cpu_template``). Raise RuntimeError or IndexError for invalid
-    dimensions.
+    """The unique slices along a dimension (``_unique_dim_cpu_template``).
+
+    Raise RuntimeError or IndexError for invalid dimensions.
     """
     if not self._size:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")

@@ -105,8 +105,9 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 
 
 def digamma(xp: Any, x: Array) -> Array:
-    """The digamma function: reflected at 1 for negative x, raised to 10, then the asymptotic series. Every step is in
-    the dtype of x.
+    """The digamma function: reflected at 1 for negative x, raised to 10, then the asymptotic series.
+
+    Every step is in the dtype of x.
     """
     negative = x < 0
     angle = math.pi * (x - xp.trunc(x)).astype("float64")

@@ -290,8 +290,9 @@ def split_with_sizes_copy_out_cuda(self: Tensor, split_sizes: Size, dim: int, ou
 
 
 def unbind_copy_int_out(self: Tensor, dim: int, out: Sequence[Tensor]) -> None:
-    """Write the indices of a dimension into tensors, which are resized. Raise RuntimeError if one of them requires
-    grad.
+    """Write the indices of a dimension into tensors, which are resized.
+
+    Raise RuntimeError if one of them requires grad.
     """
     check_out_variant("unbind_copy", *out)
     rows = ops.unbind_int.call(self, dim)
