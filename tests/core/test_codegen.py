@@ -286,7 +286,7 @@ MISTAKES = {
     ),
     "structured without dispatch": (
         ADD.replace("  dispatch:\n    CPU, CUDA: ufunc_add\n", ""), DERIVATIVE,
-        r"yaml:3: add\.out: a structured operator has a dispatch section",
+        r"yaml:3: add\.out: a structured operator needs a dispatch section",
     ),
     "ufunc without Generic": (
         ADD + "  ufunc_inner_loop:\n    ScalarOnly: add (Bool)\n", DERIVATIVE,

@@ -80,9 +80,15 @@ def test_a_value_outside_of_its_vocabulary_is_named_in_one_line() -> None:
     wrong = line(CALL).replace('"call"', '"shout"')
     after = ev.Printed(1, 0, "hello\n")
     trace = reopened(wrong, line(after))
-    assert trace.notice == "t.jsonl has a value at step 0 that this version does not know: it is shown as it is"
+    assert trace.notice == "t.jsonl has a value at step 0 that this version does not know: it is shown unchanged"
     assert trace[0] == ev.Unknown(0, None, "Dispatched", '["shout","aten::add.Tensor",1,"CPU"]')
     assert trace[1] == after
+
+
+def test_old_words_of_a_vocabulary_are_read_as_todays() -> None:
+    pushed = ev.DynamicLayerPushed(0, None, 1, "Vmap", "is pushed again", 0)
+    trace = reopened(line(pushed).replace("is pushed again", "is back"))
+    assert (trace[0], trace.notice) == (pushed, "")
 
 
 def test_a_value_of_another_type_is_named_too() -> None:

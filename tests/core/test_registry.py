@@ -150,7 +150,8 @@ def test_what_only_pytorch_has_raises() -> None:
     assert K.CPU not in implemented(name)
     cell = process.find(name).redispatch_lookup[0x10001]
     assert cell.kernel is not None
-    words = f"the cell of {name} for CPU holds PyTorch's kernel {cell.kernel.name} ({cell.kernel.debug}), which"
+    held = f"holds PyTorch's kernel {cell.kernel.name} ({cell.kernel.debug}), which"
+    words = f"the dispatch table entry of {name} for CPU {held}"
     with pytest.raises(NotImplementedError, match=re.escape(words)):
         cell.function(0x10001)
 

@@ -78,8 +78,8 @@ add_under_a_mode                 pythonTLSSnapshotFallback, AutogradCPU 0x101001
 THEN_ROWS = {line.split()[0]: line.split(maxsplit=1)[1] for line in THEN.strip().split("\n")}
 
 ONLY_IN_PYTORCH = {
-    "add_sparse_coo": "the cell of aten::add.Tensor for SparseCPU holds PyTorch's kernel wrapper_SparseCPU_Tensor_add",
-    "add_mkldnn": "the cell of aten::add.Tensor for MkldnnCPU holds PyTorch's kernel wrapper_MkldnnCPU_Tensor_add",
+    "add_sparse_coo": "aten::add.Tensor for SparseCPU holds PyTorch's kernel wrapper_SparseCPU_Tensor_add",
+    "add_mkldnn": "aten::add.Tensor for MkldnnCPU holds PyTorch's kernel wrapper_MkldnnCPU_Tensor_add",
 }
 """Calls of tensors that the model has no memory for, and where they end."""
 

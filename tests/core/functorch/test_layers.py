@@ -194,9 +194,9 @@ def test_every_layer_that_leaves_comes_back() -> None:
             seen.append((type(event).__name__[12:], event.level, event.why))
     assert depth == 0
     assert seen == [
-        ("Pushed", 1, "begins"), ("Pushed", 2, "begins"), ("Popped", 2, "lets the call go on"),
-        ("Popped", 1, "lets the call go on"), ("Pushed", 1, "is back"), ("Pushed", 2, "is back"), ("Popped", 2, "ends"),
-        ("Popped", 1, "ends"),
+        ("Pushed", 1, "begins"), ("Pushed", 2, "begins"), ("Popped", 2, "passes the call on"),
+        ("Popped", 1, "passes the call on"), ("Pushed", 1, "is pushed again"), ("Pushed", 2, "is pushed again"),
+        ("Popped", 2, "ends"), ("Popped", 1, "ends"),
     ]  # fmt: skip
 
 

@@ -133,15 +133,15 @@ def test_a_recording_keeps_what_is_selected() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("op", "--only op is no condition"),
-        ("", "--only with nothing is no condition"),
-        ("op=", "is no condition"),
-        ("kernel=x", "--only kernel=x is no condition"),
-        ("line=x", "x is no number and no range such as 3-7"),
+        ("op", "--only op is not a condition"),
+        ("", "--only with nothing is not a condition"),
+        ("op=", "is not a condition"),
+        ("kernel=x", "--only kernel=x is not a condition"),
+        ("line=x", "x is neither a number nor a range such as 3-7"),
         ("line=a.py:", "nothing is no number"),
         ("step=7-3", "--only step=7-3: the range ends before it begins"),
         ("step=-3", "-3 is no number"),
-        ("op=add,,line=3", "--only with nothing is no condition"),
+        ("op=add,,line=3", "--only with nothing is not a condition"),
     ],
 )
 def test_a_condition_that_means_nothing_is_refused(text: str, said: str) -> None:
