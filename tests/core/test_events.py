@@ -1,4 +1,4 @@
-"""The classes of events, and the builder that makes events of notes."""
+"""The classes of events, and the builder that turns notes into events."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_every_vocabulary_has_a_docstring() -> None:
 
 
 def test_the_page_is_fresh() -> None:
-    """Else: ``python -m scripts.events_page``."""
+    """If it fails, run ``python -m scripts.events_page``."""
     assert PAGE.read_text("utf-8") == page()
 
 
@@ -143,7 +143,7 @@ def test_a_fallthrough_is_recorded_while_it_was_one() -> None:
 
 
 def adds(barrier: threading.Barrier, count: int) -> Callable[[], None]:
-    """Add in a thread of its own, step by step with the others."""
+    """Return a function that adds in a thread of its own, step by step with the others."""
 
     def work() -> None:
         x = torch.ones(2, requires_grad=True)
@@ -155,7 +155,7 @@ def adds(barrier: threading.Barrier, count: int) -> Callable[[], None]:
 
 
 def nested_rightly(trace: Trace) -> None:
-    """Every kernel is within its own call, every Node within a kernel of its operator."""
+    """Assert that every kernel is within its own call, and every Node within a kernel of its operator."""
     for event in trace:
         around = None if event.parent is None else trace[event.parent]
         if isinstance(event, KernelEntered):

@@ -1,4 +1,6 @@
-"""One operator: candidates for a cell, masks, lookups that fail, dumps; its tables are compared in other modules."""
+"""One operator: candidates for a dispatch table entry, masks, failing lookups, dumps. Other modules compare its
+tables.
+"""
 
 from __future__ import annotations
 

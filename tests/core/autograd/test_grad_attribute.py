@@ -1,4 +1,4 @@
-"""``.grad``: whose memory it is, how it is set; gradient edges."""
+"""The attribute ``.grad``: its memory, assigning it, and gradient edges."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ones(*size: int) -> Any:
 
 
 def backward_of(build: Callable[[Any], Any], *size: int) -> Program:
-    """A program that builds a graph on a leaf and hands back its backward."""
+    """A program that builds a graph on a leaf and returns its backward."""
 
     def program() -> Callable[[], Any]:
         result = build(leaf())
@@ -304,7 +304,7 @@ def test_grad_is_in_the_end_what_it_is_in_pytorch(name: str) -> None:
 
 @pytest.mark.torch
 def test_what_may_be_assigned_to_grad() -> None:
-    """As the rule of the event says."""
+    """The rule of the event lists the same cases."""
     torch = pytest.importorskip("torch")
     for made in (model, torch):
         x = made.ones(2, requires_grad=True)

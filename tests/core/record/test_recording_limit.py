@@ -1,4 +1,4 @@
-"""Recording near a limit: of events, and of the stack."""
+"""Recordings near a limit of events, or of the stack."""
 
 from __future__ import annotations
 
