@@ -1,4 +1,4 @@
-"""Autocast: its policies against PyTorch's, the thread's keys, the casts and their cache, what a trace tells of it."""
+"""Autocast: its policies against PyTorch's, the thread's keys, the casts and their cache, the trace of it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def fresh_thread() -> Iterator[None]:
 
 
 def excluded() -> int:
-    """The thread's excluded set, raw."""
+    """The thread-local exclude set, as a raw integer."""
     return torch._C._dispatch_tls_local_exclude_set().raw_repr()
 
 

@@ -249,7 +249,7 @@ def _parse_function(entry: Entry) -> NativeFunction:
     entry.ignore(_IGNORED)
     entry.finish()
     if structured and not dispatch:
-        raise entry.refused("a structured operator has a dispatch section (or ufunc_inner_loop): who computes it?")
+        raise entry.refused("a structured operator needs a dispatch section (or ufunc_inner_loop)")
     if not dispatch and not delegate:
         dispatch = {"CompositeImplicitAutograd": schema.name.removeprefix("aten::")}
     flags = ("function" in variants, "method" in variants, structured)

@@ -203,7 +203,7 @@ def read_only(texts: Sequence[str]) -> Only:
             key, sign, value = (word.strip() for word in part.partition("="))
             if not sign or key not in KEYS or not value:
                 raise DispatchvizError(
-                    f"--only {part.strip() or 'with nothing'} is no condition: write op=NAME, line=[FILE:]N or N-M, "
+                    f"--only {part.strip() or 'with nothing'} is not a condition: write op=NAME, line=[FILE:]N or N-M, "
                     "module=NAME, step=N or N-M, with commas between"
                 )
             found[key].append(_condition(key, value))
@@ -233,7 +233,7 @@ def _condition(key: str, value: str) -> object:
 def _range(key: str, value: str, text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d{1,15})(?:-(\d{1,15}))?", text)
     if match is None:
-        raise DispatchvizError(f"--only {key}={value}: {text or 'nothing'} is no number and no range such as 3-7")
+        raise DispatchvizError(f"--only {key}={value}: {text or 'nothing'} is neither a number nor a range such as 3-7")
     first, last = int(match[1]), int(match[2] or match[1])
     if last < first:
         raise DispatchvizError(f"--only {key}={value}: the range ends before it begins")

@@ -31,7 +31,7 @@ always(r"nothing is registered for \w+ itself", "kernel in the cell")
 always(r"has for all operators: this one registers nothing that covers the key", "kernel in the cell")
 always(r"used by every operator that registers nothing else there", "fallthrough skipped")
 always(r"is not needed and is never queued", "edge into a pruned Node")
-always(r"nobody else holds the gradient", "gradient stolen", "gradients added in place")
+always(r"only the (?:engine|buffer) holds the (?:earlier )?gradient", "gradient stolen", "gradients added in place")
 always(r"nothing beyond is even visited|the topological number there is below", "Node pruned by its topological number")
 always(r"is never differentiable", "never differentiable")
 
