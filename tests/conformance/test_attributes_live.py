@@ -38,7 +38,7 @@ def both(ask: Any) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("name", DELETED)
 @pytest.mark.parametrize("kind", ["leaf", "result", "constant"])
-def test_an_attribute_is_deleted_or_the_error_is_that_of_pytorch(name: str, kind: str) -> None:
+def test_deleting_an_attribute_works_or_fails_as_in_pytorch(name: str, kind: str) -> None:
     def ask(torch: ModuleType) -> str:
         x = torch.ones(2, requires_grad=kind != "constant")
         if kind == "leaf":
@@ -56,7 +56,7 @@ def test_an_attribute_is_deleted_or_the_error_is_that_of_pytorch(name: str, kind
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_which_classes_are_those_of_nodes(name: str) -> None:
+def test_node_classes_are_recognized_as_in_pytorch(name: str) -> None:
     def ask(torch: ModuleType) -> list[bool]:
         each = getattr(torch.autograd.function, name)
         others = [torch.autograd.graph.Node, torch._C._FunctionBase, torch.autograd.function.FunctionCtx, type]
@@ -66,7 +66,7 @@ def test_which_classes_are_those_of_nodes(name: str) -> None:
     assert ours == theirs
 
 
-def test_the_class_of_a_functions_nodes_is_one_of_nodes() -> None:
+def test_the_node_class_of_a_function_is_recognized_as_in_pytorch() -> None:
     def ask(torch: ModuleType) -> list[bool]:
         class Twice(torch.autograd.Function):  # type: ignore[misc,name-defined]
             @staticmethod

@@ -53,12 +53,12 @@ def test_the_card_has_every_member_of_the_struct() -> None:
     assert members <= told
 
 
-def test_the_numbers_of_the_engine() -> None:
+def test_engine_constants_are_pytorchs() -> None:
     assert int(re.search(r"MAX_DEPTH = (\d+);", header("engine.h"))[1]) == MAX_DEPTH  # type: ignore[index]
     assert int(re.search(r"CPU_DEVICE = (-?\d+);", header("graph_task.h"))[1]) == CPU_DEVICE  # type: ignore[index]
 
 
-def test_what_a_ready_queue_asks_in_which_order() -> None:
+def test_ready_queue_conditions_have_the_order_of_pytorch() -> None:
     body = header("engine.h").partition("struct CompareNodeTaskTime")[2].partition("std::condition_variable")[0]
     asked = re.findall(r"if \(([^{]*?)\) \{", body)
     assert [re.sub(r"\s+", " ", each) for each in asked] == [
@@ -74,7 +74,7 @@ def test_what_a_ready_queue_asks_in_which_order() -> None:
     ]
 
 
-def test_the_terms_of_accumulate_grad_are_asked_in_this_order() -> None:
+def test_accumulate_grad_conditions_have_the_order_of_pytorch() -> None:
     code = re.sub(r"\s*//[^\n]*", "", header("functions/accumulate_grad.h").partition("static void accumulateGrad(")[2])
     steals = code.partition("update_grad(new_grad.detach())")[0]
     terms = ["!variable_grad.defined()", "!GradMode::is_enabled()", "!new_grad.is_sparse()", "is_tensor_stealable(",
@@ -162,7 +162,7 @@ s = F.apply(x.exp(), y).sum()
 """
 
 
-def test_a_python_function_is_not_told_which_edges_are_needed() -> None:
+def test_a_python_function_gets_true_for_edges_that_are_not_needed() -> None:
     trace = traced(LEAVES + FUNCTION + "torch.autograd.grad(s, y)\n")
     at = next(event for event in trace if isinstance(event, ev.NodeStarted) and event.name == "FBackward")
     assert [edge.computes for edge in needed_edges(trace, at, at.seq)] == [False, True]

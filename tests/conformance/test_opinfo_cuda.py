@@ -42,7 +42,7 @@ GROUPS = 20
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("group", range(GROUPS))
 @pytest.mark.parametrize("kind", CUDA_KINDS[1:])
-def test_operators(kind: str, group: int) -> None:
+def test_operators_agree_between_kinds_of_cuda(kind: str, group: int) -> None:
     differing = {}
     with numpy.errstate(all="ignore"):
         for op in op_db[group::GROUPS]:

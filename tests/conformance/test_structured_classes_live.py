@@ -194,7 +194,7 @@ def helpers(key: str) -> dict[str, str]:
     return {found[1]: text for text, found in named.items() if found}
 
 
-def test_the_functions_beside_the_classes_do_what_is_said() -> None:
+def test_helper_functions_contain_the_described_code() -> None:
     assert set(helpers("CPU")) == set(HELPERS) == set(SAID)
     for name, parts in SAID.items():
         assert [part for part in parts if part not in helpers("CPU")[name]] == [], name

@@ -70,7 +70,7 @@ def test_a_build_for_the_cpu_answers_as_pytorch(cpu_build: None, question: str) 
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_without_a_device_the_same_questions_fail(question: str) -> None:
+def test_questions_without_a_device_fail_as_in_a_cpu_build(question: str) -> None:
     from dispatchviz import torch as model
 
     found, said = answer(torch, question)
