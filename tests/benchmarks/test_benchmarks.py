@@ -49,7 +49,9 @@ def test_a_benchmark_runs(name: str) -> None:
     assert output.count("\n") > 3
     if name in ("dispatch", "engine", "operators"):
         for rival, line in sizes.RIVALS.items():
-            assert (line in output) is not sizes.there(rival), "who is missing is said, with the command that brings it"
+            assert (line in output) is not sizes.there(rival), (
+                "a missing rival is listed with the command that installs it"
+            )
 
 
 @pytest.mark.torch

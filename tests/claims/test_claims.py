@@ -42,11 +42,11 @@ def differences(source: str, counts: Counter[tuple[str, str]]) -> Iterator[str]:
     run = run_on_model(source)
     for moment in run.moments:
         shared = PyTorchMoment(source, run.trace, moment)
-        for seq, statement in run.said(moment):
+        for seq, statement in run.statements_at(moment):
             for claim in statement.claims:
                 check = CHECKS.get(type(claim))
                 if check is None:
-                    continue  # that every class of claims has one is a test of its own
+                    continue  # another test checks that every class of claims has one
                 answer = check(claim, Question(run.trace, seq, shared))
                 counts[statement.kind, "cannot be asked" if answer is None else "asked"] += 1
                 if answer:

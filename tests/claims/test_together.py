@@ -44,17 +44,17 @@ def trace_of(source: str, folder: Path) -> Trace:
 
 def found_in(trace: Trace) -> list[str]:
     """Return all contradictions of a trace."""
-    said = [f"step {step.seq}, {problem}" for step in steps_of(trace) for problem in contradictions(step)]
-    return said + list(wrong_rows(trace))
+    problems = [f"step {step.seq}, {problem}" for step in steps_of(trace) for problem in contradictions(step)]
+    return problems + list(wrong_rows(trace))
 
 
 def test_every_sentence_that_counts_or_compares_has_a_reader() -> None:
     """The page has an example of each kind, so that a kind that no sampled program has is checked too."""
     sections = re.split(r"\n## explain/(?:kinds|sentences)/", PAGE.read_text("utf-8"))[1:]
     parts = (section.partition("\n## ")[0] for section in sections)
-    said = [found for part in parts for found in re.findall(r"^### (.+)\n\n> (.+)$", part, re.MULTILINE)]
-    assert len(said) > 200
-    assert [(kind, word) for kind, text in said for word in unread(kind, text)] == []
+    sentences = [found for part in parts for found in re.findall(r"^### (.+)\n\n> (.+)$", part, re.MULTILINE)]
+    assert len(sentences) > 200
+    assert [(kind, word) for kind, text in sentences for word in unread(kind, text)] == []
 
 
 CONTRADICTED_ONCE = """
@@ -98,10 +98,12 @@ def test_past_contradictions_are_detected(monkeypatch: pytest.MonkeyPatch, contr
     old = "no argument has a key, or all of them are excluded"
     monkeypatch.setattr(dispatch, "_why_empty", lambda event: old)
     found = [each.split("\n    ") for each in found_in(trace)]
-    guards = [problem for said, problem in found if "its own are excluded." in said and problem.startswith("not ")]
+    guards = [
+        problem for sentence, problem in found if "its own are excluded." in sentence and problem.startswith("not ")
+    ]
     assert all("FuncTorchDynamicLayerBackMode, Python, Fake, BackendSelect" in problem for problem in guards)
     assert len(guards) > 1
-    calls = [problem for said, problem in found if f"{old}." in said]
+    calls = [problem for sentence, problem in found if f"{old}." in sentence]
     assert "not excluded are ADInplaceOrView, BackendSelect" in calls
 
 

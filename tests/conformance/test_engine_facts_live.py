@@ -47,10 +47,10 @@ def test_the_card_has_every_member_of_the_struct() -> None:
     body = re.sub(r"  struct ExecInfo \{.*?\n  \};\n", "", body, flags=re.DOTALL)
     members = set(re.findall(r"^  [\w:][\w:<>, *()]*?[ >](\w+)(?:\{[^}]*\})?;", body, re.MULTILINE))
     trace = traced("import torch\ntorch.ones(1, requires_grad=True).backward()\n")
-    told = {member.name for member in graph_task_card(trace, trace.steps_of(ev.BackwardStarted)[0])}
+    shown = {member.name for member in graph_task_card(trace, trace.steps_of(ev.BackwardStarted)[0])}
     assert {"keep_graph_", "leaf_streams", "reentrant_depth_", "id_"} <= members
-    assert told - members == {"can_checkpoint()"}
-    assert members <= told
+    assert shown - members == {"can_checkpoint()"}
+    assert members <= shown
 
 
 def test_engine_constants_are_pytorchs() -> None:
@@ -102,14 +102,14 @@ ASKED = (
 def test_exec_info_is_pytorchs(asked: str) -> None:
     trace = traced(LEAVES + GRAPH + asked + "\n")
     (start,) = trace.steps_of(ev.BackwardStarted)
-    told = {place: _executes(trace, node) for place, node in enumerate(_ours(trace, start))}
+    shown = {place: _executes(trace, node) for place, node in enumerate(_ours(trace, start))}
     found = run(LEAVES + GRAPH)
     nodes, answers, numbers = preorder([found["s"].grad_fn]), dict[int, bool](), dict[Any, int]()
     found["s"].register_hook(lambda gradient: answers.update(_asked(nodes)))
     exec(asked, found)
-    assert len(nodes) == len(told)
-    assert {place: told[place] for place in answers if place} == {at: is_run for at, is_run in answers.items() if at}
-    assert len(answers) >= len(nodes) - 2  # of a leaf that is captured nobody may ask, and no edge leads to the root
+    assert len(nodes) == len(shown)
+    assert {place: shown[place] for place in answers if place} == {at: is_run for at, is_run in answers.items() if at}
+    assert len(answers) >= len(nodes) - 2  # a captured leaf cannot be queried, and no edge leads to the root
     table = exec_info_at(trace, trace.ends[start])
     if table is not None:
         told_numbers = {each.node: each.topological_nr for kind in VERDICTS for each in table.entries(trace, kind, 99)}
@@ -176,13 +176,13 @@ def test_the_edges_that_are_needed_get_gradients(asked: str) -> None:
     (start,) = trace.steps_of(ev.BackwardStarted)
     places = {node: place for place, node in enumerate(_ours(trace, start))}
     nodes = (event for event in trace if isinstance(event, ev.NodeStarted) and event.name.endswith("Backward0"))
-    told = {places[node.node]: [edge.computes for edge in needed_edges(trace, node, node.seq)] for node in nodes}
+    shown = {places[node.node]: [edge.computes for edge in needed_edges(trace, node, node.seq)] for node in nodes}
     found, given = run(LEAVES + GRAPH), dict[int, list[bool]]()
     for place, node in enumerate(preorder([found["s"].grad_fn])):
         if node.name().endswith("Backward0"):
             node.register_hook(lambda out, _, at=place: given.update({at: [each is not None for each in out]}))
     exec(asked, found)
-    assert given == told
+    assert given == shown
 
 
 def test_reentrant_checkpointing_is_refused_exactly_where_exec_info_is_filled() -> None:

@@ -72,8 +72,8 @@ y.sum().backward()
 
 def test_a_retains_grad_hook_goes_along_and_a_tensor_pre_hook_stays() -> None:
     found = run(MOVED)
-    assert found["y"].grad.tolist() == [1, 1]  # of what y holds now
-    assert found["got"] == [[3, 3]]  # of what it held when the hook was registered
+    assert found["y"].grad.tolist() == [1, 1]  # of the present y
+    assert found["got"] == [[3, 3]]  # of the y at the registration of the hook
     moved = [event for event in traced(MOVED) if isinstance(event, ev.HookRegistered) and event.moved]
     assert [event.kind for event in moved] == ["retains-grad hook"]
 

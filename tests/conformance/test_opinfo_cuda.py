@@ -97,7 +97,7 @@ def computed(op: Any, called: Callable[..., Any], sample: Any) -> list[Any]:
     parts = on_host(tensors_in(result))
     if op.name in UP_TO_SIGNS:
         result = processed(sample, model_torch)(result)
-        parts = [*map(numpy.zeros_like, parts), *determined(op.name, parts)]  # of all the shape and dtype
+        parts = [*map(numpy.zeros_like, parts), *determined(op.name, parts)]  # the shape and dtype of all
     return parts + on_host(gradients(result, [*args, *kwargs.values()]))
 
 

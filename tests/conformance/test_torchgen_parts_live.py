@@ -140,8 +140,8 @@ CLAIMS = {
 
 @pytest.mark.parametrize("file", CLAIMS)
 def test_a_file_contains_the_described_parts(file: str) -> None:
-    operator, *said = CLAIMS[file]
+    operator, *described = CLAIMS[file]
     texts = kept(operator)
     assert texts is not None
     text = "".join(texts.text(each) for each in named([*texts.files()], file))
-    assert [part for part in said if part not in text] == []
+    assert [part for part in described if part not in text] == []

@@ -77,9 +77,9 @@ def test_generated_kernels_call_the_functions_of_torchgen() -> None:
     assert len(generated) > 1000
     for function in generated:
         symint = function.has_symint()
-        said = cpp.name(function, faithful_name_for_out_overloads=True, symint_overload=symint)
-        assert api_name(str(function.name)) == said
-        assert said in redispatch_functions()
+        name = cpp.name(function, faithful_name_for_out_overloads=True, symint_overload=symint)
+        assert api_name(str(function.name)) == name
+        assert name in redispatch_functions()
 
 
 def _is_generated(name: str) -> bool:
@@ -121,9 +121,9 @@ def test_bindings_call_the_functions_of_torchgen() -> None:
     known = dict(generated_bindings())
     assert len(known) > 1000
     for name, function in known.items():
-        said = cpp_dispatch_target(function).replace("self.", "at::Tensor::")
+        target = cpp_dispatch_target(function).replace("self.", "at::Tensor::")
         first = next(called_api(f"aten::{name}"))
-        assert first[0] == said, name
+        assert first[0] == target, name
 
 
 def test_a_signature_with_out_has_the_two_operators_of_torchgen() -> None:

@@ -221,8 +221,8 @@ def _dispatchviz(*arguments: str) -> subprocess.CompletedProcess[bytes]:
 @pytest.mark.parametrize("text", IN_NAMES, ids=ascii)
 def test_a_copied_command_line_means_the_same_to_a_shell(text: str) -> None:
     assert not raw(quoted(text))
-    said = subprocess.run(["bash", "-c", f"printf %s {quoted(text)}"], capture_output=True, check=True).stdout
-    assert said == os.fsencode(text)
+    printed = subprocess.run(["bash", "-c", f"printf %s {quoted(text)}"], capture_output=True, check=True).stdout
+    assert printed == os.fsencode(text)
 
 
 # -- where text leaves ------------------------------------------------------------------------------------------------

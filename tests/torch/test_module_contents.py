@@ -129,10 +129,21 @@ LACKS = "is not in dispatchviz's model of PyTorch 2.13.0"
 INSTALLED = "; an installed PyTorch may have it: --engine torch records the program there"
 
 MISSING = (
-    *("torch.fx.Tracer", "torch.of_nobody", "torch.nn.of_nobody", "torch.nn.functional.of_nobody", "torch.optim.Nope"),
-    *("torch.fft.of_nobody", "torch.linalg.of_nobody", "torch.special.of_nobody", "torch.func.linearize"),
-    *("torch.masked.of_nobody", "torch.distributions.of_nobody", "torch.utils.data.of_nobody", "torch._C._nn.Nope"),
-    *("torch._C._functions.Nope", "torch.jit.__of_nobody__", "functorch.of_nobody", "torch.version.of_nobody"),
+    *(
+        "torch.fx.Tracer",
+        "torch.unknown_name",
+        "torch.nn.unknown_name",
+        "torch.nn.functional.unknown_name",
+        "torch.optim.Nope",
+    ),
+    *("torch.fft.unknown_name", "torch.linalg.unknown_name", "torch.special.unknown_name", "torch.func.linearize"),
+    *(
+        "torch.masked.unknown_name",
+        "torch.distributions.unknown_name",
+        "torch.utils.data.unknown_name",
+        "torch._C._nn.Nope",
+    ),
+    *("torch._C._functions.Nope", "torch.jit.__unknown_name__", "functorch.unknown_name", "torch.version.unknown_name"),
 )
 
 
@@ -163,7 +174,7 @@ with SummaryWriter(folder) as writer:
         writer.add_scalar("loss", torch.tensor(0.5 + step), step, walltime=step)
         writer.add_scalars("both", {"a": 1, "b": torch.ones(1, dtype=torch.bfloat16)}, step, walltime=step)
         writer.add_histogram("x", torch.arange(9.0), step, walltime=step, max_bins=300)
-        writer.add_text("said", "yes", step, walltime=step)
+        writer.add_text("text", "yes", step, walltime=step)
 writer.close()
 """
 
@@ -244,8 +255,8 @@ UNSUPPORTED = {
                 return hasattr(torch, name)
         import sys
         sys.modules["asks"] = Asks("asks")
-        from asks import of_nobody
-        assert of_nobody is False
+        from asks import unknown_name
+        assert unknown_name is False
     """,
 }
 
