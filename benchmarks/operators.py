@@ -241,7 +241,7 @@ BATCHES, LENGTH, VOCABULARY, WIDTH, HEADS = 4, 16, 65, 32, 4
 
 def block(torch: ModuleType) -> Callable[[], Any]:
     """Return a training step of a small language model with one transformer block, which returns the loss."""
-    nn = torch._C._nn  # where torch.nn.functional has its operators from
+    nn = torch._C._nn  # the source of the operators in torch.nn.functional
     torch.manual_seed(0)
 
     def weight(*shape: int) -> Any:

@@ -153,7 +153,7 @@ class Twin:
         """Register a kernel that is never called. ``reset`` of the result removes it."""
         block = torch._C._dispatch_library("IMPL", self.name.partition(":")[0], "")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that another kernel is there already
+            warnings.simplefilter("ignore")  # warns of an existing kernel
             block.impl("f", key, torch.library.fallthrough_kernel if fallthrough else _never, False)
         return block
 
@@ -272,7 +272,7 @@ def backend_keys(claim: BackendKeys, question: Question | None) -> Answer:
     if make is None:
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that quantized tensors are deprecated, that sparse ones are in beta
+        warnings.simplefilter("ignore")  # warns of quantized and sparse tensors
         return difference(hex(claim.raw), hex(torch._C._dispatch_keys(make()).raw_repr()))
 
 

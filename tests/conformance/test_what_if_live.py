@@ -49,7 +49,7 @@ def of_model(change: str) -> str:
     """Return the output of the changed program on the model, and the error that ends it."""
     output = io.StringIO()
     outcome = run("-", (), output, PROGRAM.encode(), changed=lambda tree: changed_program(tree, [read_change(change)]))
-    return output.getvalue() + _told(outcome.error)
+    return output.getvalue() + _error_text(outcome.error)
 
 
 def of_pytorch(program: ast.Module) -> str:
@@ -60,10 +60,10 @@ def of_pytorch(program: ast.Module) -> str:
             exec(compile(program, "<changed>", "exec"), {"__name__": "__main__"})
         except Exception as raised:
             error = raised
-    return output.getvalue() + _told(error)
+    return output.getvalue() + _error_text(error)
 
 
-def _told(error: BaseException | None) -> str:
+def _error_text(error: BaseException | None) -> str:
     return "" if error is None else f"{type(error).__name__}: {str(error).splitlines()[0]}"
 
 

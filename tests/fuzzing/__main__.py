@@ -45,7 +45,7 @@ class Hang(BaseException):
 
 def main() -> int:
     """Run the cases. Return exit status 1 if anything was found."""
-    warnings.simplefilter("ignore")  # of the programs that make the seeds
+    warnings.simplefilter("ignore")  # from the programs that make the seeds
     arguments = _parsed()
     with tempfile.TemporaryDirectory() as folder:
         kept = arguments.seeds or Path(folder) / "seeds"
@@ -118,7 +118,7 @@ class _Watch:
     seconds, memory = 0.0, 0.0
 
     def __enter__(self) -> None:
-        Path("/proc/self/clear_refs").write_text("5")  # forgets how much memory there was at most
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak memory
         self._began = time.process_time()
         signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
         signal.alarm(PATIENCE_S)

@@ -29,7 +29,7 @@ __all__ = ["Adagrad"]
 
 
 class Adagrad(Optimizer):
-    """Adagrad: the gradient over the root of the sum of all its squares. ValueError for options out of range."""
+    """Adagrad: the gradient over the root of the sum of all its squares. Raise ValueError for options out of range."""
 
     _checked_for_fused = False
     """True once the first parameter was checked; the others are not."""

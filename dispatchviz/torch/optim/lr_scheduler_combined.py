@@ -152,7 +152,7 @@ class _Combined(LRScheduler):
 
 
 class SequentialLR(_Combined):
-    """One scheduler after the other, changing at ``milestones``. ValueError unless all fit together."""
+    """One scheduler after the other, changing at ``milestones``. Raise ValueError unless all fit together."""
 
     def __init__(self, optimizer: Any, schedulers: list[Any], milestones: list[int], last_epoch: int = -1) -> None:
         if len(schedulers) < 1:
@@ -197,7 +197,7 @@ def _undo(scheduler: Any) -> None:
 
 
 class ChainedScheduler(_Combined):
-    """All schedulers at each step. ValueError unless all fit together."""
+    """All schedulers at each step. Raise ValueError unless all fit together."""
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Any = None) -> None:
         if len(schedulers) < 1:

@@ -59,7 +59,7 @@ class _WithMomentum(LRScheduler):
 
 
 class CyclicLR(_WithMomentum):
-    """Move the rate up and down between two values. ValueError and TypeError for options that do not fit."""
+    """Move the rate up and down between two values. Raise ValueError or TypeError for options that do not fit."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class CyclicLR(_WithMomentum):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Lower the rate along half a cosine, then restart with a period ``T_mult`` times as long. ValueError for bad
+    """Lower the rate along half a cosine, then restart with a period ``T_mult`` times as long. Raise ValueError for bad
     lengths.
     """
 
@@ -199,7 +199,7 @@ _Phase = dict[str, Any]
 
 
 class OneCycleLR(_WithMomentum):
-    """Raise the rate to the maximum and lower it far down, once. ValueError and TypeError for options that do not
+    """Raise the rate to the maximum and lower it far down, once. Raise ValueError or TypeError for options that do not
     fit.
     """
 

@@ -51,7 +51,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Multiply the rate by a factor for some epochs. ValueError for a factor that is not between 0 and 1."""
+    """Multiply the rate by a factor for some epochs. Raise ValueError for a factor that is not between 0 and 1."""
 
     def __init__(self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
         if factor > 1.0 or factor < 0:
@@ -75,7 +75,9 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Multiply the rate by a factor that changes linearly. ValueError for factors that are not between 0 and 1."""
+    """Multiply the rate by a factor that changes linearly. Raise ValueError for factors that are not between 0 and
+    1.
+    """
 
     def __init__(
         self,

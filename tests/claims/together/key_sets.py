@@ -165,12 +165,12 @@ def guard_changes(step: Step, found: re.Match[str]) -> Problems:
         "no longer includes": event.included_before & ~event.included,
     }
     parts = re.split(r"(?:^|, | and )((?:no longer )?(?:excludes|includes)) ", found[1])[1:]
-    said = dict(zip(parts[::2], parts[1::2], strict=True))
+    listed = dict(zip(parts[::2], parts[1::2], strict=True))
     for verb, changed in changes.items():
-        if (verb in said) != bool(changed & ~BACKENDS):
+        if (verb in listed) != bool(changed & ~BACKENDS):
             yield f"the thread {verb} {names(changed)}"
-        elif verb in said:
-            yield from differs(said[verb], changed)
+        elif verb in listed:
+            yield from differs(listed[verb], changed)
 
 
 @reads(rf"from (\w+) down to (\w+) only ({LISTED}) remain", "guard", "key set: higher keys excluded")
@@ -270,14 +270,14 @@ def the_key_set_pane_says_of_each_key_what_the_sets_say(step: Step) -> Problems:
 
 def _reason(event: ev.KeySetComputed, key: str, reason: str) -> Problems:
     bit = bits(key)
-    told = {
+    checked = {
         "not in the set": not event.effective & bit,
         "excludes it": not event.without_excluded & bit,
         "mask takes it out": bool(event.without_excluded & ~event.effective & bit),
         "in the set, but not the highest": bool(event.effective & bit) and bit != top(event.effective),
         "the thread includes it": bool(event.included & bit),
     }
-    for words, is_true in told.items():
+    for words, is_true in checked.items():
         if re.search(rf"\b(?<!not ){words}", reason, re.IGNORECASE) and not is_true:
             yield f"{key}: {reason} But the set is {names(event.effective)}"
 
@@ -296,18 +296,18 @@ def the_stages_of_the_key_set_pane(step: Step) -> Problems:
 def _stage(step: Step, card: KeySetCard, text: str) -> Problems:
     rows = {row.title: row.raw for row in card.rows}
     match text.partition(": ")[::2]:
-        case "winner", said if "is the highest key of {" in said:
-            winner, _, keys = said.partition(" is the highest key of {")
+        case "winner", reason if "is the highest key of {" in reason:
+            winner, _, keys = reason.partition(" is the highest key of {")
             listed = keys.rstrip("}").split(", ")
             if winner != step.event.key or listed[0] != winner or not _is(listed, step.event.key_set):
                 yield f"{text}, the set is {names(step.event.key_set)}"
-        case "winner", said:
+        case "winner", reason:
             if step.event.key_set > BACKENDS:
                 yield f"{text}, the set is {names(step.event.key_set)}"
-        case "united", said if "so the set is empty" in said:
+        case "united", reason if "so the set is empty" in reason:
             if rows["united"]:
                 yield f"{text}, the arguments have {names(rows['united'])}"
-        case "excluded", said if "takes nothing away" in said or "takes nothing" in said:
+        case "excluded", reason if "takes nothing away" in reason or "takes nothing" in reason:
             if (rows["united"] | rows["included"]) & rows["excluded"] & ~BACKENDS:
                 yield f"{text}, {names(rows['excluded'])} are excluded"
         case _:

@@ -21,7 +21,7 @@ VERBATIM |= {
     ),
 }
 
-# A claim asks PyTorch: sentence_claims.py has them, tests/claims/check_*.py asks.
+# Claims are in sentence_claims.py; tests/claims/check_*.py check them against PyTorch.
 always(r"Only .* requires? grad, .* not", "key set: autograd wins")
 always(r"changes nothing here: no key depends on it", "key set: autograd wins")
 always(r"None of .* requires? grad", "key set: autograd wins", "no input requires grad")
@@ -35,7 +35,7 @@ always(r"only the (?:engine|buffer) holds the (?:earlier )?gradient", "gradient 
 always(r"nothing beyond is even visited|the topological number there is below", "Node pruned by its topological number")
 always(r"is never differentiable", "never differentiable")
 
-# The event itself tells it, or where it stands.
+# The event itself shows it, or its position does.
 always(r"\bnothing for edge|returns nothing", "Node done")
 always(r"the last reference to it was an edge of", "Node freed with another")
 always(r"the call below has returned", "transform pushed again")

@@ -41,9 +41,9 @@ GRADIENT_DTYPES = {
 """The number of samples that are differentiated, by dtype."""
 _SIDES = (torch, model_torch)
 
-# PyTorch's own also wishes for seeds of absent accelerators, and keeps the stack of each wish: half of the time here.
+# PyTorch's own also queues seeds for absent accelerators, with a stack for each, which took half of the time here.
 torch.manual_seed = torch.default_generator.manual_seed
-# These look for a unittest among the callers, with the source of each, at every sample. There is none.
+# These search the callers and their sources for a unittest at every sample. There is none.
 common_utils.extract_test_fn = opinfo.extract_test_fn = lambda: None
 
 

@@ -312,7 +312,7 @@ def _refuse_projection(options: dict[str, Any]) -> None:
 
 
 class RNN(RNNBase):
-    """A recurrent network with ``tanh`` or ``relu``. ValueError for another nonlinearity."""
+    """A recurrent network with ``tanh`` or ``relu``. Raise ValueError for another nonlinearity."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         _refuse_projection(kwargs)
