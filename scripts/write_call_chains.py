@@ -99,7 +99,7 @@ def statement(trace: Trace, event: Dispatched) -> str:
     occurs above.
     """
     outermost = [event, *(e for e in trace.ancestors(event.seq) if isinstance(e, Dispatched))][-1]
-    before = reversed(trace[: outermost.seq])  # not its ancestors: a line inside a guard is none
+    before = reversed(trace[: outermost.seq])  # not its ancestors, because a line inside a guard is not one
     at = next(e for e in before if isinstance(e, SourceLine))
     lines = [line.partition("  #")[0].strip() for line in trace.header.sources[at.file].split("\n")]
     text = lines[at.line - 1]

@@ -42,7 +42,7 @@ class MetNodes:
             case ev.TensorCreated(wrapped_number=True):
                 self._of_numbers.add(event.tensor)
             case ev.VariableSaved() if event.tensor in self._of_numbers:
-                pass  # while hooks pack, an installed PyTorch cannot be asked for what they do not pack either
+                pass  # while hooks pack, a recorder of PyTorch cannot read variables that they do not pack
             case ev.VariableSaved():
                 self._save(replace(event, counter=-1))
             case ev.AttributeSaved():

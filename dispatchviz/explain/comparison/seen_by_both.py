@@ -261,7 +261,7 @@ class _View:
         else:
             self._before_hooks[event.parent] = node
 
-    # -- what is told -------------------------------------------------------------------------------------------------
+    # -- emitted events -----------------------------------------------------------------------------------------------
 
     def _keep(self, event: ev.AnyEvent) -> None:
         if isinstance(event, ev.GradientAccumulated):
@@ -305,7 +305,7 @@ class _View:
             return
         around = self._within(line)
         place = around, line.file, line.line, line.function
-        if line.resumed and around is not None and place[1:] == self._last[0][1:]:  # after a hook without calls
+        if line.resumed and around is not None and place[1:] == self._last[0][1:]:  # a hook without calls comes before
             self._numbers[line.seq] = around
             return
         if place != self._last[0]:

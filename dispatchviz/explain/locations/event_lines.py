@@ -224,7 +224,7 @@ class Reader(ast.NodeVisitor):
             self.last = self.last | self._returned
             self._line, self._returned = outer, returned
             self._join()
-            self._add(node, other=20)  # what it does by means that cannot be read: a table of functions, a method
+            self._add(node, other=20)  # its events through code that cannot be read: a table of functions, a method
         else:
             self._add(node, other=8 if name in _RARELY else 4)
 

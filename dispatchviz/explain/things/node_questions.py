@@ -137,7 +137,7 @@ def _path(trace: Trace, path: Sequence[int]) -> str:
     return " → ".join(names)
 
 
-# -- its end ---------------------------------------------------------------------------------------------------------
+# -- end of a tensor -------------------------------------------------------------------------------------------------
 
 
 def _kept(trace: Trace, node: int, at: int) -> Question:
@@ -169,7 +169,7 @@ def _end(trace: Trace, node: int, at: int) -> Iterator[Answer]:
         yield Answer(f"freed{along}", end.seq, None if end.by is None else NodeThing(end.by))
 
 
-# -- what an event says of its Node ----------------------------------------------------------------------------------
+# -- facts about a Node in an event ----------------------------------------------------------------------------------
 
 
 def _said(trace: Trace, event: ev.AnyEvent, at: int) -> Answer | None:

@@ -129,7 +129,7 @@ def _came(trace: Trace, tensor: int, storage: int, *kinds: type[ev.Event]) -> li
     return [step for other, step in first.items() if other != tensor]
 
 
-# -- who has it ----------------------------------------------------------------------------------------------------
+# -- holders -------------------------------------------------------------------------------------------------------
 
 
 def _saved(trace: Trace, tensor: int, at: int) -> Question:
@@ -197,7 +197,7 @@ def _share(trace: Trace, step: int, at: int) -> Answer:
     return Answer(f"{name} {how}", step, TensorThing(other))
 
 
-# -- its end -------------------------------------------------------------------------------------------------------
+# -- end of a tensor -----------------------------------------------------------------------------------------------
 
 
 def _ends(trace: Trace, tensor: int, at: int, uses: Uses) -> Question:
@@ -224,7 +224,7 @@ def lost_names(trace: Trace, tensor: int) -> Iterator[tuple[str, int]]:
         for step in steps[bisect_right(steps, bound) :]:
             is_binding = columns.kinds[step] == columns.code(ev.NameBound)
             if is_binding and columns.tensors[step] == tensor:
-                break  # told by that one
+                break  # that event reports it
             if is_binding or (columns.tensors[step] == tensor and isinstance(trace[step], ev.NameUnbound)):
                 yield columns.name_texts[numbers[bound]], step
                 break

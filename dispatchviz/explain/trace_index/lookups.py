@@ -191,7 +191,7 @@ def latest_first(trace: Trace, at: int, kind: type[E]) -> Iterator[E]:
     steps = trace.steps_of(kind)
     for place in range(bisect_right(steps, at) - 1, -1, -1):
         event = trace[steps[place]]
-        if isinstance(event, kind):  # it is not where the file is damaged
+        if isinstance(event, kind):  # false if the file is damaged there
             yield event
 
 

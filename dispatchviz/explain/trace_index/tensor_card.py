@@ -197,7 +197,7 @@ _COUNTS = raw(DispatchKey.ADInplaceOrView)
 """The key that tensors made in inference mode, which have no version counter, do not have."""
 
 
-# -- who keeps it --------------------------------------------------------------------------------------------------
+# -- owners --------------------------------------------------------------------------------------------------------
 
 
 def _saved(trace: Trace, tensor: int, at: int) -> Iterator[Saved]:

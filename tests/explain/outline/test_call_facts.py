@@ -145,7 +145,7 @@ def comparable(name: str) -> Iterator[Trace]:
         yield traced(source)
 
 
-@pytest.mark.filterwarnings("ignore")  # an error made of a warning would end the program
+@pytest.mark.filterwarnings("ignore")  # a warning raised as an error would end the program
 @pytest.mark.parametrize("name", some(LOGGED, max(len(LOGGED) // amount(6, 400), 1)))
 def test_rows_have_the_calls_of_the_recorded_log(name: str) -> None:
     for trace in comparable(name):

@@ -155,7 +155,7 @@ def test_a_chain_that_is_freed_at_once_is_counted_on_its_line() -> None:
             y = y * 2
         del y
     """)
-    assert told(trace, 7) == ["10 Nodes freed"]  # the leaf's AccumulateGrad too
+    assert told(trace, 7) == ["10 Nodes freed"]  # the leaf's AccumulateGrad counts too
 
 
 FUNCTION = """\

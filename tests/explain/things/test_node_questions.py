@@ -82,7 +82,7 @@ def test_edges_and_leaves_are_those_of_the_live_graph(monkeypatch: pytest.Monkey
                 met.add(node)
                 number = node._number - first
                 if number < 0:
-                    continue  # made before, and not met
+                    continue  # made before the recording, and not used
                 answers, edges = asked(trace, number, len(trace) - 1), node.next_functions
                 told = answers[NEXT]
                 assert len(told.answers) + told.more == len(edges), (name, node)

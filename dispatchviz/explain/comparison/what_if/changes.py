@@ -92,7 +92,7 @@ def device_of(trace: Trace) -> str:
 TYPED = re.compile(r"(?:line\s*)?(?P<line>[0-9]{1,9})\s*:\s*(?P<change>\S.*)", re.DOTALL)
 
 
-# -- what is typed behind each kind -----------------------------------------------------------------------------------
+# -- words of each kind -----------------------------------------------------------------------------------------------
 
 
 def _nothing(words: Sequence[str]) -> tuple[str, ...] | None:

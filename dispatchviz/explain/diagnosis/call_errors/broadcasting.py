@@ -92,7 +92,7 @@ def _with_one(shape: Sequence[int], at: int) -> tuple[int, ...]:
     return (*shape[:at], 1, *shape[at:])
 
 
-# -- a result that has no room ----------------------------------------------------------------------------------------
+# -- results that do not fit ------------------------------------------------------------------------------------------
 
 
 def in_place(failure: Failure) -> Diagnosis | None:

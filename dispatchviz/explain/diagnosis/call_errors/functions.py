@@ -72,7 +72,7 @@ def inputs_of(failure: Failure, owner: str, count: int) -> list[str]:
     return inputs if len(inputs) == count else []
 
 
-# -- what backward returns --------------------------------------------------------------------------------------------
+# -- return values of backward ----------------------------------------------------------------------------------------
 
 
 def number(failure: Failure) -> Diagnosis | None:

@@ -49,7 +49,7 @@ def second_backward(failure: Failure) -> Diagnosis | None:
         return _twice(second)
     made = index(failure.trace).nodes.get(crossing.user)
     if made is None:
-        return None  # of a Node that is older than the recording nothing is known
+        return None  # nothing is known about a Node from before the recording
     if made.seq < second.first.seq:
         return _shared(second, crossing)
     return _carried(second, crossing) if is_carried(second, crossing) else _once(second, crossing)
@@ -81,7 +81,7 @@ def _with_grad_fn(failure: Failure) -> Iterator[Subject]:
             yield subject(failure, each.value)
 
 
-# -- what is said ------------------------------------------------------------------------------------------------------
+# -- texts -------------------------------------------------------------------------------------------------------------
 
 
 def _released(second: Second) -> str:

@@ -55,7 +55,7 @@ def _note(trace: Trace, call: Call) -> Note | None:
     found = [each for each in found if index(trace).grad_needed(each.tensor, call.seq)]
     run = first_run(trace, node, call.seq)
     started = None if run is None else around(trace, run, ev.BackwardStarted)
-    if not found or run is None or started is None or started.inputs:  # else some gradients are not computed
+    if not found or run is None or started is None or started.inputs:  # otherwise some gradients are not computed
         return None
     return _told(trace, call, shape, node, run, found)
 

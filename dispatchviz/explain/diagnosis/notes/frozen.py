@@ -58,7 +58,7 @@ def _is_frozen(trace: Trace, tensor: int, name: str, since: int, until: int) -> 
     if trace.header.engine == "model":
         switched = len(index(trace).steps_about(tensor, ev.RequiresGradSet)) > 0
         return switched and not index(trace).grad_needed(tensor, until)
-    is_parameter = PARAMETER.search(name) is not None  # such a recording sees neither requires_grad nor buffers
+    is_parameter = PARAMETER.search(name) is not None  # this recording has neither requires_grad nor buffers
     return is_parameter and not index(trace).steps_about(tensor, ev.AccumulatorMade)
 
 

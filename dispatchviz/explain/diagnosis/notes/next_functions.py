@@ -66,7 +66,7 @@ def _told(trace: Trace, name: str, node: int, at: int) -> Iterator[Note]:
 def _inputs(trace: Trace, seq: int, collected: ev.EdgesCollected) -> list[int] | None:
     """Return the tensor of each edge, or None if the recording does not have it."""
     known = [tensor for _, tensor in collected.inputs]
-    if not known:  # of an installed PyTorch: the arguments of the call, if there is one for each edge
+    if not known:  # for an installed PyTorch: the arguments of the call, if there is one for each edge
         call = next(calls_around(trace, seq), None)
         computed = None if call is None else within(trace, _outermost(trace, call), ev.KeySetComputed)
         known = [] if computed is None else [tensor for _, tensor, _ in computed.arguments]

@@ -57,7 +57,7 @@ def _from_a_leaf(trace: Trace) -> Iterator[ev.BackwardStarted]:
     for step in trace.steps_of(ev.BackwardStarted):
         place = bisect_right(ran, step)
         if place == len(ran) or not of_node.steps(columns.nodes[ran[place]], ev.AccumulatorMade):
-            continue  # told without reading the events of a long loop
+            continue  # found without decoding the events of a long loop
         started = trace[step]
         if not isinstance(started, ev.BackwardStarted) or not started.accumulate or started.depth:
             continue
@@ -102,7 +102,7 @@ def _made_leaf(trace: Trace, loss: int, at: int) -> int:
     return -1
 
 
-# -- what cut it ------------------------------------------------------------------------------------------------------
+# -- cuts -------------------------------------------------------------------------------------------------------------
 
 
 def _cut(trace: Trace, loss: int) -> Cut | None:

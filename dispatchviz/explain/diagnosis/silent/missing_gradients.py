@@ -84,7 +84,7 @@ def _is_missing(trace: Trace, tensor: int, last: ev.BackwardStarted) -> bool:
         return False
     if trace.header.engine == "model":
         return index(trace).grad_needed(tensor, last.seq) and index(trace).history(tensor, last.seq) is None
-    return bool(index(trace).steps_about(tensor, ev.AccumulatorMade))  # a recording does not see requires_grad
+    return bool(index(trace).steps_about(tensor, ev.AccumulatorMade))  # a recording does not have requires_grad
 
 
 def _why(trace: Trace, tensor: int, last: ev.BackwardStarted) -> tuple[int, int]:

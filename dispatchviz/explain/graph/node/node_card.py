@@ -208,7 +208,7 @@ def needs_edge(trace: Trace, target: int | None, at: int) -> bool | None:
     return target is not None and (backward.needs(target) or bool(backward.captures(target)))
 
 
-# -- what it keeps ----------------------------------------------------------------------------------------------------
+# -- saved values -----------------------------------------------------------------------------------------------------
 
 
 def _saved(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
