@@ -56,7 +56,7 @@ class Row(NamedTuple):
     theirs: Sequence[str] | None
 
     @property
-    def said(self) -> str:
+    def remark(self) -> str:
         """The page's text for the debugger's side; empty for a frame without a description."""
         if self.ours is None:
             assert self.theirs is not None
@@ -152,9 +152,9 @@ def _table(found: list[Row]) -> Iterator[str]:
     for row in found:
         if row.ours is None:
             assert row.theirs is not None
-            yield f"| `{row.theirs[0]}` | | | {row.said} |"
+            yield f"| `{row.theirs[0]}` | | | {row.remark} |"
         else:
-            yield f"| `{row.ours.title}` | `{row.ours.file}` | {row.ours.role} | {row.said} |"
+            yield f"| `{row.ours.title}` | `{row.ours.file}` | {row.ours.role} | {row.remark} |"
 
 
 def main() -> int:

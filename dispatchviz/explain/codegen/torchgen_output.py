@@ -38,8 +38,8 @@ def real(op: OperatorEntry) -> Real:
         try:
             generate(source, Path(folder), lambda yaml: yaml.of_families(stem))
         except AssertionError as error:  # this family needs another one
-            said = str(error).partition("\n")[0]
-            raise DispatchvizError(f"torchgen cannot generate {op.name} without all other entries: {said}") from None
+            reason = str(error).partition("\n")[0]
+            raise DispatchvizError(f"torchgen cannot generate {op.name} without all other entries: {reason}") from None
         pieces, group = tuple(pieces_of(op, Path(folder))), groups(Path(folder)).get(name, ())
     return Real(importlib.metadata.version("torch"), entries, pieces, group)
 

@@ -194,7 +194,7 @@ class Alignment:
         tree, seq = (self.second, b) if a is None else (self.first, a)
         assert seq is not None
         event, other = tree.trace[seq], self.second if tree is self.first else self.first
-        if isinstance(event, ev.SourceLine) and tree.says_something(seq):
+        if isinstance(event, ev.SourceLine) and tree.has_content(seq):
             if tree.pairs[seq] in other.lines:  # an additional iteration of a loop, not another program
                 yield Difference("way", a, b)
                 return

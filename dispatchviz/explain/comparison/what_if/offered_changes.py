@@ -164,15 +164,15 @@ def _tensors(trace: Trace, line: ev.SourceLine, program: ast.Module) -> Iterator
 
 def _named(trace: Trace, line: ev.SourceLine, program: ast.Module) -> Iterator[tuple[str, TensorCard]]:
     """Yield the names that the line reads and their tensors."""
-    known, told = index(trace), set[str]()
+    known, seen = index(trace), set[str]()
     for statement in ast.walk(program):
         if isinstance(statement, ast.stmt) and statement.lineno == line.line and not isinstance(statement, DEFINITIONS):
             for node in ast.walk(statement):
                 if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
                     name = ast.unparse(node)
-                    tensor = known.holder(name, line.seq) if name not in told else None
+                    tensor = known.holder(name, line.seq) if name not in seen else None
                     card = tensor_card(trace, tensor, line.seq) if tensor is not None else None
-                    told.add(name)
+                    seen.add(name)
                     if card is not None:
                         yield name, card
 

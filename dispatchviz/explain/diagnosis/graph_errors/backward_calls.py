@@ -109,9 +109,9 @@ def unused(failure: Failure) -> Diagnosis | None:
         )
         return Diagnosis("error", at, (cause,), failure.message, (_allow(found.text),), (started.seq,), unseen)
     if _leads_to(trace := failure.trace, started, found.tensor):
-        told = returned_none(failure, started)
-        if told is not None:
-            return told
+        no_gradient = returned_none(failure, started)
+        if no_gradient is not None:
+            return no_gradient
         cause, fixes = _none_passed(trace, started, found, output)
     else:
         cause, fixes = _no_path(failure, started, found, output)

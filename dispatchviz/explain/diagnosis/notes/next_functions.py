@@ -35,10 +35,10 @@ def next_functions(trace: Trace) -> Iterator[Note]:
             node = None if tensor is None else index(trace).history(tensor, step)
             if node is not None and node not in seen:
                 seen.add(node)
-                yield from _told(trace, name, node, step)
+                yield from _note(trace, name, node, step)
 
 
-def _told(trace: Trace, name: str, node: int, at: int) -> Iterator[Note]:
+def _note(trace: Trace, name: str, node: int, at: int) -> Iterator[Note]:
     collected = index(trace).edges.get(node)
     made = index(trace).nodes.get(node)
     if collected is None or made is None or not 0 < len(collected.edges) <= MOST:
