@@ -85,7 +85,7 @@ class Uses:
     def _computed(self, call: int, tensor: int) -> int:
         steps: Sequence[int] = self._found[tensor]
         place = bisect_right(steps, call)
-        return steps[place] if place < len(steps) else call  # whatever a file contains
+        return steps[place] if place < len(steps) else call  # in case the file is damaged
 
 
 _uses: WeakKeyDictionary[Trace, Uses] = WeakKeyDictionary()

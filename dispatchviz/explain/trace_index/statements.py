@@ -47,7 +47,7 @@ def _statement(trace: Trace, line: int) -> _Statement:
     columns, steps = trace.columns, trace.steps_of(ev.SourceLine)
     at, found, lines = bisect_left(steps, line), [line], {line}
     if at >= min(len(steps), len(columns.places)) or columns.places[at] >= len(columns.line_places):
-        return _Statement(found, lines, line + 1)  # whatever a file contains
+        return _Statement(found, lines, line + 1)  # in case the file is damaged
     own, caller, after = columns.line_places[columns.places[at]], columns.callers[at], len(trace)
     for later in range(at + 1, min(at + LOOKED_AT, len(steps), len(columns.callers))):
         if columns.callers[later] == caller:

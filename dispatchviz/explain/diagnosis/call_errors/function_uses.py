@@ -6,7 +6,7 @@ import ast
 import re
 
 from dispatchviz.explain.diagnosis.arguments import diagnosed
-from dispatchviz.explain.diagnosis.call_errors.functions import last_line, last_node, method_of, told_at
+from dispatchviz.explain.diagnosis.call_errors.functions import diagnosed_at, last_line, last_node, method_of
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import calls_on_line
@@ -31,7 +31,7 @@ def saved(failure: Failure) -> Diagnosis | None:
     text = f"{ran.owner}.forward passes {what} to ctx.save_for_backward{line}, which takes only tensors."
     kept = f": ctx.{name} = {name}." if name.isidentifier() else f", such as ctx.value = {name}."
     fix = f"Keep {name} as an attribute of ctx{kept}"
-    return told_at(failure, Statement("Function: save_for_backward", text), ran, fix)
+    return diagnosed_at(failure, Statement("Function: save_for_backward", text), ran, fix)
 
 
 def _call(failure: Failure, name: str, owner: str) -> ast.Call | None:

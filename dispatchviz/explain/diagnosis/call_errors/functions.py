@@ -89,7 +89,7 @@ def number(failure: Failure) -> Diagnosis | None:
         f"{counted(expected, 'input')}{inputs}: autograd needs {counted(expected, 'value')}, one for each."
     )
     fix = _number_fix(failure, ran, names, expected, got)
-    return told_at(failure, Statement("Function: number of gradients", text), ran, fix)
+    return diagnosed_at(failure, Statement("Function: number of gradients", text), ran, fix)
 
 
 def _returned(failure: Failure, ran: Ran, owner: str, what: str) -> str:
@@ -175,7 +175,7 @@ def shape(failure: Failure) -> Diagnosis | None:
         f"the sizes of its input."
     )
     fix = f"Return a gradient with sizes {match[4]} for {name or 'it'} on line {ran.line.line}."
-    return told_at(failure, Statement("Function: sizes of a gradient", text), ran, fix)
+    return diagnosed_at(failure, Statement("Function: sizes of a gradient", text), ran, fix)
 
 
 def kind(failure: Failure) -> Diagnosis | None:
@@ -186,7 +186,7 @@ def kind(failure: Failure) -> Diagnosis | None:
     value = f"{article(match[1])} {match[1]}{_which(failure, ran)}"
     text = f"{_returned(failure, ran, ran.owner, value)}, but a gradient is a tensor or None."
     fix = f"Return a tensor on line {ran.line.line}, such as torch.full_like(grad, value), or None for no gradient."
-    return told_at(failure, Statement("Function: type of a gradient", text), ran, fix)
+    return diagnosed_at(failure, Statement("Function: type of a gradient", text), ran, fix)
 
 
 def _which(failure: Failure, ran: Ran) -> str:
@@ -200,7 +200,7 @@ def _which(failure: Failure, ran: Ran) -> str:
     return f" as its {ordinal(constants[0] + 1)} value" if len(constants) == 1 else ""
 
 
-def told_at(failure: Failure, cause: Statement, ran: Ran, fix: str) -> Diagnosis:
+def diagnosed_at(failure: Failure, cause: Statement, ran: Ran, fix: str) -> Diagnosis:
     found = diagnosed(failure, cause, (fix,))
     return found._replace(at=ran.line.seq, proof=(ran.line.seq, failure.raised))
 
@@ -214,7 +214,7 @@ def returned_none(failure: Failure, started: ev.BackwardStarted) -> Diagnosis | 
         if ran is not None and returns_nothing(method_of(failure.trace, owner, "backward")):
             text = f"{_returned(failure, ran, owner, 'None')}: no gradient flows on from it."
             fix = f"Return the gradient {'on' if ran.text.startswith('return') else 'after'} line {ran.line.line}."
-            return told_at(failure, Statement("Function: backward returns None", text), ran, fix)
+            return diagnosed_at(failure, Statement("Function: backward returns None", text), ran, fix)
     return None
 
 
