@@ -135,7 +135,7 @@ def test_what_differs_is_named(trace: Trace) -> None:
 
 
 LACKING = {
-    "other key sets, the same winner",
+    "different key sets with the same highest key",
     "The thread's excluded set has AutocastMAIA and AutocastMTIA in the model, no keys in PyTorch.",
 }
 """What ``check`` says where a release has not all keys."""

@@ -88,7 +88,7 @@ async def test_the_founding_question_has_its_answer_on_the_first_screen() -> Non
     async with stepper(forum(), (100, 30), level=DEFAULT) as reader:
         screen = reader.screen
     lines = "\n".join(screen)
-    assert "Line 6 makes the first Node, AddBackward0. AutogradCUDA is the highest key left and wins" in lines
+    assert "Line 6 creates the first Node, AddBackward0. AutogradCUDA is the highest key left and wins" in lines
     assert "x and y" in lines
     here = next(row for row in screen if row.startswith("▶"))
     assert "add.Tensor → AutogradCUDA" in here

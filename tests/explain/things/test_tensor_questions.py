@@ -68,7 +68,7 @@ def test_maker_returns_the_tensor(subject: str) -> None:
             (origin, *_) = answers_about(trace, tensor, len(trace) - 1)["Who made it?"].answers
             assert origin.seq == made.seq
             if made.how != "new":
-                assert origin.text.startswith("older than the recording")
+                assert origin.text.startswith("made before the recording began")
                 continue
             call = maker(trace, made.seq, tensor)
             around = [event for event in trace.ancestors(made.seq) if isinstance(event, ev.Dispatched)]
