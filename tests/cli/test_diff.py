@@ -198,7 +198,7 @@ def test_what_if_bad_input_is_one_line(tmp_path: Path) -> None:
     for change, programs, says in (
         ("no_grad", [name], "'no_grad' is no change: write LINE: CHANGE, for example 'line 6: no_grad'"),
         ("5: nograd", [name], "there is no change 'nograd'; there are no_grad, enable_grad"),
-        ("2: no_grad", [name], "line 2: no_grad: that line has no statement"),
+        ("2: no_grad", [name], "line 2: no_grad: the line has no statement"),
         ("5: device cuda w", [name], "the line does not read w; names on it are torch, x, y and z"),
         ("5: skip", [name, name], "runs one SCRIPT"),
         ("5: skip", ["--classics", name], "runs one SCRIPT"),
