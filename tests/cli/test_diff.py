@@ -33,7 +33,7 @@ def test_two_scripts(tmp_path: Path) -> None:
         "\n"
         "What differs after that\n"
         "  line 5 in plain.py, line 6 in no_grad.py: z = torch.add(x, y)\n"
-        "      In plain.py VariableType::add_Tensor makes AddBackward0. In no_grad.py it makes none: grad\n"
+        "      In plain.py VariableType::add_Tensor makes AddBackward0. In no_grad.py it makes none. Grad\n"
         "      mode is off, so no Node is made: the kernel only redispatches.\n"
         "\n"
         "To step from there: dispatchviz run --hashes --step 67 no_grad.py\n"
@@ -170,7 +170,7 @@ def test_what_if_runs_a_script_as_it_is_and_changed(tmp_path: Path) -> None:
         "What if line 5: no_grad\n\nThe ways part first at line 5: z = torch.add(x, y)\n"
         "  Only in the changed run: torch.no_grad() switches grad mode off"
     )
-    assert "In the changed run it makes none: grad mode is off" in " ".join(ended.out.split())
+    assert "In the changed run it makes none. Grad mode is off" in " ".join(ended.out.split())
     assert ended.err == "torch.Size([2])\n" * 2
     assert Path(tmp_path, name).read_text() == PLAIN, "the file stays as it is"
     ended = dispatchviz("diff", "--what-if", "5: enable_grad", "--what-if", "6: skip", name, cwd=tmp_path)
