@@ -102,6 +102,9 @@ def commands(changed: list[str], tests: list[str], functions: int) -> Iterator[l
         yield [f"{tools}/ruff", "format", "--check", "--force-exclude", *sources]
         yield [f"{tools}/lint-imports", "--no-cache"]
         yield [f"{tools}/mypy"]
+    if texts := [file for file in changed if (ROOT / file).is_file()]:
+        yield [f"{tools}/codespell", *texts]
+        yield [sys.executable, "-m", "scripts.plain_english", *texts]
     if tests:
         yield [sys.executable, *_PYTEST, "-n", "2" if functions > FEW else "0", *tests]
 

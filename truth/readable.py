@@ -1,4 +1,4 @@
-"""The record of a program as text: for people, and line by line to compare."""
+"""The record of a program as text, for readers and for comparison line by line."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _end(found: dict[str, Any]) -> Iterator[str]:
         yield "  error: {0} at line {2}: {1}".format(*found["error"])
 
 
-# -- line by line -----------------------------------------------------------------------------------------------------
+# -- comparison by lines ----------------------------------------------------------------------------------------------
 
 
 def log_texts(log: list[list[Any]]) -> list[str]:
@@ -88,7 +88,7 @@ def log_texts(log: list[list[Any]]) -> list[str]:
 
 
 def graph_texts(graphs: list[dict[str, Any]]) -> list[str]:
-    """Graphs as lines; saved tensors by shape and dtype, ``compare.close`` compares their numbers."""
+    """Graphs as lines, with saved tensors by shape and dtype; ``compare.close`` compares their numbers."""
     lines = []
     for graph in graphs:
         lines.append(f"roots {graph['roots']} order {graph['order']}")

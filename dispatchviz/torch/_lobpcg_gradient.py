@@ -1,4 +1,4 @@
-"""The derivative of ``lobpcg``: a matrix is differentiated by some of its eigenvectors (``torch/_lobpcg.py``)."""
+"""The derivative of ``lobpcg``: differentiate a matrix through some of its eigenpairs (``torch/_lobpcg.py``)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dispatchviz.torch.autograd.function import Function
 
 
 class LOBPCGAutogradFunction(Function):
-    """ValueError in backward for complex matrices, and with a B."""
+    """The autograd function of ``lobpcg``. Its backward raises ValueError for complex matrices and if B is given."""
 
     @staticmethod
     def forward(ctx: Any, A: Any, k: int | None, B: Any, *more: Any) -> tuple[Any, Any]:
-        """Eigenvalues and eigenvectors."""
+        """Return the eigenvalues and eigenvectors."""
         A = A.contiguous()
         if B is not None:
             B = B.contiguous()
@@ -25,7 +25,7 @@ class LOBPCGAutogradFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, D_grad: Any, U_grad: Any) -> tuple[Any, ...]:
-        """Of A alone."""
+        """Return the gradient of A; no other input gets one."""
         A, B, D, U = ctx.saved_tensors
         if any(matrix is not None and matrix.is_complex() for matrix in (A, B)):
             raise ValueError(
@@ -42,7 +42,7 @@ class LOBPCGAutogradFunction(Function):
 
 
 def _of_all(D_grad: Any, U_grad: Any, D: Any, U: Any) -> Any:
-    """When all eigenvectors are there."""
+    """Return the gradient if all eigenvectors are known."""
     F = D.unsqueeze(-2) - D.unsqueeze(-1)
     F.diagonal(dim1=-2, dim2=-1).fill_(float("inf"))
     F.pow_(-1)
@@ -51,7 +51,9 @@ def _of_all(D_grad: Any, U_grad: Any, D: Any, U: Any) -> Any:
 
 
 def _of_some(D_grad: Any, U_grad: Any, A: Any, D: Any, U: Any, largest: bool) -> Any:
-    """Gradients by some eigenpairs; the others contribute by the characteristic polynomial of the known eigenvalues."""
+    """Return the gradient from some eigenpairs, with the characteristic polynomial of the known eigenvalues for the
+    others.
+    """
     Ut = U.mT.contiguous()
     projection = -U.matmul(Ut)
     projection.diagonal(dim1=-2, dim2=-1).add_(1)
@@ -80,7 +82,7 @@ def _series(polynomial: Any, U_grad: Any, A: Any, D: Any) -> Any:
 
 
 def _polynomial_of_roots(roots: Any) -> Any:
-    """Coefficients of (x - r_1) ... (x - r_n), the constant one first."""
+    """Return the coefficients of (x - r_1) ... (x - r_n), the constant one first."""
     order = roots.shape[-1]
     shape = list(roots.shape)
     shape[-1] += 2

@@ -1,4 +1,4 @@
-"""Every benchmark can be run, with and without what we are compared with."""
+"""Every benchmark runs, with and without its rivals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
 OF_PYTORCH = ["live"]
-"""Of an installed PyTorch alone."""
+"""Benchmarks that need an installed PyTorch."""
 ALL = [
     *(
         "diagnosis", "dispatch", "engine", "growth", "live", "log", "opening", "operators", "pictures", "player",
@@ -27,14 +27,14 @@ ALL = [
 
 
 def test_each_module_that_measures_is_found() -> None:
-    """What has no ``main`` helps the others."""
+    """Modules without ``main`` only help the others."""
     assert benchmarks() == ALL
     helpers = {"__main__", "seamless", "sizes"}
     assert {path.stem for path in (ROOT / "benchmarks").glob("*.py")} == {*ALL, *helpers}
 
 
 def runs(name: str) -> str:
-    """The output of a benchmark with minimal sizes."""
+    """Return the output of a benchmark with minimal sizes."""
     if name == "tui":
         pytest.importorskip("pty", reason="needs a Unix terminal")
     command = [sys.executable, "-m", f"benchmarks.{name}", "--quick"]

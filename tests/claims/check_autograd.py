@@ -1,7 +1,7 @@
-"""Checks on the forward side of autograd: histories, views, versions, saved variables and when unpacking raises.
+"""Checks on the forward side of autograd: histories, views, versions, saved variables, and errors of unpacking.
 
-A claim of a step is about that step; PyTorch is asked when the statement has run. If the same statement went on to
-change what was claimed, it cannot be asked.
+A claim of a step is about that step, but PyTorch is examined after the whole statement. If the statement later changed
+the claimed fact, the claim cannot be checked.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WRITES = re.compile("This view |was created in (no_grad|inference) mode")
 
 
 def history_moves(question: Question, tensor: int) -> bool:
-    """Return whether the statement went on to change a tensor's history or flag, or those of its base."""
+    """Return whether the statement later changed a tensor's history or flag, or those of its base."""
     moves = question.later(ev.HistorySet, ev.HistoryRebased, ev.RequiresGradSet)
     base = _bases(question.trace).get(tensor, tensor)
     return any(event.tensor in (tensor, base) for event in moves)
@@ -46,12 +46,12 @@ def history_moves(question: Question, tensor: int) -> bool:
 
 @lru_cache(maxsize=1)
 def _bases(trace: Trace) -> dict[int, int]:
-    """View to its first base."""
+    """Return the first base of each view."""
     return {event.tensor: event.base for event in reversed(trace) if isinstance(event, ev.ViewMade)}
 
 
 def version_moves(question: Question, tensor: int) -> bool:
-    """Return whether the statement went on to write to the memory that a tensor is on."""
+    """Return whether the statement later wrote to the memory of a tensor."""
     known = index(question.trace).tensors
     storage = known[tensor].storage if tensor in known else -1
     bumped = [event.tensor for event in question.later(ev.VersionBumped)]
@@ -59,13 +59,13 @@ def version_moves(question: Question, tensor: int) -> bool:
 
 
 def real_tensor(question: Question, number: int) -> Any:
-    """PyTorch's tensor; None if no variable names it."""
+    """Return PyTorch's tensor, or None if no variable names it."""
     name = question.tensor(number)
     return None if name is None else question.pytorch.tensor(name)
 
 
 def real_node(question: Question, number: int) -> Any:
-    """PyTorch's Node; None if none or another one is there: a view's grad_fn is regenerated when read."""
+    """Return PyTorch's Node, or None if there is none or another one: a view's grad_fn is regenerated when read."""
     path = question.node(number)
     made = index(question.trace).nodes.get(number)
     if path is None or made is None:
@@ -82,7 +82,7 @@ def real_node(question: Question, number: int) -> Any:
 
 @checks(BackwardRaises)
 def backward_raises(claim: BackwardRaises, question: Question) -> Answer:
-    """Reading a saved variable unpacks it, as the formula does; a Node that must raise is run as well."""
+    """Read the saved variable, which unpacks it as the formula does. A Node that must raise is run as well."""
     node = real_node(question, claim.node)
     if node is None or released_later(question, claim):
         return None
@@ -95,7 +95,7 @@ def backward_raises(claim: BackwardRaises, question: Question) -> Answer:
 
 
 def released_later(question: Question, claim: BackwardRaises) -> bool:
-    """Return whether the statement went on to change what the Node saved."""
+    """Return whether the statement later changed a tensor that the Node saved."""
     if not claim.raises and any(question.later(ev.VersionBumped)):
         return True
     packed = (event for event in question.later(ev.SavedTensorHookRan) if event.kind == "pack hook")
@@ -103,19 +103,23 @@ def released_later(question: Question, claim: BackwardRaises) -> bool:
 
 
 def unpacked(node: Any, name: str) -> Any:
-    """What a Node saved under a name: a Function's are one tuple, a list's members have no attribute of their own."""
+    """Return the tensor that a Node saved under a name. A Function's are one tuple; a list's have no attributes of
+    their own.
+    """
     plain = name.partition("[")[0]
     return getattr(node, plain if plain == "saved_tensors" else f"_saved_{plain}")
 
 
 def in_place_error(node: Any, name: str) -> str:
-    """The text of the error of using what was changed; empty if there is none, or another one."""
+    """Return the message of the in-place error, or an empty string if there is none or another error."""
     error = error_of(lambda: unpacked(node, name))
     return error if IN_PLACE in error else ""
 
 
 def error_of_running(node: Any) -> str:
-    """The text of the error of a Node's formula; a Function's Node cannot be run, so its saved tensors are read."""
+    """Return the message of the error of a Node's formula. A Function's Node cannot be run, so its saved tensors are
+    read.
+    """
     if isinstance(node, torch.autograd.function.BackwardCFunction):
         return error_of(lambda: node.saved_tensors)
     zeros = [torch.zeros(list(entry.shape), dtype=entry.dtype) for entry in node._input_metadata]
@@ -123,7 +127,7 @@ def error_of_running(node: Any) -> str:
 
 
 def error_of(action: Any) -> str:
-    """The text of the error that an action raises; empty if it does not."""
+    """Return the message of the error that an action raises, or an empty string."""
     try:
         action()
     except Exception as error:  # a hook's own among them
@@ -142,7 +146,7 @@ def node_raises(claim: NodeRaises, question: Question) -> Answer:
 
 @checks(WriteRaises)
 def write_raises(claim: WriteRaises, question: Question) -> Answer:
-    """Write to the tensor, in a run of its own."""
+    """Write to the tensor, in a separate run."""
     name = question.tensor(claim.tensor)
     if name is None or history_moves(question, claim.tensor):
         return None
@@ -160,7 +164,7 @@ def write_raises(claim: WriteRaises, question: Question) -> Answer:
 
 @checks(NodeKeeps)
 def node_keeps(claim: NodeKeeps, question: Question) -> Answer:
-    """The slot of the same name."""
+    """Compare the slot of the same name."""
     node = real_node(question, claim.node)
     if node is None or claim.name.endswith("]"):
         return None
@@ -175,7 +179,7 @@ def node_keeps(claim: NodeKeeps, question: Question) -> Answer:
 
 
 def place(tensor: Any) -> Any:
-    """Address, sizes and strides of a tensor."""
+    """Return the address, sizes and strides of a tensor."""
     return tensor.data_ptr(), list(tensor.shape), tensor.dtype
 
 
@@ -196,7 +200,7 @@ def saved_bytes(claim: SavedBytes, question: Question) -> Answer:
 
 @checks(History)
 def history(claim: History, question: Question) -> Answer:
-    """From ``grad_fn`` on along first edges."""
+    """Follow the first edges from ``grad_fn``."""
     tensor = real_tensor(question, claim.tensor)
     if tensor is None or history_moves(question, claim.tensor) or version_moves(question, claim.tensor):
         return None

@@ -1,4 +1,4 @@
-"""Checks on what the engine did."""
+"""Checks on the actions of the engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from truth.observers.runs import longest_path
 
 @checks(NodeRuns)
 def node_runs(claim: NodeRuns, question: Question) -> Answer:
-    """By a hook on every Node that can be reached. After an error it is not known what would have run."""
+    """Put a hook on every reachable Node. After an error it is unknown which Nodes would have run."""
     found = question.in_pass(claim.graph_task, claim.node)
     if found is None or question.pytorch.run.error is not None:
         return None
@@ -31,7 +31,7 @@ def node_runs(claim: NodeRuns, question: Question) -> Answer:
 
 @checks(RunsBefore)
 def runs_before(claim: RunsBefore, question: Question) -> Answer:
-    """By the order of the hooks. Each thread has its own counter, and here one thread runs many programs."""
+    """Compare the order of the hooks. Each thread has its own counter, and one thread runs many programs here."""
     if "threading" in question.shared.source:
         return None
     first, then = (question.in_pass(claim.graph_task, node) for node in (claim.node, claim.other))
@@ -45,7 +45,7 @@ def runs_before(claim: RunsBefore, question: Question) -> Answer:
 
 @checks(EdgesCounted)
 def edges_counted(claim: EdgesCounted, question: Question) -> Answer:
-    """By ``next_functions``; several roots hang below a GraphRoot, which has an edge to each."""
+    """Count ``next_functions``. Several roots are below a GraphRoot, which has an edge to each."""
     found = question.in_pass(claim.graph_task, claim.node)
     call = _call(claim.graph_task, question, watch_outputs)
     if found is None or call is None:
@@ -59,7 +59,7 @@ def edges_counted(claim: EdgesCounted, question: Question) -> Answer:
 
 @checks(TopologicalBelow)
 def topological_below(claim: TopologicalBelow, question: Question) -> Answer:
-    """By the longest way along ``next_functions``."""
+    """Compute the longest path along ``next_functions``."""
     found = question.in_pass(claim.graph_task, claim.node)
     if found is None:
         return None
@@ -68,7 +68,7 @@ def topological_below(claim: TopologicalBelow, question: Question) -> Answer:
 
 @checks(OutputDefined)
 def output_defined(claim: OutputDefined, question: Question) -> Answer:
-    """By a hook that gets what the Node returned."""
+    """Record the outputs of the Node by a hook."""
     found, call = question.in_pass(claim.graph_task, claim.node), _call(claim.graph_task, question, watch_outputs)
     if found is None or call is None or found[1] not in call.outputs:
         return None
@@ -78,7 +78,7 @@ def output_defined(claim: OutputDefined, question: Question) -> Answer:
 
 @checks(GradCaptured)
 def grad_captured(claim: GradCaptured, question: Question) -> Answer:
-    """By what the engine returns."""
+    """Compare the return value of the engine."""
     call = _call(claim.graph_task, question, watch_outputs)
     if call is None or claim.position >= len(call.captured):
         return None  # an input that was not used is an error without allow_unused
@@ -87,7 +87,7 @@ def grad_captured(claim: GradCaptured, question: Question) -> Answer:
 
 @checks(GradWritten)
 def grad_written(claim: GradWritten, question: Question) -> Answer:
-    """By the memory of the gradient that arrived, and by which tensor was ``.grad`` before."""
+    """Compare the memory of the arriving gradient, and the tensor that was ``.grad`` before."""
     found, call = question.in_pass(claim.graph_task, claim.node), _call(claim.graph_task, question, watch_writes)
     if found is None or call is None or not call.written.get(found[1]):
         return None
@@ -96,7 +96,7 @@ def grad_written(claim: GradWritten, question: Question) -> Answer:
 
 @checks(SavedTensorsFreed)
 def saved_tensors_freed(claim: SavedTensorsFreed, question: Question) -> Answer:
-    """By reading them, which raises."""
+    """Read the saved tensors, which raises if they are freed."""
     places = [
         (at, each.nodes.index(claim.node)) for at, each in enumerate(question.moment.passes) if claim.node in each.nodes
     ]
@@ -110,7 +110,7 @@ def saved_tensors_freed(claim: SavedTensorsFreed, question: Question) -> Answer:
 
 
 def _reads(node: Any, name: str) -> bool | None:
-    """Return whether a saved tensor can be read; None if Python does not see it."""
+    """Return whether a saved tensor can be read, or None if Python does not expose it."""
     attribute = f"_saved_{name}"
     if not hasattr(type(node), attribute):
         if not hasattr(type(node), "saved_tensors"):
@@ -124,7 +124,7 @@ def _reads(node: Any, name: str) -> bool | None:
 
 
 def _call(graph_task: int, question: Question, watch: Watch) -> Call | None:
-    """The engine's call that a graph task is, unless it failed."""
+    """Return the engine's call for a graph task, unless it failed."""
     tasks = question.shared.graph_tasks
     if graph_task not in tasks:
         return None

@@ -1,4 +1,4 @@
-"""Checks on structured kernels, by PyTorch's library, schemas and tensors; and on printing, by its profiler."""
+"""Checks on structured kernels, by PyTorch's library, schemas and tensors, and on printing, by its profiler."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.claims.checks import Answer, Question, checks, difference
 
 @functools.cache
 def compiled_functions() -> frozenset[str]:
-    """``structured_add_Tensor::meta``: all that the CPU library has, by their names in its symbol table."""
+    """Return all names in the symbol table of the CPU library, such as ``structured_add_Tensor::meta``."""
     library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
     with library.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
         found = re.findall(rb"(structured_\w{1,80}?)4(meta|impl)(?=E)", content)
@@ -28,7 +28,7 @@ def compiled_functions() -> frozenset[str]:
 
 @checks(StructuredFunction)
 def structured_function(claim: StructuredFunction, question: Question) -> Answer:
-    """The library of a build without CUDA has no functions of CUDA alone."""
+    """Look up the function. The library of a build without CUDA has no functions that only CUDA uses."""
     if "cuda" in claim.function.lower():
         return None
     return difference(claim.function, claim.function if claim.function in compiled_functions() else "no such function")
@@ -39,21 +39,21 @@ _KINDS = {TorchgenKind.functional: "functional", TorchgenKind.inplace: "in-place
 
 @checks(SchemaKind)
 def schema_kind(claim: SchemaKind, question: Question) -> Answer:
-    """By torchgen, which writes the three classes."""
+    """Compare with torchgen, which writes the three classes."""
     name, _, overload = claim.operator.partition(".")
     schema = _schema(name, overload)
     return difference(claim.kind, _KINDS[FunctionSchema.parse(schema).kind()])
 
 
 def _schema(name: str, overload: str) -> str:
-    """As the yaml has it: without the namespace, and with SymInts."""
+    """Return the schema as in the yaml file, without the namespace and with SymInts."""
     schema = str(torch._C._get_schema(name, overload)).removeprefix("aten::")
     return re.sub(r"\[[\d, ]*\]", lambda numbers: numbers[0].replace(" ", ""), schema)  # torchgen splits at ", "
 
 
 @checks(Shape)
 def shape(claim: Shape, question: Question) -> Answer:
-    """A tensor may get another shape later in the statement."""
+    """Compare the shape, unless the tensor gets another shape later in the statement."""
     name = question.tensor(claim.tensor)
     if name is None or any(event.tensor == claim.tensor for event in question.later(ev.GeometryChanged)):
         return None
@@ -62,7 +62,9 @@ def shape(claim: Shape, question: Question) -> Answer:
 
 @checks(CallsWithin)
 def calls_within(claim: CallsWithin, question: Question) -> Answer:
-    """By the profiler, which sees every call and no redispatch. A tensor loses its tangent with its dual level."""
+    """Compare with the profiler, which records every call and no redispatch. A tensor loses its tangent with its dual
+    level.
+    """
     name = question.tensor(claim.tensor)
     if name is None or any(question.later(ev.DualLevelLeft)):
         return None

@@ -1,6 +1,6 @@
 """Checks on dispatch tables, key sets, schemas and bindings.
 
-What a registration would change is tried on a twin: an operator of its own with the same registrations under the same
+The effect of a registration is checked on a twin, an operator of its own with the same registrations under the same
 keys, whose kernels are never called.
 """
 
@@ -44,13 +44,13 @@ from truth.observers.elf_symbols import Library
 EMPTY = ("", "missing")
 
 Table = dict[str, tuple[str, str]]
-"""Key -> fallthrough or not, reason; empty cells are left out."""
+"""Key -> fallthrough or not, reason. Empty entries are left out."""
 
 _ROW = re.compile(r"^(\w+): (fallthrough )?.*\[([a-z ]+)\]$", re.MULTILINE)
 
 
 def table(operator: str) -> Table | None:
-    """PyTorch's computed table; None if it has no such operator."""
+    """Return PyTorch's computed table, or None if it has no such operator."""
     try:
         dump = torch._C._dispatch_dump_table(operator)
     except RuntimeError:
@@ -65,24 +65,24 @@ def _said(kernel: str, reason: str) -> tuple[str, str]:
 
 
 def _of_cuda(operator: str, key: str) -> bool:
-    """The model is a build with CUDA, this PyTorch may be none: its kernels can be asked about with such a build."""
+    """Return whether the fact needs a CUDA build. The model is one, but this PyTorch may not be."""
     return key.endswith("CUDA") and not torch.version.cuda and operator.startswith(("aten::", "prims::"))
 
 
 @cache
 def _pytorchs(operator: str) -> bool:
-    """An operator that no program has defined; Meta has Python kernels of this process besides."""
+    """Return whether no program has defined the operator. Meta also has Python kernels of this process."""
     return operator.startswith(("aten::", "prims::"))
 
 
 @cache
 def _table_of_pytorchs(operator: str) -> Table | None:
-    """Of an operator that no program changes."""
+    """Return the table of an operator that no program changes."""
     return table(operator)
 
 
 def _table_then(operator: str, question: Question) -> Table | None:
-    """At the moment of a question."""
+    """Return the table at the moment of a question."""
     known = question.shared.tables
     if operator not in known:
         known[operator] = table(operator)
@@ -92,7 +92,9 @@ def _table_then(operator: str, question: Question) -> Table | None:
 
 @checks(CellHolds)
 def cell_holds(claim: CellHolds, question: Question | None) -> Answer:
-    """Which rule filled the cell; not of an operator that the program changes: the moment is not known."""
+    """Compare the rule that filled the entry, except for an operator that the program changes, whose moment is
+    unknown.
+    """
     if not _pytorchs(claim.operator) or _of_cuda(claim.operator, claim.key):
         return None
     found = _table_of_pytorchs(claim.operator) if question is None else _table_then(claim.operator, question)
@@ -103,7 +105,7 @@ def cell_holds(claim: CellHolds, question: Question | None) -> Answer:
 
 @checks(FilledCells)
 def filled_cells(claim: FilledCells, question: Question | None) -> Answer:
-    """Of an operator that the program defines, if no kernel came in the same statement."""
+    """Compare the filled entries of an operator of the program, if no kernel was registered in the same statement."""
     if question is not None and not _pytorchs(claim.operator):
         _ = question.pytorch
     found = table(claim.operator)
@@ -116,7 +118,7 @@ def filled_cells(claim: FilledCells, question: Question | None) -> Answer:
 
 @checks(SchemaOf)
 def schema_of(claim: SchemaOf, question: Question | None) -> Answer:
-    """As PyTorch prints it; the operator may be gone when the statement has run."""
+    """Compare with PyTorch's text. The operator may be destroyed when the statement has run."""
     if question is not None:
         _ = question.pytorch
     name, _, overload = claim.operator.partition(".")
@@ -148,7 +150,7 @@ class Twin:
                 self._kernels.setdefault(key.name, []).insert(0, self.register(key.name, kernel.fallthrough))
 
     def register(self, key: str, fallthrough: bool) -> Any:
-        """A kernel of which only its being there matters; it is gone after ``reset`` of the result."""
+        """Register a kernel that is never called. ``reset`` of the result removes it."""
         block = torch._C._dispatch_library("IMPL", self.name.partition(":")[0], "")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that another kernel is there already
@@ -156,7 +158,7 @@ class Twin:
         return block
 
     def without(self, key: str) -> None:
-        """The active kernel is deregistered."""
+        """Deregister the active kernel."""
         self._kernels[key][0].reset()
 
     def again(self, key: str) -> None:
@@ -170,7 +172,7 @@ def twin(operator: str) -> Twin:
 
 @cache
 def after(operator: str, change: str, under: str) -> tuple[Table, bool]:
-    """The table after a change, and whether PyTorch's own check finds cells that are out of date."""
+    """Return the table after a change, and whether PyTorch's own check finds stale entries."""
     of = twin(operator)
     if change == "without":
         of.without(under)
@@ -194,13 +196,13 @@ def _stale(name: str) -> bool:
 
 
 def _parsed(key: str) -> bool:
-    """Python can register for a key of this name."""
+    """Return whether Python can register for a key of this name."""
     return torch._C._parse_dispatch_key(key) is not None
 
 
 @checks(CellAfter)
 def cell_after(claim: CellAfter, question: Question | None) -> Answer:
-    """On the twin, if that has the same table to begin with."""
+    """Check on the twin, if that has the same table before the change."""
     if not _parsed(claim.under) or _of_cuda(claim.operator, claim.key):
         return None
     found, _ = after(claim.operator, claim.change, claim.under)
@@ -210,7 +212,7 @@ def cell_after(claim: CellAfter, question: Question | None) -> Answer:
 
 @checks(StaleAfter)
 def stale_after(claim: StaleAfter, question: Question | None) -> Answer:
-    """PyTorch's invariant check fails; it does not say of which cells."""
+    """Run PyTorch's invariant check, which fails for stale entries without naming them."""
     if not _parsed(claim.under):
         return None
     return difference(bool(claim.keys), after(claim.operator, claim.change, claim.under)[1])
@@ -230,7 +232,7 @@ def _argument(type_: str) -> Any:
 
 @checks(MissingRaises)
 def missing_raises(claim: MissingRaises, question: Question | None) -> Answer:
-    """By a redispatch with that key alone."""
+    """Redispatch with that key alone."""
     name, _, overload = claim.operator.removeprefix("aten::").partition(".")
     op = getattr(getattr(torch.ops.aten, name), overload or "default")
     key = torch._C.DispatchKeySet.from_raw_repr(DispatchKey[claim.key].bits)
@@ -265,7 +267,7 @@ def _tensors() -> dict[str, Callable[[], torch.Tensor]]:
 
 @checks(BackendKeys)
 def backend_keys(claim: BackendKeys, question: Question | None) -> Answer:
-    """Of tensors that can be made without a device of their own."""
+    """Compare the keys of tensors that need no device of their own."""
     make = _tensors().get(claim.backend)
     if make is None:
         return None
@@ -276,7 +278,7 @@ def backend_keys(claim: BackendKeys, question: Question | None) -> Answer:
 
 @checks(CallVisits)
 def call_visits(claim: CallVisits, question: Question | None) -> Answer:
-    """Along PyTorch's own table, key sets and masks; what a kernel does with a call is known from the cell's reason."""
+    """Follow PyTorch's own table, key sets and masks. The reason of an entry shows what its kernel does with a call."""
     make = _tensors().get(claim.backend)
     if make is None or not hasattr(torch._C.DispatchKey, claim.backend) or (claim.change and not _parsed(claim.under)):
         return None
@@ -309,7 +311,7 @@ def _way(keys: Any, cells: Table) -> Iterator[str]:
 
 @checks(AliasKeys)
 def alias_keys(claim: AliasKeys, question: Question | None) -> Answer:
-    """One key after the other."""
+    """Compare one key after the other."""
     alias = getattr(torch._C.DispatchKey, claim.alias)
     known = [key.name for key in CELL if hasattr(torch._C.DispatchKey, key.name)]  # Python's enumeration lacks some
     found = [key for key in known if torch._C._dispatch_is_included_in_alias(getattr(torch._C.DispatchKey, key), alias)]
@@ -336,12 +338,12 @@ for name in torch._C._dispatch_get_all_op_names():
     found["served"].update(set(under.findall(torch._C._dispatch_dump_table(name))))
 print(json.dumps(found))
 """
-"""Of each key and alias: how many operators have a kernel under it, or in its cell."""
+"""A program that counts for each key and alias the operators with a kernel under it, or in its entry."""
 
 
 @cache
 def _counted() -> dict[str, dict[str, int]]:
-    """In a new process: Python's modules register more as they are imported."""
+    """Count in a new process, because Python's modules register more when they are imported."""
     out = subprocess.run([sys.executable, "-c", COUNTING], capture_output=True, text=True, check=True).stdout
     counted: dict[str, dict[str, int]] = json.loads(out)
     return counted
@@ -349,7 +351,7 @@ def _counted() -> dict[str, dict[str, int]]:
 
 @checks(OperatorsRegistered)
 def operators_registered(claim: OperatorsRegistered, question: Question | None) -> Answer:
-    """Over all operators of a PyTorch that was just imported."""
+    """Compare the count over all operators of a freshly imported PyTorch."""
     if claim.key.endswith("CUDA") and not torch.version.cuda:
         return None
     return difference(claim.operators, _counted()["registered"].get(claim.key, 0))
@@ -357,7 +359,7 @@ def operators_registered(claim: OperatorsRegistered, question: Question | None) 
 
 @checks(OperatorsServed)
 def operators_served(claim: OperatorsServed, question: Question | None) -> Answer:
-    """The same, by the tables."""
+    """Compare the count over the tables of all operators."""
     if claim.key.endswith("CUDA") and not torch.version.cuda:
         return None
     return difference(claim.operators, _counted()["served"].get(claim.key, 0))
@@ -365,7 +367,7 @@ def operators_served(claim: OperatorsServed, question: Question | None) -> Answe
 
 @checks(FallbackIs)
 def fallback_is(claim: FallbackIs, question: Question | None) -> Answer:
-    """What a new operator has in the cell."""
+    """Compare the dispatch table entry of a new operator."""
     block = torch._C._dispatch_library("DEF", "fallbacks", "")
     block.define("f() -> ()", "")
     through, _ = (table("fallbacks::f") or {}).get(claim.key, EMPTY)
@@ -394,7 +396,7 @@ def _in_pythons_library(name: str) -> bool:
 
 @checks(BindingOf)
 def binding_of(claim: BindingOf, question: Question | None) -> Answer:
-    """A function of that name is among the symbols of PyTorch's Python library."""
+    """Look for a function of that name among the symbols of PyTorch's Python library."""
     name = claim.name.rpartition("::")[2]
     if not name.startswith("THPVariable_"):
         return None
@@ -403,7 +405,9 @@ def binding_of(claim: BindingOf, question: Question | None) -> Answer:
 
 @checks(AutogradKernel)
 def autograd_kernel(claim: AutogradKernel, question: Question | None) -> Answer:
-    """The boxed kernel has no signature; Nodes are those that torchgen makes of derivatives.yaml."""
+    """Compare the autograd kernel. A boxed kernel has no signature; Nodes are those that torchgen derives from
+    derivatives.yaml.
+    """
     if not _pytorchs(claim.operator):
         return None
     if claim.records == "out":
@@ -419,7 +423,7 @@ def autograd_kernel(claim: AutogradKernel, question: Question | None) -> Answer:
 
 @cache
 def _nodes() -> dict[str, str]:
-    """Operator to the Node that its generated autograd kernel makes; an in-place form has that of the other one."""
+    """Return the Node that each generated autograd kernel creates. An in-place form has that of the functional one."""
     import torchgen
     from torchgen.packaged.autograd.load_derivatives import load_derivatives
 

@@ -1,4 +1,4 @@
-"""How a claim is checked against PyTorch.
+"""The checks of claims against PyTorch.
 
 A check is a function of a module ``check_*.py`` of this folder, for one class of claims::
 
@@ -7,12 +7,12 @@ A check is a function of a module ``check_*.py`` of this folder, for one class o
         name = question.tensor(claim.tensor)
         if name is None:
             return None  # no variable leads there: it cannot be checked
-        run = question.fresh_run()  # a run of PyTorch of its own, up to this statement, which may be changed
+        run = question.fresh_run()  # a separate run of PyTorch up to this statement, which may be changed
         ...
         return difference(claim.message, found)
 
-``question.pytorch`` is a run that all questions about one statement share: it must not be changed. A claim holds for
-the moment when its top-level statement has run; what it says of the engine holds for the engine's calls in that
+``question.pytorch`` is a run that all questions about one statement share, so it must not be changed. A claim holds for
+the moment when its top-level statement has run. A claim about the engine holds for the engine's calls in that
 statement.
 """
 
@@ -30,7 +30,7 @@ from tests.claims.moments import Moment, Path
 from tests.claims.pytorch_runs import Pass, PyTorchRun, run_on_pytorch
 
 Answer = str | None
-"""Empty: PyTorch does what was claimed; a text: what it does instead; None: it cannot be checked here."""
+"""Empty if PyTorch agrees with the claim, else a text of the difference. None if the claim cannot be checked here."""
 
 Some = TypeVar("Some", bound=Claim)
 Kind = TypeVar("Kind", bound=AnyEvent)
@@ -40,18 +40,18 @@ CHECKS: dict[type[Claim], Callable[[Any, Question], Answer]] = {}
 
 
 class PyTorchMoment:
-    """PyTorch at a moment of a program; shared by the questions of that moment, of which there may be thousands."""
+    """PyTorch at a moment of a program, shared by all questions of that moment, which may be thousands."""
 
     def __init__(self, source: str, trace: Trace, moment: Moment) -> None:
         self.source = source
         self.moment = moment
         self.tables: dict[str, Any] = {}
-        """What PyTorch answered about the tables of operators."""
+        """PyTorch's answers about the tables of operators."""
         self._trace = trace
 
     @cached_property
     def by_kind(self) -> dict[type[AnyEvent], list[AnyEvent]]:
-        """The events of the statement."""
+        """The events of the statement by kind."""
         found: dict[type[AnyEvent], list[AnyEvent]] = {}
         for event in self._trace[self.moment.steps.start : self.moment.steps.stop]:
             found.setdefault(type(event), []).append(event)
@@ -59,7 +59,7 @@ class PyTorchMoment:
 
     @cached_property
     def graph_tasks(self) -> list[int]:
-        """The calls of the engine that the statement made, by their numbers in the trace."""
+        """The graph tasks of the engine's calls in the statement, by their numbers in the trace."""
         return [event.graph_task for event in self.by_kind.get(BackwardStarted, ())]
 
     @cached_property
@@ -70,41 +70,41 @@ class PyTorchMoment:
 
 @dataclass(frozen=True)
 class Question:
-    """Where a claim was made."""
+    """The place of a claim in a program."""
 
     trace: Trace
     seq: int
-    """The step whose sentence makes it."""
+    """The step whose sentence makes the claim."""
     shared: PyTorchMoment
 
     @property
     def moment(self) -> Moment:
-        """The statement in which the step happened has just run."""
+        """The moment just after the statement of the step."""
         return self.shared.moment
 
     @property
     def pytorch(self) -> PyTorchRun:
-        """PyTorch at that moment, shared, not to be changed."""
+        """PyTorch at that moment. It is shared and must not be changed."""
         return self.shared.pytorch
 
     def fresh_run(self) -> PyTorchRun:
-        """A run of PyTorch of its own up to that moment, which may be changed."""
+        """Return a separate run of PyTorch up to that moment, which may be changed."""
         return run_on_pytorch(self.shared.source, self.moment.position)
 
     def tensor(self, number: int) -> str | None:
-        """The variable that names a tensor of the trace."""
+        """Return the variable that names a tensor of the trace, or None."""
         return self.moment.tensors.get(number)
 
     def node(self, number: int) -> Path | None:
-        """How a Node of the trace is reached."""
+        """Return the path to a Node of the trace, or None."""
         return self.moment.nodes.get(number)
 
     def later(self, *kinds: type[Kind]) -> Iterator[Kind]:
-        """What the statement did after the step."""
+        """Yield the later events of the statement."""
         return (e for kind in kinds for e in self.shared.by_kind.get(kind, ()) if e.seq > self.seq)  # type: ignore[misc]
 
     def in_pass(self, graph_task: int, number: int) -> tuple[Pass, int] | None:
-        """The engine's call that a graph task is, in PyTorch, and the index of a Node of the trace there."""
+        """Return the engine's call in PyTorch for a graph task, and the index of a Node of the trace there."""
         tasks = self.shared.graph_tasks
         ours, theirs = self.moment.passes, self.pytorch.passes
         if graph_task not in tasks or len(tasks) != len(ours) or len(ours) != len(theirs):
@@ -125,5 +125,5 @@ def checks(kind: type[Some]) -> Callable[[Callable[[Some, Question], Answer]], C
 
 
 def difference(claimed: object, found: object) -> Answer:
-    """Empty if both are equal, else a text of both."""
+    """Return an empty string if both are equal, else a text of both."""
     return "" if claimed == found else f"claimed {claimed!r}, PyTorch {found!r}"

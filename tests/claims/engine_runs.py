@@ -1,6 +1,6 @@
-"""What PyTorch's engine did in a statement, by hooks: more than ``pytorch_runs`` notes.
+"""The actions of PyTorch's engine in a statement, recorded by hooks in more detail than in ``pytorch_runs``.
 
-What is noted of gradients is what can be kept without keeping a gradient: who holds one decides what becomes of it.
+Only facts are recorded that need no reference to a gradient, because a reference changes what becomes of it.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ class Call:
 
     roots: list[Any]
     nodes: list[Any]
-    """As in ``pytorch_runs.Pass``."""
+    """The Nodes, as in ``pytorch_runs.Pass``."""
     outputs: dict[int, tuple[bool, ...]] = field(default_factory=dict)
-    """Place of a Node to which of the gradients that it gave are defined."""
+    """Index of a Node -> for each gradient that it returned, whether it is defined."""
     written: dict[int, str] = field(default_factory=dict)
-    """Place of an AccumulateGrad to how it wrote ``.grad``; empty if that cannot be told."""
+    """Index of an AccumulateGrad -> how it wrote ``.grad``, or empty if that is unknown."""
     captured: tuple[bool, ...] = ()
-    """Which of the gradients that were asked for came out."""
+    """The requested gradients that were computed."""
     failed: bool = False
 
 
 Watch = Callable[[Call], list[Any]]
-"""Puts hooks on the Nodes of a call; gives their handles."""
+"""A function that puts hooks on the Nodes of a call and returns their handles."""
 
 
 def watch_outputs(call: Call) -> list[Any]:
-    """Note what Nodes return. A Node with a post hook keeps its inputs alive while it runs."""
+    """Record the results of Nodes. A Node with a post hook keeps its inputs alive while it runs."""
 
     def hook(place: int) -> Callable[[Any, Any], None]:
         return lambda given, _: call.outputs.__setitem__(place, tuple(gradient is not None for gradient in given))
@@ -48,7 +48,7 @@ def watch_outputs(call: Call) -> list[Any]:
 
 
 def watch_writes(call: Call) -> list[Any]:
-    """Note how ``.grad`` is written."""
+    """Record how ``.grad`` is written."""
     handles = []
     for place, node in enumerate(call.nodes):
         if node.name() == "torch::autograd::AccumulateGrad":
@@ -80,7 +80,7 @@ def _how(now: Any, before: Any, memory: int) -> str:
 
 @lru_cache(maxsize=4)
 def calls(source: str, position: int, watch: Watch) -> tuple[Call, ...]:
-    """The calls of the engine that a program makes in its statement ``position``, counted from 0."""
+    """Return the calls of the engine in statement ``position`` of a program, counted from 0."""
     run, found = Run(torch, source), list[Call]()
     *before, last = ast.parse(source).body[: position + 1]
     for statement in before:

@@ -1,4 +1,4 @@
-"""The programs over which sentences are checked: those that PyTorch was recorded with, and random ones."""
+"""The programs whose sentences are checked: those recorded on PyTorch, and random ones."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from truth.programs import PROGRAMS
 from truth.questions.autograd_programs import program
 
 RANDOM = amount(40, 300)
-"""Seeds of random programs about autograd, besides the stored programs."""
+"""The number of random programs about autograd, in addition to the stored programs."""
 
 LEFT_OUT = ("threading", "# no log")
-"""What programs of several threads say is in another order each time; the meta device has no PyTorch beside it."""
+"""Programs that are left out: those with several threads, whose order varies, and those on the meta device."""
 
 
 def programs() -> dict[str, str]:
-    """Name to source text; in the gate half of the stored ones, in turn."""
+    """Return name -> source text. The gate takes half of the stored programs, in rotation."""
     random = {f"random_{seed}": program(seed) for seed in range(RANDOM)}
     stored = {
         name: text for name, text in in_turn([*PROGRAMS.items()], 2) if not any(word in text for word in LEFT_OUT)

@@ -1,4 +1,4 @@
-"""The same program on a real PyTorch, as far as a moment: run again each time, so that a check may change things."""
+"""The same program on a real PyTorch up to a moment. It is run again each time, so that a check may change things."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ class Pass:
     """One call of the engine."""
 
     nodes: list[Any]
-    """All that can be reached from its roots, in preorder."""
+    """All Nodes that can be reached from its roots, in preorder."""
     ran: list[int] = field(default_factory=list)
-    """Places in ``nodes``, in the order in which they ran."""
+    """Indices in ``nodes``, in the order of execution."""
 
 
 class Passes:
-    """Notes the calls of the engine; for ``watched_engine``."""
+    """A recorder of the engine's calls, for ``watched_engine``."""
 
     def __init__(self) -> None:
         self.met: list[Pass] = []
 
     @contextlib.contextmanager
     def watching(self, roots: list[tuple[Any, int]]) -> Iterator[None]:
-        """Around one backward from some gradient edges."""
+        """Record one backward from some gradient edges."""
         found = Pass(preorder([node for node, _ in roots]))
         self.met.append(found)
         hooks = [node.register_prehook(lambda _, i=i: found.ran.append(i)) for i, node in enumerate(found.nodes)]
@@ -46,18 +46,18 @@ class Passes:
 
 @dataclass
 class PyTorchRun:
-    """A program on PyTorch that has run up to a statement of its top level, that one included."""
+    """A program on PyTorch that has run up to and including a statement of its top level."""
 
     run: Run
     passes: list[Pass]
     """The calls of the engine in the last statement."""
 
     def tensor(self, name: str) -> Any:
-        """The tensor that a variable names."""
+        """Return the tensor that a variable names."""
         return self.run.variables[name]
 
     def node(self, path: Path) -> Any:
-        """The Node at the end of some edges; None if the graph is another one now."""
+        """Return the Node at the end of some edges, or None if the graph has changed."""
         node = self.tensor(path[0]).grad_fn
         for edge in path[1]:
             if node is None or edge >= len(node.next_functions):
@@ -67,7 +67,7 @@ class PyTorchRun:
 
 
 def run_on_pytorch(source: str, position: int) -> PyTorchRun:
-    """Run a program up to its statement ``position``, counted from 0; what goes wrong is in ``run.error``."""
+    """Run a program up to its statement ``position``, counted from 0. An error is stored in ``run.error``."""
     _as_in_a_new_process()
     run, passes = Run(torch, source), Passes()
     *before, last = ast.parse(source).body[: position + 1]
@@ -79,7 +79,7 @@ def run_on_pytorch(source: str, position: int) -> PyTorchRun:
 
 
 def _as_in_a_new_process() -> None:
-    """Settings that another program, or the first statements of this one, may have left behind."""
+    """Reset settings that another program, or the first statements of this one, may have left behind."""
     log_nothing()
     torch.set_grad_enabled(True)
     torch.set_default_dtype(torch.float32)

@@ -1,4 +1,4 @@
-"""What was asked, as a table of the kinds of sentences, and which are not asked about."""
+"""A table of the checked kinds of sentences, and the kinds that are not checked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scripts.sentences.unchecked import UNCHECKED
 
 
 def table(programs: int, counted: list[Any]) -> str:
-    """A line per kind: how often PyTorch was asked, how often nothing led to what was spoken of."""
+    """Return a line per kind: how often it was checked, and how often no variable led to its subject."""
     counts: Counter[tuple[str, str]] = Counter()
     for kind, how, count in counted:
         counts[kind, how] += count
@@ -29,7 +29,7 @@ def table(programs: int, counted: list[Any]) -> str:
 
 
 def _unchecked() -> Iterator[str]:
-    """The kinds that make no claims, by reason."""
+    """Yield the kinds that make no claims, by reason."""
     for reason, kinds in UNCHECKED.items():
         yield f"{len(kinds)} kinds are not put to PyTorch: each {reason}"
         yield textwrap.fill(", ".join(kinds), 116, initial_indent="    ", subsequent_indent="    ")

@@ -1,4 +1,4 @@
-"""What sentences state about PyTorch, put to PyTorch, and that the checks notice a claim that is false."""
+"""Every claim of a sentence is true of PyTorch, and the checks detect false claims."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ ALL = programs()
 
 
 def differences(source: str, counts: Counter[tuple[str, str]]) -> Iterator[str]:
-    """Every claim of a program that PyTorch does not bear out; counts by kind of sentence what was asked.
+    """Yield every claim of a program that is not true of PyTorch; ``counts`` counts the checks by kind of sentence.
 
-    And what was predicted of backward at its end, in the runs that are there.
+    It also yields wrong predictions of backward errors at the end of the program.
     """
     run = run_on_model(source)
     for moment in run.moments:
@@ -89,7 +89,7 @@ g = torch.autograd.grad((a * b).sum(), [a], retain_graph=True)
 
 
 def answers(position: int, *claims: c.Claim) -> list[Answer]:
-    """What PyTorch answers after a statement."""
+    """Return PyTorch's answers after a statement."""
     run = run_on_model(PROGRAM)
     moment = run.moments[position]
     question = Question(run.trace, moment.steps.start, PyTorchMoment(PROGRAM, run.trace, moment))
@@ -97,7 +97,7 @@ def answers(position: int, *claims: c.Claim) -> list[Answer]:
 
 
 def nodes() -> dict[str, int]:
-    """Name to number; the leaves' are called by their leaf."""
+    """Return name -> number. Leaves' Nodes have the names of their leaves."""
     trace = run_on_model(PROGRAM).trace
     made = {event.node: event.name for event in trace if type(event).__name__ == "NodeCreated"}
     leaves = [event.node for event in trace if type(event).__name__ == "AccumulatorMade"]

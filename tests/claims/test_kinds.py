@@ -1,4 +1,4 @@
-"""Every kind of sentence is on the page of sentences, and is put to PyTorch or has a reason why not."""
+"""Every kind of sentence is on the page of sentences, and is checked against PyTorch or has a reason why not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Example]:
-    """From the programs and commands that the page has its examples from: searching all takes minutes."""
+    """Return the examples of the programs and commands that the page uses. A search over all programs takes minutes."""
     return examples(NAMES - UNSEEN.keys(), among=named_in(PAGE.read_text("utf-8")))
 
 
@@ -30,14 +30,16 @@ def test_a_kind_is_written_once() -> None:
 
 @pytest.mark.long
 def test_every_kind_is_said_by_some_program_or_command(found: dict[str, Example]) -> None:
-    """Else ``python -m scripts.sentences`` looks for one; what it does not find needs a program of its own."""
+    """If it fails, run ``python -m scripts.sentences`` to find a program. A kind that it does not find needs a new
+    program.
+    """
     assert found.keys() - NAMES == set()
     assert UNSEEN.keys() - NAMES == set()
     assert NAMES - found.keys() == UNSEEN.keys()
 
 
 def test_what_is_not_put_to_pytorch_has_a_reason(found: dict[str, Example]) -> None:
-    """The list names nothing else: a kind that makes claims, or is gone, has to leave it."""
+    """The list contains no other kind. A kind that makes claims, or no longer exists, must leave it."""
     without = {name for name, example in found.items() if not example.statement.claims}
     assert without - set(UNCHECKED_NAMES) == set()
     assert set(UNCHECKED_NAMES) - without - UNSEEN.keys() == set()
@@ -45,5 +47,5 @@ def test_what_is_not_put_to_pytorch_has_a_reason(found: dict[str, Example]) -> N
 
 
 def test_the_page_is_fresh(found: dict[str, Example]) -> None:
-    """Else: ``python -m scripts.sentences``."""
+    """If it fails, run ``python -m scripts.sentences``."""
     assert PAGE.read_text("utf-8") == written(KINDS, found)

@@ -1,4 +1,6 @@
-"""What ``why OP KEY`` states of cells and changes, put to PyTorch, of a build for the CPU: many operators and keys."""
+"""The statements of ``why OP KEY`` about entries and changes, checked against a CPU build of PyTorch for many
+operators.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ KEYS = (
     *("FuncTorchBatched", "FuncTorchVmapMode", "Batched", "PythonDispatcher", "SparseMeta"),
 )
 EVERY = amount(46, 23)
-"""Each such operator of ATen is looked at, and these:"""
+"""The step between the operators of ATen that are checked, in addition to these:"""
 
 OPERATORS = (
     "relu",
@@ -49,7 +51,7 @@ PARTS = 8
 
 
 def operators() -> list[str]:
-    """Of ATen, as they are without Python's Meta kernels of the process."""
+    """Return the operators of ATen, as they are without Python's Meta kernels of the process."""
     every = sorted(name for name in REGISTRY.names() if name.startswith("aten::"))[::EVERY]
     return sorted({*every, *(f"aten::{name}" for name in OPERATORS)})
 
@@ -74,7 +76,7 @@ def test_what_is_said_of_cells_is_so(part: int) -> None:
 
 
 def _differs_to_begin_with(operator: str) -> bool:
-    """The twin has the table of PyTorch's own operator, or it would tell nothing."""
+    """Return whether the twin's table differs from that of PyTorch's own operator, so that it would show nothing."""
     own, twins = check_tables.table(operator), check_tables.table(check_tables.twin(operator).name)
     return own != twins
 
@@ -115,7 +117,7 @@ def test_what_is_said_of_a_new_operator_is_so(before: str) -> None:
 
 
 def test_what_is_said_of_fallthroughs_and_redispatch_is_so() -> None:
-    """An internal error if a set that is passed on has the key; FULL_AFTER sets keep PythonDispatcher."""
+    """An internal error means that a set that is passed on has the key. FULL_AFTER sets keep PythonDispatcher."""
     import torch
 
     lib = torch.library.Library("claims_through", "DEF")

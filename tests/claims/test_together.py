@@ -1,4 +1,4 @@
-"""What is said at a step agrees with the step's values, with its row and with its panes."""
+"""The sentences of a step agree with the step's values, with its row and with its panes."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ for part in ("engine", "key_sets", "rules"):
     importlib.import_module(f"tests.claims.together.{part}")
 
 NAMES = [name for name, subject in programs().subjects.items() if THOROUGH or subject != "printing"]
-"""What PyTorch prints takes many steps, and they differ little: ``make thorough`` reads these programs, too."""
+"""The programs. PyTorch's printing takes many similar steps; ``make thorough`` reads these programs too."""
 
 SHOWN = 10
-"""Of more contradictions the first ones are shown."""
+"""The number of contradictions that are shown."""
 
 
 def trace_of(source: str, folder: Path) -> Trace:
-    """The trace of a program."""
+    """Return the trace of a program."""
     script = folder / "program.py"
     script.write_text(source, encoding="utf-8")
     with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
@@ -43,13 +43,13 @@ def trace_of(source: str, folder: Path) -> Trace:
 
 
 def found_in(trace: Trace) -> list[str]:
-    """All contradictions of a trace."""
+    """Return all contradictions of a trace."""
     said = [f"step {step.seq}, {problem}" for step in steps_of(trace) for problem in contradictions(step)]
     return said + list(wrong_rows(trace))
 
 
 def test_every_sentence_that_counts_or_compares_is_read_by_somebody() -> None:
-    """Of each kind the example on the page: a kind that no sampled program says is not forgotten."""
+    """The page has an example of each kind, so that a kind that no sampled program has is checked too."""
     sections = re.split(r"\n## explain/(?:kinds|sentences)/", PAGE.read_text("utf-8"))[1:]
     parts = (section.partition("\n## ")[0] for section in sections)
     said = [found for part in parts for found in re.findall(r"^### (.+)\n\n> (.+)$", part, re.MULTILINE)]
@@ -76,8 +76,10 @@ with torch.no_grad():
 view * 2
 view[:1]
 """
-"""Guards of transforms, a call without keys, a cast that is kept, an undefined tensor among the arguments, a variable
-that is called like a word of ours, a pass that reaches no requested Node, empty edges of a view."""
+"""Programs that contradicted their sentences once: guards of transforms, a call without keys, a cast that is kept, an
+undefined tensor among the arguments, a variable named like a word of ours, a pass that reaches no requested Node, empty
+edges of a view.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +92,7 @@ def test_what_was_wrong_once(contradicted_once: Trace) -> None:
 
 
 def test_what_was_wrong_once_is_found(monkeypatch: pytest.MonkeyPatch, contradicted_once: Trace) -> None:
-    """The sentences of before, beside the values of now."""
+    """The old sentences are compared with the current values."""
     trace = contradicted_once
     monkeypatch.setattr(functorch_sentences, "_kept", lambda guard: "all keys but its own are excluded")
     old = "no argument has a key, or all of them are excluded"

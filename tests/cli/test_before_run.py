@@ -1,4 +1,4 @@
-"""Options that no run can satisfy are refused before the program runs; what a program may bring along is not."""
+"""Options that no run can satisfy are refused before the program runs; options that a program may satisfy are not."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(("log", "message"), REFUSED)
-def test_what_no_log_of_a_program_has_is_refused(log: dict[str, str], message: str, program: Path) -> None:
+def test_filter_that_matches_no_log_of_the_program_is_refused(log: dict[str, str], message: str, program: Path) -> None:
     with pytest.raises(DispatchvizError, match=message):
         check_filters(log, "p.py", "model")
 
 
 @pytest.mark.parametrize(("only", "message"), ONLY_REFUSED)
-def test_the_same_of_only(only: str, message: str, program: Path) -> None:
+def test_only_that_matches_nothing_is_refused(only: str, message: str, program: Path) -> None:
     with pytest.raises(DispatchvizError, match=message):
         check_only(read_only([only]), "p.py", "model")
 
@@ -95,13 +95,13 @@ def test_a_line_of_a_module_of_the_program_is_not_refused(line: str, program: Pa
     ({"operator": "of_a_later_release"}, "torch"),
     ({"level": "keys"}, "model"),
 ])  # fmt: skip
-def test_what_may_be_there_is_not_refused(log: dict[str, str], engine: EngineName, program: Path) -> None:
+def test_filter_that_may_match_is_not_refused(log: dict[str, str], engine: EngineName, program: Path) -> None:
     check_filters(log, "p.py", engine)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("command", ["trace --op ad p.py", "run --line 9 p.py", "export p.py -o x.svg --only op=ad"])
-def test_the_program_does_not_run(command: str, program: Path) -> None:
+def test_refused_filter_does_not_run_the_program(command: str, program: Path) -> None:
     program.write_text("open('ran', 'w').close()\n")
     assert dispatchviz(*command.split(), cwd=program.parent).status == 2
     assert not (program.parent / "ran").exists()

@@ -1,4 +1,4 @@
-"""Attributes that programs delete, classes that they compare, global hooks that they reset: all as in PyTorch."""
+"""Attributes that programs delete, classes that they compare, global hooks that they reset, all as in PyTorch."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GLOBAL_HOOKS = (
 
 
 def both(ask: Any) -> tuple[Any, Any]:
-    """The answers of the model and of PyTorch."""
+    """Return the answers of the model and of PyTorch."""
     from dispatchviz import torch as model
 
     return ask(model), ask(torch)

@@ -1,4 +1,4 @@
-"""torchgen as installed: where functions are, what is cut out of its texts, which texts are kept."""
+"""The installed torchgen: the places of functions, the parts cut out of its texts, the stored texts."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ FAMILIES = ("add", "mul", "mm", "t", "transpose", "copy", "empty", "relu", "sum"
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What torchgen writes: for a few families, or for all."""
+    """Return the folder of torchgen's output for a few families, or for all."""
     folder = tmp_path_factory.mktemp("torchgen")
     generate(packaged(), folder, lambda yaml: "".join(yaml.parts) if THOROUGH else yaml.of_families(*FAMILIES))
     return folder
@@ -88,8 +88,11 @@ def family(name: str) -> str:
 
 
 def comparable(piece: RealPiece) -> tuple[str, str]:
-    """Without what depends on which entries torchgen reads besides: it numbers sets of tags by the run, a header's
-    declarations stand in the order of the keys as they are first named, and a file's last statement ends in two ;."""
+    """Return a piece without the parts that depend on torchgen's other entries.
+
+    The numbers of tag sets vary by run, the declarations of a header are in the order in which the keys are first
+    named, and the last statement of a file ends in two semicolons.
+    """
     if piece.file.endswith("_native.h"):
         return piece.file, "\n".join(sorted(piece.text.splitlines()))
     return piece.file, re.sub(r"\btags_\d+", "tags_N", piece.text).rstrip(";")

@@ -1,4 +1,4 @@
-"""Which tensors may be on which devices, beside the torchgen and the PyTorch that are installed."""
+"""The devices on which tensors may be, compared with the installed torchgen and PyTorch."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _CHECK = re.compile(r'check_and_update_common_device\(common_device, (\w+), "(\w
 
 
 def wrappers() -> set[str]:
-    """PyTorch's names of all CUDA wrappers that are here: of functions, or in the docstrings of shared ones."""
+    """Return PyTorch's names of all CUDA wrappers of the model: of functions, or in the docstrings of shared ones."""
     return {name for path in GENERATED for name in re.findall(r"\bwrapper_CUDA_\w+", path.read_text())}
 
 
 def checked() -> Iterator[tuple[str, list[str]]]:
-    """Of each wrapper with a check its name there, and the arguments in their order."""
+    """Yield the name and the arguments in order for each wrapper with a check."""
     for path in GENERATED:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "check_common_device":
@@ -100,7 +100,7 @@ def test_generators_of_devices_that_are_not_there(device: str) -> None:
 
 
 def outcome(module: Any, expression: str, **more: Any) -> tuple[str, str]:
-    """The device and size of what an expression gives, or the type and first sentence of the error."""
+    """Return the device and size of an expression's result, or the type and first sentence of the error."""
     names = {"torch": module, "c": module.ones(2, 2), "m": module.ones(2, 2, device="meta"), "i": module.tensor([0])}
     try:
         result = eval(expression, names | more)

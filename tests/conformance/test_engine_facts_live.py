@@ -1,4 +1,6 @@
-"""What the engine pane says, asked of PyTorch: its headers for members and orders, running programs for all else."""
+"""The facts of the engine pane, checked against PyTorch: its headers for members and orders, running programs
+otherwise.
+"""
 
 from __future__ import annotations
 
@@ -125,7 +127,7 @@ def _executes(trace: Trace, node: int) -> bool:
 
 
 def _ours(trace: Trace, start: int) -> Iterator[int]:
-    """In preorder from the root."""
+    """Yield the Nodes in preorder from the root."""
     backward, seen = backward_around(trace, start), set[int]()
     assert backward is not None
     stack = [node for node, _ in backward.event.roots]
@@ -292,7 +294,7 @@ def test_the_case_of_accumulate_grad_is_pytorchs(name: str) -> None:
 
 
 def _case_of(source: str) -> str:
-    """By the memory of the gradient that arrives, and of ``.grad`` before and after."""
+    """Return the case by the memory of the arriving gradient, and of ``.grad`` before and after."""
     head, _, last = source.rpartition("\n")
     names, arrived = run(head), list[int]()
     leaf = names["x"]

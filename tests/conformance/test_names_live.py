@@ -1,4 +1,4 @@
-"""Names that ordinary code imports: ``functorch``, ``torch.testing``, ``torch.utils`` answer as PyTorch's do."""
+"""Imports of ordinary code: ``functorch``, ``torch.testing`` and ``torch.utils`` answer as PyTorch's do."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def names(torch: ModuleType, prefix: str) -> dict[str, Any]:
 
 
 def answer(torch: ModuleType, prefix: str, question: str) -> str:
-    """The value of the last line, or the error, and what was warned of."""
+    """Return the value of the last line, or the error, and the warnings."""
     *before, last = question.split("\n")
     variables = names(torch, prefix)
     torch.manual_seed(0)

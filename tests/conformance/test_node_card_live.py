@@ -1,4 +1,4 @@
-"""A Node's card: its members, as the headers and Python of the installed PyTorch have them."""
+"""A Node's card: its members are those in the headers and Python of the installed PyTorch."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_anomaly_mode_keeps_the_stack_and_the_parent(within: str) -> None:
 
 
 def _metadata(root: Any) -> dict[str, tuple[bool, str]]:
-    """Of each kind of Node behind one: whether it has a stack, and the parent's name."""
+    """Return for each kind of Node behind one whether it has a stack, and the parent's name."""
     found = {}
     for node in preorder([root]):
         parent = node.metadata.get("parent_")
@@ -188,7 +188,7 @@ def test_a_larger_sequence_number_has_its_turn_sooner() -> None:
 INCLUDE = Path(torch.__file__).parent / "include"
 
 BOOKKEEPING = re.compile("retain_variables|.*_released_")
-"""Members of Nodes that save lists: what was released."""
+"""The members of Nodes that save lists which record releases."""
 
 
 class Declared(NamedTuple):

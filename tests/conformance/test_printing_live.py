@@ -1,4 +1,4 @@
-"""Printed tensors against a live PyTorch: 4,000 random ones under random print options."""
+"""Printed tensors compared with a live PyTorch: 4,000 random ones under random print options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is exported for Perfetto beside what ``torch.profiler`` writes of the same program."""
+"""The export for Perfetto, compared with the output of ``torch.profiler`` for the same program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from truth.observers.runs import in_new_thread
 from truth.programs import PROGRAMS
 
 EACH = 12
-"""One in so many of the stored programs is looked at."""
+"""The step between the stored programs that are checked."""
 
 torch = pytest.importorskip("torch")
 
@@ -71,7 +71,7 @@ with torch.inference_mode():
 torch.ops.aten.add(x, x)
 """,
 }
-"""Programs of which sizes and strides are compared too."""
+"""Programs whose sizes and strides are compared too."""
 
 REASONS = {
     "PyTorch calls operators in Python's part of it that the model computes without": """
@@ -104,19 +104,19 @@ REASONS = {
         grad_of_interiors_on_one_path hook_retains_grad_of_captured""",
 }
 OTHERWISE = {name: reason for reason, names in REASONS.items() for name in names.split()}
-"""Stored programs that differ, and why."""
+"""Stored programs that differ -> the reason."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _decompositions_are_loaded() -> None:
-    """PyTorch loads them when a tensor first has a tangent, and the profiler sees that."""
+    """Load the decompositions, as PyTorch does when a tensor first has a tangent. The profiler records that."""
     with warnings.catch_warnings(), torch.autograd.forward_ad.dual_level():
         warnings.simplefilter("ignore")
         torch.autograd.forward_ad.make_dual(torch.ones(1), torch.ones(1))
 
 
 def written(source: str, folder: Path) -> list[dict[str, Any]]:
-    """The events that the profiler writes, in a thread that has run nothing."""
+    """Return the events that the profiler writes, in a thread that has run nothing."""
     file = folder / "profile.json"
 
     def profiled() -> None:
@@ -137,7 +137,7 @@ def written(source: str, folder: Path) -> list[dict[str, Any]]:
 
 
 def exported(source: str, folder: Path) -> list[dict[str, Any]]:
-    """Ours."""
+    """Return the events that dispatchviz exports."""
     program = folder / "program.py"
     program.write_text(source)
     trace = run(str(program), (), io.StringIO()).trace

@@ -1,4 +1,4 @@
-"""Random numbers against a live PyTorch, bit for bit: random calls one after the other from one generator."""
+"""Random numbers compared with a live PyTorch, bit for bit: random calls one after the other with one generator."""
 
 from __future__ import annotations
 

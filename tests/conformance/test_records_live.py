@@ -1,4 +1,4 @@
-"""Records are still what PyTorch answers: backtraces, call chains, worked examples, tags of IValues."""
+"""Records are still PyTorch's answers: backtraces, call chains, worked examples, tags of IValues."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_arguments_are_pushed_by_the_function_that_is_named() -> None:
 @pytest.mark.skipif(shutil.which("g++") is None, reason="what looks at the stacks is compiled")
 @pytest.mark.pinned
 def test_the_stacks_of_boxed_calls_hold_what_the_record_has() -> None:
-    """In a process of its own, which keeps the fallback that looks at them."""
+    """Run in a separate process, because it leaves a fallback behind that inspects the stacks."""
     command = [sys.executable, "-m", "truth.record", "--check", "stack_contents"]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=HANGS)
     assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -1,4 +1,4 @@
-"""``torch._C`` of the model beside PyTorch's: signatures, answers, texts and types of errors."""
+"""``torch._C`` of the model compared with PyTorch's: signatures, answers, messages and types of errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_schemas_are_read_as_by_pytorch(both: tuple[questions.TorchC, questions.
 
 
 def test_signatures_are_pytorchs() -> None:
-    """Also the docstrings, which is where pybind11 has them."""
+    """The docstrings are compared too, because pybind11 puts signatures there."""
     ours = {
         name: value for name, value in vars(model_torch._C).items() if hasattr(value, "__doc__") and callable(value)
     }

@@ -1,4 +1,4 @@
-"""What is said of torchgen's parts, against the torchgen that is installed: it generates while it is watched."""
+"""The descriptions of torchgen's parts, checked against the installed torchgen, which generates under observation."""
 
 from __future__ import annotations
 
@@ -30,13 +30,15 @@ FAMILIES = ("add", "t", "empty", "randn", "max", "view")
 
 
 def module_of(part: Part) -> str:
-    """``torchgen.packaged.autograd.gen_variable_type`` for ``tools/autograd/gen_variable_type.py``."""
+    """Return the module: ``torchgen.packaged.autograd.gen_variable_type`` for
+    ``tools/autograd/gen_variable_type.py``.
+    """
     return part.file.replace("tools/", "torchgen/packaged/").removesuffix(".py").replace("/", ".")
 
 
 @contextmanager
 def called(names: set[tuple[str, str]]) -> Iterator[None]:
-    """Note the functions of torchgen's that are called: module, name; of a method that of its class."""
+    """Record the called functions of torchgen as module and name; for a method, the name of its class."""
 
     def note(frame: FrameType, event: str, _: object) -> None:
         module = frame.f_globals.get("__name__", "")
@@ -55,8 +57,9 @@ Watched = tuple[set[tuple[str, str]], dict[str, tuple[str, str]], Path]
 
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
-    """The functions that are called; each file that is written with its template and the module that writes it; where
-    the files are."""
+    """Return the functions that are called, the template and the writing module of each file, and the folder of the
+    files.
+    """
     from torchgen.utils import FileManager
 
     names: set[tuple[str, str]] = set()
@@ -132,7 +135,7 @@ CLAIMS = {
     "python_return_types.cpp": ("max.dim", '"torch.return_types.max"'),
     "RegistrationDeclarations.h": ("add.Tensor", '// {"schema": "aten::add.Tensor('),
 }
-"""File to what it is said to have, in the text of an operator."""
+"""File -> the parts that its description claims, in the text of an operator."""
 
 
 @pytest.mark.parametrize("file", CLAIMS)

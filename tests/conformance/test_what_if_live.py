@@ -1,4 +1,4 @@
-"""What if, beside a real PyTorch: the same change of the same program has the same consequence there."""
+"""The what-if command, compared with a real PyTorch: the same change of the same program has the same consequence."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ BY_HAND = {
     '    L.impl("add.Tensor", lambda ks, *a, **k: K.call_boxed(ks, *a, **k), "CPU", with_keyset=True)\n'
     "    w = torch.add(z, y)",
 }
-"""Registrations are PyTorch's own calls there."""
+"""Changes of registrations, which are PyTorch's own calls."""
 
 
 def of_model(change: str) -> str:
-    """What the changed program prints on the model, and what ends it."""
+    """Return the output of the changed program on the model, and the error that ends it."""
     output = io.StringIO()
     outcome = run("-", (), output, PROGRAM.encode(), changed=lambda tree: changed_program(tree, [read_change(change)]))
     return output.getvalue() + _told(outcome.error)
 
 
 def of_pytorch(program: ast.Module) -> str:
-    """The same on the installed PyTorch."""
+    """Return the same for the installed PyTorch."""
     output, error = io.StringIO(), None
     with redirect_stdout(output):
         try:

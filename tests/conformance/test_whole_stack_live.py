@@ -1,4 +1,6 @@
-"""The functions of the whole call chain are in PyTorch's headers; what kernels call is what torchgen says."""
+"""The functions of the whole call chain are in PyTorch's headers, and kernels call the functions that torchgen
+names.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def redispatch_functions() -> frozenset[str]:
 
 
 def test_generated_kernels_call_what_torchgen_says() -> None:
-    """``torchgen/api/cpp.py``, ``name``, as ``gen_variable_type.py`` calls it; all that have such kernels."""
+    """The name is that of ``torchgen/api/cpp.py``, ``name``, as ``gen_variable_type.py`` calls it, for all generated
+    kernels.
+    """
     from torchgen.api import cpp
 
     from truth.observers.torchgen import generator
@@ -93,7 +97,7 @@ def _is_generated(name: str) -> bool:
 
 @cache
 def entries() -> dict[str, NativeFunction]:
-    """PyTorch's operators that have an entry in our yaml file."""
+    """Return PyTorch's operators that have an entry in our yaml file."""
     from truth.observers.torchgen import generator
 
     found = generator().yaml.native_functions
@@ -101,7 +105,7 @@ def entries() -> dict[str, NativeFunction]:
 
 
 def generated_bindings() -> Iterator[tuple[str, NativeFunction]]:
-    """Operators that a generated binding calls."""
+    """Yield the operators that a generated binding calls."""
     from torchgen.packaged.autograd import gen_python_functions as bindings
 
     for name, function in entries().items():
@@ -111,7 +115,7 @@ def generated_bindings() -> Iterator[tuple[str, NativeFunction]]:
 
 
 def test_bindings_call_what_torchgen_says() -> None:
-    """``torchgen/api/python.py``, ``cpp_dispatch_target``."""
+    """The target is that of ``torchgen/api/python.py``, ``cpp_dispatch_target``."""
     from torchgen.api.python import cpp_dispatch_target
 
     known = dict(generated_bindings())
@@ -123,7 +127,7 @@ def test_bindings_call_what_torchgen_says() -> None:
 
 
 def test_a_signature_with_out_stands_for_the_two_operators_that_torchgen_says() -> None:
-    """``gen_python_functions.py``, ``group_overloads``; what is skipped there has no binding."""
+    """``gen_python_functions.py``, ``group_overloads``, groups them. An operator that it skips has no binding."""
     from torchgen.api.python import PythonSignatureNativeFunctionPair
     from torchgen.packaged.autograd import gen_python_functions as bindings
 
@@ -141,7 +145,7 @@ def test_a_signature_with_out_stands_for_the_two_operators_that_torchgen_says() 
 
 
 def test_the_functions_of_the_api_are_in_their_headers() -> None:
-    """Factories of ``torch::`` call that of ``at::``; those with a manual binding (``is_conj``) dispatch nothing."""
+    """Factories of ``torch::`` call that of ``at::``. Those with a manual binding (``is_conj``) dispatch nothing."""
     factories = (INCLUDE / "torch/csrc/autograd/generated/variable_factories.h").read_text(encoding="utf-8")
     body = (INCLUDE / "ATen/core/TensorBody.h").read_text(encoding="utf-8")
     for name, of in generated_bindings():
@@ -233,13 +237,13 @@ def names_in(library: str) -> bytes:
     ],
 )
 def test_the_functions_that_no_header_has_are_in_the_libraries(library: str, function: str) -> None:
-    """As the compiler writes them: ``cl`` is ``operator()``."""
+    """The names are as the compiler writes them: ``cl`` is ``operator()``."""
     parts = (part if part == "cl" else f"{len(part)}{part}" for part in function.split("::"))
     assert "".join(parts).encode() in names_in(library)
 
 
 def test_every_boxed_kernel_of_cpp_is_wrapped_by_the_same_function() -> None:
-    """``c10::BoxedKernel::make_boxed_function`` has an instance for each fallback that is boxed."""
+    """``c10::BoxedKernel::make_boxed_function`` has an instance for each boxed fallback."""
     instances = re.findall(rb"11BoxedKernel19make_boxed_functionI\w+", names_in("libtorch_cpu.so"))
     wrapped = b" ".join(instances)
     for _, kernel in pytorch_fallbacks():

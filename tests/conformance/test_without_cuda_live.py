@@ -1,5 +1,6 @@
-"""Programs on a machine without CUDA: what they ask gets the answers of a PyTorch built for the CPU, or of a build for
-CUDA that finds no device, which differs from it in one sentence."""
+"""Programs on a machine without CUDA get the answers of a CPU build of PyTorch, or of a CUDA build that finds no
+device, which differ in one sentence.
+"""
 
 from __future__ import annotations
 
@@ -41,11 +42,11 @@ OF_THE_BUILD = (
     *("torch.accelerator.current_accelerator()", "torch.accelerator.current_device_index()"),
     "torch.accelerator.synchronize()",
 )
-"""What a build for CUDA answers otherwise."""
+"""Questions that a CUDA build answers differently."""
 
 
 def answer(torch: ModuleType, question: str) -> tuple[str, list[str]]:
-    """The value or the error, and the warnings."""
+    """Return the value or the error, and the warnings."""
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
         try:

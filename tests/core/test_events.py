@@ -236,7 +236,7 @@ def test_a_fault_while_reading_ends_the_trace_with_a_notice(monkeypatch: pytest.
         result = torch.ones(2, requires_grad=True) + 1
     assert result.tolist() == [2.0, 2.0]
     assert len(trace) > 3
-    assert "by a fault of dispatchviz: ZeroDivisionError('ours')" in trace.notice
+    assert "because of a bug in dispatchviz: ZeroDivisionError('ours')" in trace.notice
     assert recorder.active is None
 
 

@@ -1,4 +1,4 @@
-"""The examples that ship: each says what it shows, and its name runs it in every folder."""
+"""The shipped examples: each has a description, and its short name runs it from every folder."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_the_bare_name_of_an_example_is_no_example_but_the_error_names_it() -> N
 
 @pytest.mark.parametrize("is_the_program", [True, False])
 def test_an_error_of_an_example_has_its_line_where_the_package_is_installed(is_the_program: bool) -> None:
-    """There the examples are within the package, whose own frames are taken out of tracebacks."""
+    """An installation has the examples inside the package, whose own frames are removed from tracebacks."""
     code = compile("\n\n1 / 0", str(Path(recording.__file__).parents[1] / "examples" / "one.py"), "exec")
     if is_the_program:
         count_as_users(code)

@@ -1,4 +1,4 @@
-"""Text that reaches a terminal: the one rule for it, and everything that prints."""
+"""Text for a terminal: the one rule for it, and everything that prints."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ from tests.waiting import HANGS
 PACKAGE = Path(__file__).parents[2] / "dispatchviz"
 
 IN_NAMES = [text for text in HOSTILE if "\0" not in text and not any("\ud800" <= char < "\udc80" for char in text)]
-"""Those that a command line can hold."""
+"""The characters that a command line can contain."""
 
 Captured = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(scope="module")
 def trace() -> Trace:
-    """A small one."""
+    """Return a small trace."""
     return founding()
 
 
 def ended(capsys: Captured, *arguments: str) -> tuple[int, str]:
-    """The status of a command, and all that it writes."""
+    """Return the status of a command, and everything that it writes."""
     status = main(arguments)
     written = capsys.readouterr()
     return status, written.out + written.err
@@ -87,7 +87,7 @@ def test_each_kind_of_event(kind: type, capsys: Captured) -> None:
 def test_a_step_and_the_log_in_colors(
     trace: Trace, text: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without our codes they are what they are without colors, which has no other."""
+    """The colored output without our color codes equals the plain one, so it contains no other codes."""
     hostile = everywhere(trace, text)
 
     def printed() -> str:
@@ -261,7 +261,7 @@ THEIR_OWN = {
     "foundation/terminal_output.py": "the place",
     "outputs/written_files.py": "bytes of pictures and of packed traces",
 }
-"""Who writes to the standard streams by itself, and what."""
+"""Modules that write to the standard streams themselves -> what they write."""
 
 
 WRITES = re.compile(r"print|click\.s?echo|sys\.std\w+(\.buffer)?\.writ\w+")

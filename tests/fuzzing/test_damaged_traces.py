@@ -1,4 +1,4 @@
-"""A few hundred damaged files, always the same ones; ``python -m tests.fuzzing`` reads 100,000."""
+"""A few hundred damaged files, always the same ones. ``python -m tests.fuzzing`` reads 100,000."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model's autograd against what real PyTorch did with some 900 programs, a good third of them random."""
+"""The model's autograd compared with records of some 900 programs in PyTorch, more than a third of them random."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.record("autograd_cases")
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_model_does_the_same(name: str) -> None:
-    """Graphs, order, states after each statement, sequence numbers, values, gradients, output, warnings, errors."""
+    """Compare graphs, order, states, sequence numbers, values, gradients, output, warnings and errors."""
     torch = PROGRAMS[name]
     assert not (found := differing(torch, autograd_record(model, torch["source"], watched_engine))), (
         f"{torch['source']}\n{found}"

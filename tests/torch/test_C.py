@@ -1,4 +1,4 @@
-"""``torch._C`` of the model: every answer is the one that PyTorch gave (``truth/recorders/torch_c_answers.py``)."""
+"""``torch._C`` of the model, compared with answers recorded on PyTorch (``truth/recorders/torch_c_answers.py``)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ DATA: dict[str, Any] = records.read("torch_c_answers")
 
 
 def as_json(value: Any) -> Any:
-    """Tuples as lists."""
+    """Return tuples as lists."""
     return json.loads(json.dumps(value))
 
 
 @pytest.fixture(scope="module")
 def answers() -> dict[str, list[list[str]]]:
-    """Evaluated once, in order: some expressions change what later ones see."""
+    """Evaluate all expressions once, in order. Some change the results of later ones."""
     answered = questions.TorchC(torch)
     found = {
         "answers": [[text, answered.answer(text)] for text in questions.all_expressions()],

@@ -1,4 +1,4 @@
-"""``torch.library``, ``custom_op`` and ``torch.ops``: programs note what they noted on PyTorch."""
+"""``torch.library``, ``custom_op`` and ``torch.ops``: programs record the same as on PyTorch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The current device, processes without a CUDA device, and which attention kernel runs."""
+"""The current device, processes without a CUDA device, and the choice of the attention kernel."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_the_header_says_why_there_is_none(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_dispatch_table_is_that_of_the_build() -> None:
-    """No device is no other build: the kernels of CUDA are registered, and nobody calls them."""
+    """A process without a device still uses the CUDA build: the kernels of CUDA are registered but never called."""
     with cuda_is("none"), dispatchviz.record() as trace:
         assert torch._C._dispatch_has_computed_kernel_for_dispatch_key("aten::add.Tensor", "CUDA")
         assert torch.backends.cuda.is_built()

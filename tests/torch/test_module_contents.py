@@ -1,4 +1,4 @@
-"""Parts of torch that programs import, lazy modules, missing names, tools that are not supported."""
+"""Parts of torch that programs import: lazy modules, missing names, unsupported tools."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ PROGRAMS = {
         "True [-1.0, -1.0]\n",
     ),
 }
-"""Name to program and what PyTorch 2.13 prints."""
+"""Name -> program and the output of PyTorch 2.13."""
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -90,7 +90,7 @@ UNUSED = "Can't access the shape of an uninitialized parameter or buffer."
 
 
 def test_a_lazy_module_becomes_an_ordinary_one() -> None:
-    """With its first call, and with the shapes of that input."""
+    """The first call initializes the module, with the shapes of that input."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.LazyConv2d(4, 3), nn.LazyBatchNorm2d(), nn.Flatten(), nn.LazyLinear(2)).double()
     assert repr(model[0]) == "LazyConv2d(0, 4, kernel_size=(3, 3), stride=(1, 1))"
@@ -109,7 +109,9 @@ def test_a_lazy_module_becomes_an_ordinary_one() -> None:
 
 
 def test_uninitialized_parameters_raise() -> None:
-    """Its shape, functions of it, inputs of other dimensions, loading it into an ordinary module."""
+    """Errors come from its shape, functions of it, inputs of other dimensions, and loading it into an ordinary
+    module.
+    """
     layer = nn.LazyLinear(3)
     with pytest.raises(RuntimeError, match=UNUSED):
         layer.weight.shape  # noqa: B018
@@ -135,7 +137,7 @@ MISSING = (
 
 
 def asked(statement: str) -> Any:
-    """The error of a statement, or None."""
+    """Return the error of a statement, or None."""
     try:
         exec(statement, {})
     except Exception as error:
@@ -167,7 +169,7 @@ writer.close()
 
 
 def _written(folder: Path, torch: ModuleType) -> dict[str, list[bytes]]:
-    """The events in each folder, after the first, which has the time."""
+    """Return the events in each folder except the first one, which contains the time."""
     loader = pytest.importorskip("tensorboard.backend.event_processing.event_file_loader").RawEventFileLoader
     exec(WRITES, {"torch": torch, "folder": str(folder)})
     return {
@@ -256,7 +258,7 @@ def test_other_imports_are_what_they_were(name: str) -> None:
 
 
 def public(torch: ModuleType) -> Iterator[tuple[str, str]]:
-    """The public names of all modules that `import torch` loads."""
+    """Yield the public names of all modules that `import torch` loads."""
     for name, module in sorted(sys.modules.items()):
         parts = name.split(".")
         if parts[0] == torch.__name__ and not any(part.startswith("_") for part in parts):
@@ -291,7 +293,7 @@ def test_a_method_of_tensors_that_is_missing_says_the_same() -> None:
 
 def test_no_method_that_the_model_has_is_called_lacking() -> None:
     class Bound:
-        """Has the methods that are bindings."""
+        """A class with the methods that are bindings."""
 
     for module in (python_bindings, python_bindings_manual):
         bind(vars(module), Bound)

@@ -1,4 +1,4 @@
-"""What ``__torch_dispatch__`` sees, and how tensors are printed: as PyTorch answered."""
+"""The calls that reach ``__torch_dispatch__``, and the texts of printed tensors, compared with PyTorch's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OTHERWISE = {
     "zero_tensor_gradient": "the same",
     "zero_tensor_as_grad": "the same",
 }
-"""Programs of which a mode sees something else here, and why."""
+"""Programs in which a mode intercepts something else here -> the reason."""
 
 
 OTHERWISE_WRAPPED = {
@@ -37,7 +37,7 @@ OTHERWISE_WRAPPED = {
     "zero_tensor_gradient": "the same",
     "conj_out_resized": "PyTorch resizes the result of an out= operator through resize_",
 }
-"""The same for wrappers."""
+"""Programs in which a wrapper intercepts something else here -> the reason."""
 
 
 def model_prints(source: str) -> list[str]:
@@ -88,7 +88,7 @@ def test_what_is_listed_as_different_for_wrappers_is(name: str) -> None:
 @pytest.mark.torch
 @pytest.mark.pinned
 def test_answers_are_those_of_pytorch() -> None:
-    """In a process of its own: what a program leaves in the interpreter must not matter."""
+    """Run in a separate process, so that earlier programs in the interpreter do not matter."""
     pytest.importorskip("torch")
     program = "import json; from truth.questions.python_keys import *; import torch; torch.set_num_threads(1)"
     loop = "print(json.dumps({name: printed(source) for name, source in programs().items()}))"

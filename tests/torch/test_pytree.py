@@ -1,4 +1,4 @@
-"""Trees: errors, containers of the user's own, how structures print and broadcast."""
+"""Trees: errors, user-defined containers, and how structures are printed and broadcast."""
 
 from __future__ import annotations
 

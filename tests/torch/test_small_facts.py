@@ -1,4 +1,4 @@
-"""Small facts that a script can query, and what the profiler counts: as PyTorch answers."""
+"""Small facts that a script can query, and the counts of the profiler, compared with PyTorch's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dispatchviz.torch.profiler import profile, record_function, schedule
 
 
 def answer(question: Callable[[], Any]) -> str:
-    """Also what goes wrong is an answer."""
+    """Return the value of a question, or its error as text."""
     try:
         return str(question())
     except Exception as error:
@@ -45,7 +45,9 @@ def answers(torch: Any) -> list[str]:
 
 
 def unknown_to_python(torch: Any) -> tuple[str, str, bool]:
-    """The Node of an operator without an autograd kernel: what Python calls it, what C++ does, what is printed."""
+    """Return the Python class and the C++ name of the Node of an operator without an autograd kernel, and whether its
+    repr names it.
+    """
     with torch.library._scoped_library("small_facts", "DEF") as library:
         library.define("f(Tensor x) -> Tensor")
         library.impl("f", lambda x: x.detach() * 2, "CPU")

@@ -1,4 +1,4 @@
-"""What a record's text is read as is what was written: for any record, and for those that are stored."""
+"""Reading the text of a record gives the record that was written, for generated and for stored records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from truth.formats.values import read_value, value_text
 def ordered(
     of: dict[str, st.SearchStrategy[Any]], optional: dict[str, st.SearchStrategy[Any]] | None = None
 ) -> st.SearchStrategy[dict[str, Any]]:
-    """Dicts with their names in this order, which is part of a record."""
+    """A strategy for dicts with their names in this order, which is part of a record."""
     names = (*of, *(optional or {}))
     found = st.fixed_dictionaries(of, optional=optional)
     return found.map(lambda made: {name: made[name] for name in names if name in made})

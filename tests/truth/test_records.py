@@ -19,7 +19,7 @@ WRITE_DATA_OF_THE_PACKAGE = {"native_files", "native_calls", "key_layouts"}
 
 @pytest.mark.parametrize("subject", [pytest.param(s, marks=pytest.mark.record(f"programs/{s}")) for s in SUBJECTS])
 def test_records_are_of_these_programs(subject: str) -> None:
-    """No program without a record, no record without a program, none of an older program."""
+    """Check that there is one record for each program, of its current source."""
     found = records.read_programs(f"programs/{subject}")
     assert {name: found[name]["source"] for name in found} == SUBJECTS[subject]
 
@@ -46,7 +46,9 @@ def test_every_recorder_is_listed_and_every_record_has_one() -> None:
 READS = re.compile(r'records\.read(?:_programs)?\("(\w+)')
 MARKS = re.compile(r'mark\.record\(f?"(\w+)')
 SHARED = {"tests/chains.py", "tests/core/experiments.py", "tests/cupy_stand_in/recorded.py"}
-"""Read a record for several tests; those say so themselves. What CuPy has is no answer that a test compares with."""
+"""Files that read a record for several tests, which are marked themselves. The record of CuPy is not an expected
+answer.
+"""
 
 
 def test_who_compares_with_a_record_bears_its_mark() -> None:
@@ -120,7 +122,7 @@ def test_what_is_read_is_written_again() -> None:
 
 
 def test_the_package_reads_the_same() -> None:
-    """Two readers of one format: the package's makes kernels, one operator at a time."""
+    """Compare two readers of one format: the package's reads one operator at a time and creates kernels."""
     cpu, cuda = PyTorch("cpu"), PyTorch("cuda")
     for operator in read().operators:
         assert operator.schema == str(cpu.schema(operator.name))
@@ -130,7 +132,7 @@ def test_the_package_reads_the_same() -> None:
 
 
 def rows(stock: PyTorch, name: str) -> list[Row]:
-    """As the file has them, in another order."""
+    """The rows of an operator, sorted."""
     kernels = ((key.name, kernel) for key, found in stock.registrations(name).items() for kernel in found)
     return sorted(
         Row(key, k.debug, 1 + 2 * k.unboxed + 4 * k.fallthrough + 8 * bool(k.signature)) for key, k in kernels

@@ -13,7 +13,7 @@ Ints = int | tuple[int, ...]
 
 
 def _of_input(n: int) -> Callable[..., Tensor]:
-    """The gradient of an input of a size, in ``n`` dimensions."""
+    """Return a function for the gradient of an input of a given size, in ``n`` dimensions."""
 
     def of_input(
         input_size: Any,
@@ -32,7 +32,7 @@ def _of_input(n: int) -> Callable[..., Tensor]:
 
 
 def _of_weight(n: int) -> Callable[..., Tensor]:
-    """The gradient of a weight of a size, in ``n`` dimensions."""
+    """Return a function for the gradient of a weight of a given size, in ``n`` dimensions."""
 
     def of_weight(
         input: Tensor,

@@ -1,4 +1,4 @@
-"""Adagrad (``torch/optim/adagrad.py``). NB: in PyTorch, it takes sparse gradients."""
+"""Adagrad (``torch/optim/adagrad.py``). NB: PyTorch's also takes sparse gradients."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ __all__ = ["Adagrad"]
 
 
 class Adagrad(Optimizer):
-    """Steps by the gradient over the root of the sum of all squares so far. ValueError for options out of range."""
+    """Adagrad: the gradient over the root of the sum of all its squares. ValueError for options out of range."""
 
     _checked_for_fused = False
-    """Only the first parameter of all is looked at."""
+    """True once the first parameter was checked; the others are not."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Adagrad(Optimizer):
 
     @use_grad_for_differentiable
     def step(self, closure: Any = None) -> Any:
-        """One update of every parameter that has a gradient; returns what the closure returns."""
+        """Update every parameter that has a gradient once, and return the result of the closure."""
         loss = run_closure(closure)
         for group in self.param_groups:
             params = [parameter for parameter in group["params"] if parameter.grad is not None]

@@ -1,1 +1,1 @@
-"""Reads all sentences of a step together with its row and its panes, and holds each against the step's values."""
+"""Readers of all sentences of a step, with its row and its panes, that compare each with the step's values."""

@@ -1,4 +1,4 @@
-"""Readers of sentences about key sets: each key that is named is looked up in the raw sets of its event."""
+"""Readers of sentences about key sets, which look up each named key in the raw sets of its event."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LISTED = r"[\w ,]+?"
 
 
 def bits(text: str) -> int:
-    """The functionality bits of the keys that a text lists: ``the autograd keys, Tracer and Python``."""
+    """Return the functionality bits of the keys that a text lists: ``the autograd keys, Tracer and Python``."""
     found = 0
     for name in re.split(r", | and ", text):
         found |= GROUPS[name] if name in GROUPS else raw(DispatchKey[name])
@@ -38,17 +38,17 @@ def bits(text: str) -> int:
 
 
 def top(raw_set: int) -> int:
-    """The highest functionality bit of a set; 0 if it has none."""
+    """Return the highest functionality bit of a set, or 0 if it has none."""
     return 1 << raw_set.bit_length() - 1 if raw_set > BACKENDS else 0
 
 
 def names(raw_set: int) -> str:
-    """The functionalities of a set, for a problem."""
+    """Return the functionalities of a set, for a problem."""
     return ", ".join(key.name for key in functionalities(raw_set)) or "none"
 
 
 def differs(text: str, expected: int) -> Iterator[str]:
-    """A list of keys that is not the set."""
+    """Yield a problem if a list of keys differs from the set."""
     if bits(text) != expected & ~BACKENDS:
         yield f"the keys are {names(expected)}"
 
@@ -175,7 +175,7 @@ def guard_changes(step: Step, found: re.Match[str]) -> Problems:
 
 @reads(rf"from (\w+) down to (\w+) only ({LISTED}) remain", "guard", "key set: higher keys excluded")
 def only_these_remain(step: Step, found: re.Match[str]) -> Problems:
-    """Those of a range of keys that the guard around does not exclude."""
+    """The keys of a range that the enclosing guard does not exclude."""
     high, low = bits(found[1]), bits(found[2])
     whole = (2 * high - 1) & ~(low - 1)
     event = step.event
@@ -233,7 +233,7 @@ ALL_EXCLUDED = re.compile(r"\ball (keys but|of them are excluded|keys are exclud
 
 @beside
 def what_is_called_excluded_or_empty_is(step: Step) -> Problems:
-    """Whatever the sentence is: no key remains where all are called excluded, none is left where a set is empty."""
+    """No key remains if all are called excluded, and none is left if a set is called empty, in any sentence."""
     event = step.event
     if isinstance(event, ev.GuardEntered) and ALL_EXCLUDED.search(step.text):
         yield f"not excluded are {names(FULL & ~event.excluded)}"
@@ -256,7 +256,7 @@ def the_row_and_the_key_set_pane_have_one_winner(step: Step) -> Problems:
 
 @beside
 def the_key_set_pane_says_of_each_key_what_the_sets_say(step: Step) -> Problems:
-    """Reasons for keys in the set, and against others; exactly one wins."""
+    """The pane gives reasons for keys in the set and against others; exactly one wins."""
     if not isinstance(step.event, ev.KeySetComputed):
         return
     card = key_set_card(step.trace, step.seq)
@@ -284,7 +284,7 @@ def _reason(event: ev.KeySetComputed, key: str, reason: str) -> Problems:
 
 @beside
 def the_stages_of_the_key_set_pane(step: Step) -> Problems:
-    """Each sub-step of the pane begins where the one before it ended."""
+    """Each sub-step of the pane begins where the previous one ended."""
     if not isinstance(step.event, ev.Dispatched):
         return
     card = key_set_card(step.trace, step.seq)

@@ -1,4 +1,4 @@
-r"""How a step is read: every word that counts or compares must be read by somebody, and must be true of the values.
+r"""The reading of a step: some reader must match every word that counts or compares, and check it against the values.
 
 A reader is a function for a pattern in the sentences of some kinds::
 
@@ -7,8 +7,8 @@ A reader is a function for a pattern in the sentences of some kinds::
         ...
         yield "b waits there, too"
 
-``ALWAYS`` has what no value of the step can contradict: rules of PyTorch that always hold, and what a claim puts to
-PyTorch. A word of ``WORDS`` that neither reads is a problem of its own, so a new sentence cannot slip through.
+``ALWAYS`` has patterns that no value of the step can contradict: rules of PyTorch that always hold, and statements that
+a claim checks. A word of ``WORDS`` that neither reads is a problem, so a new sentence cannot slip through.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ CODE = re.compile(
     r"\(\(.*\)\)|\bin None\b|\b(?:is|=) None\b|None in Python|return None"
     r"|\b\w+::[\w.:]+|'[^']*'|\"[^\"]*\"|`[^`]*`|\b\w+\([^()]*\)|\b\w+\.\w[\w.]*"
 )
-"""Names and texts of programs and operators, in which such words mean nothing."""
+"""Names and texts of programs and operators, in which these words mean nothing."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a trace with what is shown of it."""
+    """A step of a trace, with what is shown of it."""
 
     trace: Trace
     seq: int
     so_far: SoFar
-    """What the events up to this one have told."""
+    """The facts from the events up to this one."""
 
     @cached_property
     def event(self) -> Any:
-        """The event; each reader knows which kind it reads."""
+        """The event. Each reader knows its kind."""
         return self.trace[self.seq]
 
     @cached_property
@@ -61,7 +61,7 @@ class Step:
 
     @cached_property
     def row(self) -> str:
-        """Its row in the list of steps."""
+        """The row in the list of steps."""
         return label(self.trace, self.seq)
 
     @property
@@ -75,19 +75,19 @@ Reader = Callable[[Step, re.Match[str]], Problems]
 
 @dataclass
 class Reading:
-    """Who reads which pattern of a kind."""
+    """A reader of a pattern of a kind."""
 
     readers: list[tuple[re.Pattern[str], Reader | None]] = field(default_factory=list)
 
 
 READERS: dict[str, Reading] = {}
-"""By the kind of sentence."""
+"""The readers by kind of sentence."""
 
 VERBATIM: set[str] = set()
-"""Kinds whose sentences quote the program, its output or an error: words in them are not ours."""
+"""Kinds whose sentences quote the program, its output or an error, so their words are not ours."""
 
 PANES: list[Callable[[Step], Problems]] = []
-"""Checks that read a step's row and panes beside its sentences."""
+"""Checks of a step's row and panes, in addition to its sentences."""
 
 
 def reads(pattern: str, *kinds: str) -> Callable[[Reader], Reader]:
@@ -101,7 +101,7 @@ def reads(pattern: str, *kinds: str) -> Callable[[Reader], Reader]:
 
 
 def always(pattern: str, *kinds: str) -> None:
-    """No value of a step can contradict the pattern in these kinds."""
+    """Declare that no value of a step can contradict the pattern in these kinds."""
     _register(pattern, kinds, None)
 
 
@@ -117,7 +117,7 @@ def beside(check: Callable[[Step], Problems]) -> Callable[[Step], Problems]:
 
 
 def contradictions(step: Step) -> Problems:
-    """Everything that a step says and its values, row or panes deny."""
+    """Yield every contradiction between a step's texts and its values, row or panes."""
     for statement in step.said:
         for problem in _read(step, statement):
             yield f"{statement.kind}: {statement.text}\n    {problem}"
@@ -140,11 +140,11 @@ def _found(kind: str, text: str) -> Iterator[tuple[Reader | None, re.Match[str]]
 
 
 NUMBERED = re.compile(r"\b\w+(?= \(t\d+\))")
-"""A variable's name beside its tensor's number, if the program has a variable that is called so."""
+"""The tensor's number beside a variable's name, if the program has a variable of that name."""
 
 
 def unread(kind: str, text: str, variables: Collection[str] = ()) -> Iterator[str]:
-    """The words of a sentence that count or compare and that nobody reads, each with its surroundings."""
+    """Yield the words of a sentence that count or compare but have no reader, each with its context."""
     if kind in VERBATIM:
         return
     spans = [found.span() for _, found in _found(kind, text)]
@@ -156,7 +156,7 @@ def unread(kind: str, text: str, variables: Collection[str] = ()) -> Iterator[st
 
 
 def steps_of(trace: Trace) -> Iterator[Step]:
-    """Every step of a trace, each with what was told up to it."""
+    """Yield every step of a trace, each with the facts up to it."""
     so_far = SoFar(trace)
     for event in trace:
         so_far.goes_on(event)

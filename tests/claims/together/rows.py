@@ -1,4 +1,4 @@
-"""Checks of a line's row: the keys that it names are those that the key-set pane lets win."""
+"""Checks of a line's row: the keys that it names are the winners in the key-set pane."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Chain = tuple[str, ...]
 MORE = "…"
 
 PARTS = re.compile(r" \((?:composite|calls)[^)]*\)$")
-"""Behind the chain stands what its last kernel calls."""
+"""The calls of the last kernel, which follow the chain."""
 
 
 def wrong_rows(trace: Trace) -> Iterator[str]:
-    """Of each line's row the calls that it does not tell as the panes do."""
+    """Yield the calls in each line's row that differ from the panes."""
     lines = [*trace.steps_of(ev.SourceLine), len(trace)]
     for begin, after in pairwise(lines):
         for text, group in facts(trace, begin, after - 1):
@@ -55,7 +55,9 @@ def _calls(trace: Trace, begin: int, after: int, name: str) -> Iterator[int]:
 
 
 def chain_of(trace: Trace, step: int) -> Chain:
-    """The keys that win in the panes of a call and of those that its kernels make of the same operator, in order."""
+    """Return the winning keys in the panes of a call and of the calls of the same operator that its kernels make, in
+    order.
+    """
     card, event = key_set_card(trace, step), trace[step]
     assert card is not None
     assert isinstance(event, ev.Dispatched)
@@ -71,6 +73,6 @@ def chain_of(trace: Trace, step: int) -> Chain:
 
 
 def _caller(trace: Trace, step: int) -> int | None:
-    """The call that a call is made in."""
+    """Return the call in which a call is made, or None."""
     outer = around(trace, step, ev.Dispatched)
     return None if outer is None else outer.seq

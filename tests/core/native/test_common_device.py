@@ -1,4 +1,6 @@
-"""Tensors of several devices in one call: who refuses them, and in which words; what PyTorch with a GPU said."""
+"""Tensors of several devices in one call: the wrapper or kernel that refuses them, and the message of PyTorch with a
+GPU.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ BY_A_WRAPPER = {
     "F.prelu(g, c[0][:1])": ("weight", "cpu", "cuda:0", "__prelu_kernel"),
     "torch.linalg.cross(torch.ones(3), torch.ones(3, device='cuda'))": ("other", "cuda:0", "cpu", "linalg_cross"),
 }
-"""The argument, its device, that of those before it, the wrapper."""
+"""The argument, its device, the device of the arguments before it, and the wrapper."""
 
 TWO_DEVICES = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
 BY_A_KERNEL = {

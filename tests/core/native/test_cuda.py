@@ -1,4 +1,6 @@
-"""On ``cuda`` the same kernels give the same results, and call only what PyTorch's CUDA kernels call."""
+"""Kernels on ``cuda`` give the same results as on the CPU, and call only the operators that PyTorch's CUDA kernels
+call.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ pytestmark = pytest.mark.long
 CPU_ONLY = (
     "torch.empty(", "torch.zeros(", "torch.ones(", "torch.tensor(", "torch.full", "torch.rand", '"cpu"', "M", "scalar",
 )  # fmt: skip
-"""Expressions that make or name tensors elsewhere."""
+"""Parts of expressions that create or name tensors on another device."""
 
 REFUSED = {
     "torch.mm(I,I.t())": "\"addmm_cuda\" not implemented for 'Long'",
@@ -36,13 +38,13 @@ REFUSED = {
     "torch.bmm(T3.to(torch.bool),T3b.to(torch.bool))": "\"baddbmm_cuda\" not implemented for 'Bool'",
     "torch.dot(V.to(torch.int64),V.to(torch.int64))": "\"dot\" not implemented for 'Long'",
 }
-"""cuBLAS multiplies no integers."""
+"""Expressions that CUDA refuses because cuBLAS does not multiply integers."""
 
 DIVISION = 'torch.div(I,0,rounding_mode="floor")'
-"""On the CPU an integer division by 0 is an error, a GPU just gives a number."""
+"""An integer division by 0 is an error on the CPU; on a GPU the result is undefined."""
 
 NO_MASK = "A.masked_fill(A,1)"
-"""Refused in other words."""
+"""An expression that CUDA refuses with another message."""
 
 EXPRESSIONS = [
     text
@@ -50,7 +52,7 @@ EXPRESSIONS = [
     if text not in (*REFUSED, DIVISION, NO_MASK) and "out=" not in text and not any(word in text for word in CPU_ONLY)
 ]
 GROUPS = 10
-"""So many tests: a test of its own takes longer than an expression."""
+"""The number of tests: a test for each expression would take longer than the expression."""
 
 
 @pytest.fixture(params=CUDA_KINDS, autouse=True)
@@ -79,7 +81,7 @@ def test_results(group: int) -> None:
 
 
 def difference(expression: str) -> str:
-    """From what PyTorch's CPU kernel gives; empty if there is none."""
+    """The difference to the result of PyTorch's CPU kernel; empty if there is none."""
     known = stored()["expressions"][expression]
     _, result, error = recorded(lambda: eval(expression, on_cuda()))
     said = [type(error).__name__, str(error).split("\n")[0].replace("torch.cuda.", "torch.")] if error else None

@@ -1,6 +1,6 @@
-"""What CuPy has not got for all dtypes, and arrays without elements: on ``cuda`` as emulated on NumPy.
+"""Functions that CuPy lacks for some dtypes, and arrays without elements, compared with their emulation on NumPy.
 
-Each expression is called with each input; what both sides give is compared as text, errors too.
+Each expression is evaluated with each input. Results and errors of both sides are compared as text.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def expressions(text: str) -> list[str]:
 
 
 def full(dtype: str) -> Any:
-    """Equal ones in a row, and nan where the dtype has it."""
+    """A tensor with equal elements in a row, and nan if the dtype supports it."""
     inexact = "float" in dtype or "complex" in dtype
     rows = [[3.0, float("nan") if inexact else 7.0, 1.0, 0.0, 1.0], [0.0, 1.0, 1.0, 2.0, 5.0]]
     return torch.tensor(rows).to(getattr(torch, dtype)).cuda()

@@ -1,4 +1,6 @@
-"""Every kernel against PyTorch's stored answers: calls, results, errors, strides; whether the answers are PyTorch's."""
+"""Every kernel compared with PyTorch's stored answers: calls, results, errors, strides; and a check of the stored
+answers.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,11 @@ DTYPES = questions.stored()["dtypes"]
 GRADIENTS = questions.stored()["gradients"]
 
 DIFFERENT = {"(lambda x: x.as_strided((2,2),(1,1)).mul_(2))(torch.ones(3))": "NB: in PyTorch, overlaps are read back"}
-"""Expressions with another answer than PyTorch's, and why."""
+"""Expressions whose answer differs from PyTorch's, with the reason."""
 
 
 def rounding(expression: str) -> float:
-    """Half has 11 bits, and PyTorch adds up in another order."""
+    """The tolerance: half has 11 bits, and PyTorch adds up in another order."""
     return 2e-3 if "float16" in expression or "H" in expression else 2e-6
 
 
@@ -66,7 +68,7 @@ def test_dtypes(dtype: str) -> None:
 @pytest.mark.record("native_kernels")
 @pytest.mark.parametrize("gradient", GRADIENTS)
 def test_gradient(gradient: str) -> None:
-    """What backward calls, the Node with what it saved, the gradients."""
+    """Compare the calls of backward, the Node with its saved values, and the gradients."""
     assert_same(gradient_answer(gradient), GRADIENTS[gradient])
 
 
@@ -101,7 +103,7 @@ def _expanded(size: list[int], stride: list[int], target: list[int]) -> Any:
 def test_expanded() -> None:
     for size, stride, target, expected in stored()["expanded"]:
         if not size and any(length < 0 for length in target):
-            continue  # refused by as_strided, later
+            continue  # as_strided refuses it later
         assert _expanded(size, stride, target) == (None if expected is None else pair(expected)), (size, stride, target)
 
 

@@ -1,4 +1,4 @@
-"""Numbers of single kernels: the error function, ranges, no warnings of NumPy."""
+"""Results of single kernels: the error function, ranges, and the absence of NumPy's warnings."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ LOUD = (
 def run_all() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", "Casting complex values to real")  # PyTorch's own, given once
+        warnings.filterwarnings("ignore", "Casting complex values to real")  # PyTorch gives it once
         for text in LOUD:
             eval(text, {"torch": torch, "x": torch.tensor([1.0, 2.0, 3.0, 4.0])})
 

@@ -1,4 +1,4 @@
-"""Generators: PyTorch's own streams, states and refusals. What operators draw is in ``truth/programs/random.txt``."""
+"""Generators: PyTorch's streams, states and refusals. The samples of operators are in ``truth/programs/random.txt``."""
 
 from __future__ import annotations
 
@@ -134,6 +134,6 @@ def test_large_bounds_of_exp() -> None:
     [("ipu", "IPU device type not an accelerator"), ("xpu:1", "without ATen_xpu"), ("hip", "Backend doesn`t support")],
 )
 def test_a_device_that_is_not_there_has_no_generator(device: str, said: str) -> None:
-    """Asked of PyTorch in ``tests/conformance/test_devices_live.py``."""
+    """Compare with PyTorch's answers in ``tests/conformance/test_devices_live.py``."""
     with pytest.raises(RuntimeError, match=said):
         Generator(device)

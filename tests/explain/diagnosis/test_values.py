@@ -33,7 +33,7 @@ def test_nan_after_the_limit_is_reported_as_unseen() -> None:
     limited = traced(LATE, most=100)
     assert diagnoses(limited) == ()
     assert "Values of tensors were recorded only up to line" in until(limited)
-    assert nothing_wrong(limited).endswith("NaN after that is not seen.")
+    assert nothing_wrong(limited).endswith("NaN after that is not visible.")
 
 
 def test_passes_after_the_limit_are_not_counted() -> None:

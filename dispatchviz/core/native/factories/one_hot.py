@@ -8,7 +8,7 @@ from dispatchviz.core.tensor.tensor import Tensor, numel
 
 
 def one_hot(self: Tensor, num_classes: int) -> Tensor:
-    """(*, classes), as many as ``num_classes`` says or as there are. RuntimeError for numbers that are no classes."""
+    """(*, classes) with a 1 at each class; -1 derives the number of classes. Raise RuntimeError for invalid classes."""
     if self._dtype is not int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if not numel(self._size):
@@ -31,7 +31,7 @@ def one_hot(self: Tensor, num_classes: int) -> Tensor:
 
 
 def _by_comparison(self: Tensor, num_classes: int) -> Tensor:
-    """By ``eq`` with ``arange``, for tensors without values."""
+    """``one_hot`` computed by ``eq`` with ``arange``, for tensors without values."""
     classes = ops.arange.call(num_classes, int64, "strided", self._device, None)
     same = ops.eq_Tensor.call(ops.unsqueeze.call(self, -1), classes)
     return ops.to_dtype.call(same, int64, False, False, None)

@@ -24,7 +24,7 @@ def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
 
 
 def linalg_householder_product_out(input: Tensor, tau: Tensor, out: Tensor) -> Tensor:
-    """In out itself if LAPACK can work there, else by a copy."""
+    """Compute ``linalg_householder_product`` in ``out`` if LAPACK can work there, otherwise in a copy."""
     _check_householder(input, tau, out)
     if fits_column_major(out, input):
         return _householder_helper(input, tau, out)
@@ -51,7 +51,7 @@ def _check_householder(input: Tensor, tau: Tensor, out: Tensor) -> None:
 
 
 def check_reflectors(function: str, input: Tensor, tau: Tensor) -> None:
-    """RuntimeError unless there is a vector of factors for each matrix."""
+    """Raise RuntimeError unless there is one vector of factors for each matrix."""
     if len(input._size) - len(tau._size) != 1:
         raise RuntimeError(
             f"{function}: Expected tau to have one dimension less than input, but got tau.ndim equal to "
@@ -91,12 +91,12 @@ def _in_order(tau: Tensor) -> Tensor:
 
 
 def orgqr(self: Tensor, input2: Tensor) -> Tensor:
-    """The old name."""
+    """The old name of ``linalg_householder_product``."""
     return ops.linalg_householder_product.call(self, input2)
 
 
 def orgqr_out(self: Tensor, input2: Tensor, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``orgqr``."""
     return ops.linalg_householder_product_out.call(self, input2, out)
 
 
@@ -110,7 +110,7 @@ def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: b
 
 
 def ormqr_out(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool, out: Tensor) -> Tensor:
-    """In out itself if LAPACK can work there, else by a copy."""
+    """Compute ``ormqr`` in ``out`` if LAPACK can work there, otherwise in a copy."""
     _check_ormqr(self, input2, input3, left, out)
     if fits_column_major(out, input3):
         _ormqr_helper(self, input2, input3, left, transpose, out)

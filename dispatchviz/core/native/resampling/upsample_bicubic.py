@@ -23,7 +23,7 @@ def upsample_bicubic2d_vec(
 def upsample_bicubic2d_meta(
     op: Structured, self: Tensor, output_size: Size, align_corners: bool, scales_h: Factor, scales_w: Factor
 ) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it does not fit."""
     upsample.set_upsampled(op, self, output_size, 2)
 
 
@@ -54,7 +54,7 @@ def upsample_bicubic2d_backward_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 2)
 
 
@@ -92,7 +92,7 @@ def _upsample_bicubic2d_aa_vec(
 def _upsample_bicubic2d_aa_meta(
     op: Structured, self: Tensor, output_size: Size, align_corners: bool, scales_h: Factor, scales_w: Factor
 ) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it does not fit."""
     upsample.set_upsampled(op, self, output_size, 2)
 
 
@@ -123,7 +123,7 @@ def _upsample_bicubic2d_aa_backward_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 2)
 
 

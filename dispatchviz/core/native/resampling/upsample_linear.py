@@ -23,7 +23,7 @@ def upsample_linear1d_vec(
 def upsample_linear1d_meta(
     op: Structured, self: Tensor, output_size: Size, align_corners: bool, scales: Factor
 ) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it does not fit."""
     upsample.set_upsampled(op, self, output_size, 1)
 
 
@@ -38,7 +38,7 @@ def upsample_linear1d_out(self: Tensor, output_size: Size, align_corners: bool, 
 def upsample_linear1d_backward_meta(
     op: Structured, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: Factor
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 1)
 
 
@@ -68,7 +68,7 @@ def upsample_bilinear2d_vec(
 def upsample_bilinear2d_meta(
     op: Structured, self: Tensor, output_size: Size, align_corners: bool, scales_h: Factor, scales_w: Factor
 ) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it does not fit."""
     upsample.set_upsampled(op, self, output_size, 2)
 
 
@@ -93,7 +93,7 @@ def upsample_bilinear2d_backward_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 2)
 
 
@@ -137,7 +137,7 @@ def upsample_trilinear3d_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it does not fit."""
     upsample.set_upsampled(op, self, output_size, 3)
 
 
@@ -175,7 +175,7 @@ def upsample_trilinear3d_backward_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 3)
 
 
@@ -215,7 +215,7 @@ def _upsample_bilinear2d_aa_vec(
 def _upsample_bilinear2d_aa_meta(
     op: Structured, self: Tensor, output_size: Size, align_corners: bool, scales_h: Factor, scales_w: Factor
 ) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it does not fit."""
     upsample.set_upsampled(op, self, output_size, 2)
 
 
@@ -246,7 +246,7 @@ def _upsample_bilinear2d_aa_backward_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 2)
 
 

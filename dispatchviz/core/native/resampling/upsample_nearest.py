@@ -19,7 +19,7 @@ def upsample_nearest1d_vec(input: Tensor, output_size: Size | None, scale_factor
 
 
 def upsample_nearest1d_meta(op: Structured, self: Tensor, output_size: Size, scales: Factor) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it does not fit."""
     upsample.set_upsampled(op, self, output_size, 1)
 
 
@@ -32,7 +32,7 @@ def upsample_nearest1d_out(self: Tensor, output_size: Size, scales: Factor, out:
 def upsample_nearest1d_backward_meta(
     op: Structured, grad_output: Tensor, output_size: Size, input_size: Size, scales: Factor
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 1)
 
 
@@ -53,7 +53,7 @@ def upsample_nearest2d_vec(input: Tensor, output_size: Size | None, scale_factor
 def upsample_nearest2d_meta(
     op: Structured, self: Tensor, output_size: Size, scales_h: Factor, scales_w: Factor
 ) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it does not fit."""
     upsample.set_upsampled(op, self, output_size, 2)
 
 
@@ -75,7 +75,7 @@ def upsample_nearest2d_backward_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 2)
 
 
@@ -115,7 +115,7 @@ def upsample_nearest3d_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it does not fit."""
     upsample.set_upsampled(op, self, output_size, 3)
 
 
@@ -147,7 +147,7 @@ def upsample_nearest3d_backward_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 3)
 
 
@@ -184,7 +184,7 @@ def _upsample_nearest_exact1d_vec(
 
 
 def _upsample_nearest_exact1d_meta(op: Structured, self: Tensor, output_size: Size, scales: Factor) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it does not fit."""
     upsample.set_upsampled(op, self, output_size, 1)
 
 
@@ -197,7 +197,7 @@ def _upsample_nearest_exact1d_out(self: Tensor, output_size: Size, scales: Facto
 def _upsample_nearest_exact1d_backward_meta(
     op: Structured, grad_output: Tensor, output_size: Size, input_size: Size, scales: Factor
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 1)
 
 
@@ -222,7 +222,7 @@ def _upsample_nearest_exact2d_vec(
 def _upsample_nearest_exact2d_meta(
     op: Structured, self: Tensor, output_size: Size, scales_h: Factor, scales_w: Factor
 ) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it does not fit."""
     upsample.set_upsampled(op, self, output_size, 2)
 
 
@@ -246,7 +246,7 @@ def _upsample_nearest_exact2d_backward_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 2)
 
 
@@ -288,7 +288,7 @@ def _upsample_nearest_exact3d_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it does not fit."""
     upsample.set_upsampled(op, self, output_size, 3)
 
 
@@ -320,7 +320,7 @@ def _upsample_nearest_exact3d_backward_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 3)
 
 

@@ -1,7 +1,7 @@
-"""``special.bessel_j0``, ``special.airy_ai``, ``special.chebyshev_polynomial_t`` and their like
+"""``special.bessel_j0``, ``special.airy_ai``, ``special.chebyshev_polynomial_t`` and similar functions
 (``aten/src/ATen/native/UnaryOps.cpp``, ``BinaryOps.cpp``): Bessel and Airy functions, orthogonal polynomials.
 
-Two tables of kernels that are all alike, on the arrays of ``bessel_arrays.py`` and ``polynomial_arrays.py``. Results
+Two tables list kernels that are all alike, on the arrays of ``bessel_arrays.py`` and ``polynomial_arrays.py``. Results
 are floating. There are loops for float and double only; no function has a derivative.
 """
 
@@ -31,9 +31,9 @@ StructuredKernel = Callable[..., None]
 
 
 def of_function(function: Callable[..., Any]) -> StructuredKernel:
-    """The loop of a function of arrays, which has its name in errors.
+    """The loop of a function of arrays, whose name appears in errors.
 
-    NotImplementedError for another dtype than float and double.
+    It raises NotImplementedError unless the dtype is float or double.
     """
 
     def out(*operands_and_out: Tensor) -> None:
@@ -52,7 +52,7 @@ def _floating_result(op: Structured, *operands: Tensor) -> None:
 
 
 def of_numbers(name: str) -> Kernel:
-    """A polynomial of which the place or the degree is a number: that of a tensor of no dimensions."""
+    """The overload of a polynomial in which x or n is a number: it is wrapped and the Tensor overload is called."""
 
     def call(x: Tensor | Scalar, n: Tensor | Scalar, *out: Tensor) -> Tensor:
         tensors = [each if isinstance(each, Tensor) else wrapped_scalar_tensor(each) for each in (x, n)]
@@ -62,7 +62,7 @@ def of_numbers(name: str) -> Kernel:
     return call
 
 
-# -- of one tensor -----------------------------------------------------------------------------------------------------
+# -- functions of one tensor -------------------------------------------------------------------------------------------
 
 special_airy_ai_meta: StructuredKernel = _floating_result
 special_bessel_j0_meta: StructuredKernel = _floating_result
@@ -90,7 +90,7 @@ special_scaled_modified_bessel_k0_out: StructuredKernel = of_function(bessel.sca
 special_scaled_modified_bessel_k1_out: StructuredKernel = of_function(bessel.scaled_modified_bessel_k1)
 special_spherical_bessel_j0_out: StructuredKernel = of_function(bessel.spherical_bessel_j0)
 
-# -- polynomials: of places and degrees --------------------------------------------------------------------------------
+# -- polynomials: functions of points and degrees ----------------------------------------------------------------------
 
 special_chebyshev_polynomial_t_meta: StructuredKernel = _floating_result
 special_chebyshev_polynomial_u_meta: StructuredKernel = _floating_result

@@ -143,7 +143,7 @@ def test_python_kernel_is_registered_while_the_line_runs() -> None:
     found = compare(written(FORUM), changed(FORUM, "6: register CUDA add"))
     assert found.numbers is None, "it calls the kernel that was there"
     cells = [found.second[step] for step in found.second.steps_of(ev.KernelSelected)]
-    assert any(cell.key == "CUDA" and cell.kernel == "in_place_of_it" for cell in cells)
+    assert any(cell.key == "CUDA" and cell.kernel == "replacement" for cell in cells)
     assert not isinstance(found.second[-1], ev.ProgramRaised)
 
 
