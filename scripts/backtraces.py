@@ -26,21 +26,22 @@ PAGE = Path(__file__).parents[1] / "docs" / "backtraces.md"
 INTRODUCTION = """\
 # Backtraces
 
-What a debugger finds on the stack of PyTorch 2.13 as it is released (CPU, Linux on x86-64), beside the functions that
-`dispatchviz trace --stack STEP` shows of the same call, outermost first. A release build has fewer frames than the
-source has calls: the compiler puts a function into the one that calls it (inlining), and what a function does last it
-may jump to, so that its own frame is gone. Every frame that the debugger finds is one of ours, in the same order, but
-for the few that are marked (`tests/explain/test_backtraces.py`). Written by `python -m scripts.backtraces`.
+Each table compares the stack that a debugger finds in a release of PyTorch 2.13 (CPU, Linux on x86-64) with the
+functions that `dispatchviz trace --stack STEP` shows for the same call, outermost first. A release build has fewer
+frames than the source has calls, for two reasons. The compiler inlines functions into their callers. A function may
+also jump to the last function that it calls, so that its own frame is gone. Every frame that the debugger finds is one
+of ours, in the same order, except the few that are marked (`tests/explain/test_backtraces.py`). Written by
+`python -m scripts.backtraces`.
 """
 
 IN_HEADER = "inlined: its body is in a header"
 LAMBDA = "inlined: a lambda"
-JUMPED = "inlined, or gone by a jump to the next"
+JUMPED = "inlined, or left by a jump to the next function"
 """The reason why a function that is called has no frame."""
 
 MORE = {
     "pybind11::": "templates of pybind11",
-    "torch::jit::_get_operation_for_overload_or_packet": "a second overload of that name, of packets alone",
+    "torch::jit::_get_operation_for_overload_or_packet": "a second overload of that name, only for packets",
     "at::native::randn": "a second overload of that name, with a generator",
 }
 """The beginnings of frames that we do not show, with a description."""
@@ -56,7 +57,7 @@ class Row(NamedTuple):
     theirs: Sequence[str] | None
 
     @property
-    def said(self) -> str:
+    def remark(self) -> str:
         """The page's text for the debugger's side; empty for a frame without a description."""
         if self.ours is None:
             assert self.theirs is not None
@@ -152,9 +153,9 @@ def _table(found: list[Row]) -> Iterator[str]:
     for row in found:
         if row.ours is None:
             assert row.theirs is not None
-            yield f"| `{row.theirs[0]}` | | | {row.said} |"
+            yield f"| `{row.theirs[0]}` | | | {row.remark} |"
         else:
-            yield f"| `{row.ours.title}` | `{row.ours.file}` | {row.ours.role} | {row.said} |"
+            yield f"| `{row.ours.title}` | `{row.ours.file}` | {row.ours.role} | {row.remark} |"
 
 
 def main() -> int:

@@ -25,8 +25,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "events.md"
 
 HEAD = """# Events
 
-Every kind of event of a trace, with the type and meaning of each of its fields. In a trace file an event is a JSON
-array: the name of its kind, `seq`, `parent`, then its other fields in the order in which they stand here. Written by
+This page lists every kind of event of a trace, with the type and meaning of each field. In a trace file an event is a
+JSON array: the name of its kind, `seq`, `parent`, then its other fields in the order on this page. Written by
 `python -m scripts.events_page`.
 """
 
@@ -79,7 +79,7 @@ def _notation() -> Iterator[str]:
 def _numbers() -> Iterator[str]:
     """Yield the ranges of numbers, from the module of field types."""
     yield "\n## Numbers"
-    yield "An event of a trace file with a number out of bounds is opened as `Unknown`."
+    yield "An event of a trace file with a number that is out of range is read as `Unknown`."
     module = ast.parse(Path(field_types.__file__).read_text("utf-8"))
     named = [each for each in variables(module.body) if each.type.startswith("Annotated[")]
     yield "\n".join(f"- `{each.name}`, {bounds(each.name)}: {_markdown(each.docstring)}" for each in named)

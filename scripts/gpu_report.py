@@ -72,7 +72,7 @@ class Tests:
 
     passed: int
     failed: int
-    said: str
+    result: str
     """The last line of pytest, or the reason why the tests did not run."""
 
     @property
@@ -203,7 +203,7 @@ def report(tests: Tests, difference: str, ours: dict[str, float], theirs: dict[s
     yield ""
     for name, value in about():
         yield f"- {name}: {value}"
-    yield f"- tests marked `gpu`: {tests.said}"
+    yield f"- tests marked `gpu`: {tests.result}"
     yield f"- the founding program on the GPU: {difference or 'event for event as emulated; only the header differs'}"
     yield ""
     yield f"Milliseconds per call, recording off, float32 {SIZE}x{SIZE} (beside: {who}):"

@@ -103,7 +103,7 @@ def main() -> int:
 
 
 REMAINS = """
-Version {version} is built, installs and runs. What remains for a person to do:
+Version {version} is built, installs and runs. The remaining manual steps are:
 
     1. Run `make test`, `make conformance` and `make bounds` on the commit that you release.
     2. Put the date into the heading "## {version}" of CHANGELOG.md, add `date-released` to CITATION.cff, and commit.

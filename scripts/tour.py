@@ -64,7 +64,7 @@ def page() -> str:
     """Return the text around the pictures."""
     parts = [
         "# A tour of the stepper",
-        "`python -m scripts.tour` makes this page and its pictures anew, `dispatchviz record-tour` others.",
+        "`python -m scripts.tour` writes this page and its pictures. `dispatchviz record-tour` records your own tour.",
         "    dispatchviz run examples/forum.py",
     ]
     for stop in STOPS:

@@ -42,13 +42,13 @@ ORDER = {
 HEAD = """\
 # Call chains
 
-What a statement dispatches, call by call, as PyTorch 2.13 does it. A line is what a debug build of PyTorch
-prints under `TORCH_SHOW_DISPATCH_TRACE=1`, and what `dispatchviz trace --format torch` prints; behind it are the key
-set that selects the cell and the kernel in that cell. `call` computes the key set from the arguments and the thread's
-state; `redispatch` is given one by the kernel above. `dispatchviz run examples/chains/add.py` steps through the first
-program, with the reasons.
+This page lists the calls that each statement dispatches in PyTorch 2.13. A line is the output of a debug build of
+PyTorch with `TORCH_SHOW_DISPATCH_TRACE=1`, which `dispatchviz trace --format torch` prints too. After it come the key
+set, which selects the dispatch table entry, and the kernel in that entry. `call` computes the key set from the
+arguments and the thread-local state. `redispatch` gets its key set from the kernel above. `dispatchviz run
+examples/chains/add.py` steps through the first program, with the reasons.
 
-CUDA is emulated where there is no GPU; its lines are the same on both. This page is written by
+CUDA is emulated on a machine without a GPU, with the same lines. This page is written by
 `python -m scripts.write_call_chains`.
 """
 
@@ -99,7 +99,7 @@ def statement(trace: Trace, event: Dispatched) -> str:
     occurs above.
     """
     outermost = [event, *(e for e in trace.ancestors(event.seq) if isinstance(e, Dispatched))][-1]
-    before = reversed(trace[: outermost.seq])  # not its ancestors: a line inside a guard is none
+    before = reversed(trace[: outermost.seq])  # not its ancestors, because a line inside a guard is not one
     at = next(e for e in before if isinstance(e, SourceLine))
     lines = [line.partition("  #")[0].strip() for line in trace.header.sources[at.file].split("\n")]
     text = lines[at.line - 1]

@@ -14,8 +14,8 @@ COLUMNS = 100
 
 HEAD = """# Commands
 
-What `dispatchviz COMMAND --help` prints. Options stand before SCRIPT, `-c CODE` or `-m MODULE`; everything after it is
-the program's own. Written by `python -m scripts.docs`.
+This is the output of `dispatchviz COMMAND --help`. Write options before SCRIPT, `-c CODE` or `-m MODULE`. Everything
+after that is passed to the program. Written by `python -m scripts.docs`.
 """
 
 

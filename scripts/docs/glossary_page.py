@@ -9,8 +9,8 @@ PAGE = FOLDER / "glossary.md"
 
 HEAD = """# Glossary
 
-The key `V` of the stepper opens these terms, those of the step first. Each has the file of PyTorch that defines it.
-Written by `python -m scripts.docs` from `dispatchviz.explain.sentences.glossary.py`.
+In the stepper, press `V` to open these terms; those of the current step come first. Below each term is the file of
+PyTorch that defines it. Written by `python -m scripts.docs` from `dispatchviz.explain.sentences.glossary.py`.
 """
 
 

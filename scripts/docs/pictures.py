@@ -84,6 +84,6 @@ def write() -> None:
     """Write all pictures."""
     FOLDER.mkdir(exist_ok=True)
     with TemporaryDirectory() as state:
-        os.environ["XDG_STATE_HOME"] = state  # without the layouts that somebody keeps
+        os.environ["XDG_STATE_HOME"] = state  # without the user's stored layouts
         for name, picture in PICTURES.items():
             (FOLDER / f"{name}.svg").write_text(picture(), "utf-8")

@@ -12,12 +12,13 @@ from scripts.names.places import EVENT, Place
 
 HEAD = """# Names
 
-The names that people come with, from the question on the forum, the walkthrough of the dispatcher, a backtrace, Node's
-header, and what to type to see each, in any folder. Written by `python -m scripts.names`; a test opens every row.
+These are names that people search for: from the question on the forum, the walkthrough of the dispatcher, a backtrace,
+and Node's header. Next to each is a command that shows it, in any folder. Written by `python -m scripts.names`; a test
+opens every row.
 
-*Event*: what happens at the step is the function, or in the file, that is called so; `docs/events.md` has all kinds.
-*Text*: the name is in what is said of the step. *Pane*: of the stepper, which opens at the step if `--view` and its
-word are left out. *File*: in the C++ that PyTorch's generators write.
+*Event*: the event of the step is the function, or is in the file, with this name. `docs/events.md` lists all kinds.
+*Text*: the text about the step contains the name. *Pane*: a pane of the stepper contains it; without `--view` and its
+argument, the stepper opens at the step. *File*: the C++ code of PyTorch's generators contains it.
 """
 
 _LISTS = {

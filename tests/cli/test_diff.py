@@ -33,7 +33,7 @@ def test_two_scripts_are_compared(tmp_path: Path) -> None:
         "\n"
         "Differences after that\n"
         "  line 5 in plain.py, line 6 in no_grad.py: z = torch.add(x, y)\n"
-        "      In plain.py VariableType::add_Tensor makes AddBackward0. In no_grad.py it makes none: grad\n"
+        "      In plain.py VariableType::add_Tensor makes AddBackward0. In no_grad.py it makes none. Grad\n"
         "      mode is off, so no Node is made: the kernel only redispatches.\n"
         "\n"
         "To step from there: dispatchviz run --hashes --step 67 no_grad.py\n"
@@ -170,7 +170,7 @@ def test_whatif_runs_a_script_unchanged_and_changed(tmp_path: Path) -> None:
         "What if line 5: no_grad\n\nThe steps first differ at line 5: z = torch.add(x, y)\n"
         "  Only in the changed run: torch.no_grad() switches grad mode off"
     )
-    assert "In the changed run it makes none: grad mode is off" in " ".join(ended.out.split())
+    assert "In the changed run it makes none. Grad mode is off" in " ".join(ended.out.split())
     assert ended.err == "torch.Size([2])\n" * 2
     assert Path(tmp_path, name).read_text() == PLAIN, "the file stays as it is"
     ended = dispatchviz("diff", "--what-if", "5: enable_grad", "--what-if", "6: skip", name, cwd=tmp_path)
@@ -198,7 +198,7 @@ def test_whatif_reports_bad_input_in_one_line(tmp_path: Path) -> None:
     for change, programs, says in (
         ("no_grad", [name], "'no_grad' is no change: write LINE: CHANGE, for example 'line 6: no_grad'"),
         ("5: nograd", [name], "there is no change 'nograd'; there are no_grad, enable_grad"),
-        ("2: no_grad", [name], "line 2: no_grad: that line has no statement"),
+        ("2: no_grad", [name], "line 2: no_grad: the line has no statement"),
         ("5: device cuda w", [name], "the line does not read w; names on it are torch, x, y and z"),
         ("5: skip", [name, name], "runs one SCRIPT"),
         ("5: skip", ["--classics", name], "runs one SCRIPT"),

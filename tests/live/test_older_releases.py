@@ -135,7 +135,7 @@ def test_differences_of_a_release_are_named(trace: Trace) -> None:
 
 
 LACKING = {
-    "other key sets, the same winner",
+    "different key sets with the same highest key",
     "The thread's excluded set has AutocastMAIA and AutocastMTIA in the model, no keys in PyTorch.",
 }
 """The sentence of ``check`` if a release does not have all keys."""

@@ -88,7 +88,7 @@ async def test_first_screen_answers_the_forum_question() -> None:
     async with stepper(forum(), (100, 30), level=DEFAULT) as reader:
         screen = reader.screen
     lines = "\n".join(screen)
-    assert "Line 6 makes the first Node, AddBackward0. AutogradCUDA is the highest key left and wins" in lines
+    assert "Line 6 creates the first Node, AddBackward0. AutogradCUDA is the highest key left and wins" in lines
     assert "x and y" in lines
     here = next(row for row in screen if row.startswith("▶"))
     assert "add.Tensor → AutogradCUDA" in here

@@ -39,7 +39,7 @@ def test_a_screen_for_each_key_and_the_last_one_as_a_picture() -> None:
     for screen in shown:
         assert len(screen.text) == SIZE[1]
         assert {len(row) for row in screen.text} == {SIZE[0]}
-    assert "Line 6 makes the first Node, AddBackward0." in "".join(shown[0].text)
+    assert "Line 6 creates the first Node, AddBackward0." in "".join(shown[0].text)
     assert "From step 147 to step" in "".join(shown[2].text)
     words = "".join(texts(picture)).replace("&#160;", " ")
     assert shown[-1].text[0].split()[1] in words, "the number of the step"

@@ -244,7 +244,7 @@ def test_temporary_folder_is_always_deleted(tmp_path: Path, monkeypatch: pytest.
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [(None, "there is no file"), ("import torch\n", "is not what it was when it was recorded: run it again first")],
+    [(None, "there is no file"), ("import torch\n", "has changed since it was recorded: run it again first")],
 )
 async def test_missing_program_is_reported_in_one_line(tmp_path: Path, text: str | None, says: str) -> None:
     trace = script(tmp_path, FORUM)
@@ -332,7 +332,7 @@ REFUSED = {
     "no_gard": "there is no change 'no_gard'; there are no_grad,",
     "device gpu x": "there is no device 'gpu': write cpu, cuda, cuda:1 or meta",
     "dtype float64 q": "the line does not read q; names on it are",
-    "line 99: skip": "that line has no statement",
+    "line 99: skip": "the line has no statement",
 }
 """The typed texts, and the reasons why nothing runs."""
 
@@ -342,7 +342,7 @@ async def test_guard_of_pytorch_is_not_offered(tmp_path: Path) -> None:
     guards = [at for at in trace.steps_of(ev.GuardEntered) if source_text(trace, at) == "z = torch.add(x, y)"]
     async with stepper(trace, (200, 60), step=guards[0]) as reader:
         await reader.press("W")
-        assert reader.sees("AutoDispatchBelowADInplaceOrView stays: PyTorch holds this guard within a call, and what")
+        assert reader.sees("AutoDispatchBelowADInplaceOrView cannot be removed: PyTorch holds this guard inside a")
         await reader.press("up")
         assert reader.sees("▶ line 6  skip")
     assert not_offered(trace, line(trace, 6)) == ""

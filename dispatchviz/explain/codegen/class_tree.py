@@ -46,7 +46,7 @@ def _below(
     for other in below:
         last = other is below[-1]
         head = rest + ("└ " if last else "├ ")
-        if other.form:  # nothing is below; another key may have a class of the same name
+        if other.form:  # it has no subclasses; another key may have a class of the same name
             yield Branch(head, other)
         else:
             yield from _below(family, other, head, rest + ("  " if last else "│ "), kept)

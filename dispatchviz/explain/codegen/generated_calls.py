@@ -160,7 +160,7 @@ def _formulas(piece: Piece) -> Iterator[Call]:
     for asked, code in zip(parts[1::2], parts[2::2], strict=True):
         given = ", ".join(names[int(at)] for at in asked.split(",")) if names else asked
         formula = " ".join(code.partition("        return grad_inputs")[0].split())
-        formula = formula.replace("( ", "(").replace(" )", ")")  # of lines that were too long
+        formula = formula.replace("( ", "(").replace(" )", ")")  # long lines were wrapped
         within = (*_operators_in(Piece("", 0, formula)), *_manual_functions(formula))
         yield Call(f"{given}: {formula.partition(' = ')[2]}", "", within)
 

@@ -32,7 +32,7 @@ def root_name(base: str) -> str:
 
 def shard(stem: str, name: str) -> int:
     """Return the part of a sharded file that contains a name."""
-    import hashlib  # brings OpenSSL: not for the first paint
+    import hashlib  # loads OpenSSL, which would delay the first screen
 
     digest = hashlib.sha1(name.encode("latin1", "replace"), usedforsecurity=False).digest()
     return int.from_bytes(digest, "little") % SHARDS[stem]

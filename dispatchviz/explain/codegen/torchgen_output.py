@@ -37,9 +37,9 @@ def real(op: OperatorEntry) -> Real:
         stem = generated_files.root_name(name.partition(".")[0]).strip("_")
         try:
             generate(source, Path(folder), lambda yaml: yaml.of_families(stem))
-        except AssertionError as error:  # a family that cannot do without another
-            said = str(error).partition("\n")[0]
-            raise DispatchvizError(f"torchgen cannot generate {op.name} without all other entries: {said}") from None
+        except AssertionError as error:  # this family needs another one
+            reason = str(error).partition("\n")[0]
+            raise DispatchvizError(f"torchgen cannot generate {op.name} without all other entries: {reason}") from None
         pieces, group = tuple(pieces_of(op, Path(folder))), groups(Path(folder)).get(name, ())
     return Real(importlib.metadata.version("torch"), entries, pieces, group)
 

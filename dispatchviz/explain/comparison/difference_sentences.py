@@ -168,14 +168,8 @@ def _node_or_none(first: Run, second: Run, a: int, b: int) -> Said:
     kernel = around(made.trace, node, ev.KernelEntered)
     who = f"{kernel.kernel} makes" if kernel is not None else "there is"
     why = why_here(none.trace, not_made)
-    text = f"{capital(made.where)} {who} {name}. {capital(none.where)} it makes none: {_lowered(why)}"
+    text = f"{capital(made.where)} {who} {name}. {capital(none.where)} it makes none. {why}"
     return Said(f"{name} {made.where}, no Node {none.where}: {reason.why}", text)
-
-
-def _lowered(sentence: str) -> str:
-    """Return a sentence for use after a colon: a plain word begins with a small letter, a name is unchanged."""
-    word = sentence.partition(" ")[0]
-    return sentence[:1].lower() + sentence[1:] if word in ("Grad", "None", "No", "The") else sentence
 
 
 def _other_tensor(first: Run, second: Run, one: ev.TensorCreated, other: ev.TensorCreated) -> Said:

@@ -99,7 +99,7 @@ def _changed_geometry(event: ev.GeometryChanged) -> dict[str, Any]:
     return fields
 
 
-# -- which fields are numbers -----------------------------------------------------------------------------------------
+# -- fields with numbers ----------------------------------------------------------------------------------------------
 
 Renumber = Callable[[FirstMentions, Any], Any]
 

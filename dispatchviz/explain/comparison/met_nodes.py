@@ -27,7 +27,7 @@ class MetNodes:
         """The saved variables of each Node by name. A list has its tensors one after another."""
         self._of_numbers: set[int] = set()
         """The tensors that wrap a Python number."""
-        self._told: set[int] = set()
+        self._emitted: set[int] = set()
         for event in events:
             self._read(event)
 
@@ -42,7 +42,7 @@ class MetNodes:
             case ev.TensorCreated(wrapped_number=True):
                 self._of_numbers.add(event.tensor)
             case ev.VariableSaved() if event.tensor in self._of_numbers:
-                pass  # while hooks pack, an installed PyTorch cannot be asked for what they do not pack either
+                pass  # while hooks pack, a recorder of PyTorch cannot read variables that they do not pack
             case ev.VariableSaved():
                 self._save(replace(event, counter=-1))
             case ev.AttributeSaved():
@@ -66,13 +66,13 @@ class MetNodes:
             one = waiting[-1]
             edges = self._edges.get(one)
             targets = [] if edges is None else [edge[0] for edge in edges.edges if edge is not None]
-            unmet = [to for to in targets if to not in self._told and to not in waiting]
-            if unmet and one not in self._told:
+            unmet = [to for to in targets if to not in self._emitted and to not in waiting]
+            if unmet and one not in self._emitted:
                 waiting += reversed(unmet)
                 continue
             waiting.pop()
-            if one not in self._told:
-                self._told.add(one)
+            if one not in self._emitted:
+                self._emitted.add(one)
                 yield from self._facts(one, with_members and one == node)
 
     def reached(self, backward: ev.BackwardStarted) -> tuple[tuple[int, int], ...]:

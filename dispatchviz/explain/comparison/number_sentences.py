@@ -39,7 +39,7 @@ def _other_call(first: Trace, second: Trace, a: int, b: int, in_first: str, in_s
         return ""
     passed = values(ev.BindingEntered)
     if passed is None or passed(ours) == passed(theirs):
-        return ""  # be it tensors with other names
+        return ""  # even if only the names of tensors differ
     return f"Python calls {call_text(first, ours)} {in_first}, {call_text(second, theirs)} {in_second}."
 
 

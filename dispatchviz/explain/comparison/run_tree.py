@@ -96,7 +96,7 @@ class RunTree:
         columns = self.trace.columns
         return columns.kind_names[columns.kinds[seq]]
 
-    def says_something(self, seq: int) -> bool:
+    def has_content(self, seq: int) -> bool:
         """Return whether an event contains more than texts of the program."""
         return self.ways[seq] != NOTHING
 
@@ -104,11 +104,11 @@ class RunTree:
 def _readers(kind: type[ev.Event], exact: bool) -> tuple[int, Facts, Facts, Facts | None]:
     had = None if exact else values(kind)
     if kind in (ev.NameBound, ev.Printed):
-        had = _said
+        had = _program_text
     return hash(kind.__name__), pairing(kind), everything(kind) if exact else way(kind), had
 
 
-def _said(event: ev.NameBound | ev.Printed) -> str:
+def _program_text(event: ev.NameBound | ev.Printed) -> str:
     return event.name if isinstance(event, ev.NameBound) else event.text
 
 

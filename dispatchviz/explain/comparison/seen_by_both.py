@@ -261,23 +261,23 @@ class _View:
         else:
             self._before_hooks[event.parent] = node
 
-    # -- what is told -------------------------------------------------------------------------------------------------
+    # -- emitted events -----------------------------------------------------------------------------------------------
 
     def _keep(self, event: ev.AnyEvent) -> None:
         if isinstance(event, ev.GradientAccumulated):
             self._accumulated.append(event)
             return
         if isinstance(event, (ev.NodeStarted, ev.BackwardFinished, ev.ProgramRaised)):
-            self._tell_accumulated()
+            self._emit_accumulated()
         if not isinstance(event, (ev.NameBound, ev.BackwardFinished)):
-            self._tell_line()
+            self._emit_line()
         seq, around = event.seq, self._within(event)
         for before in self._before(event):
             self._emit(before, around, seq)
         if isinstance(event, ev.Dispatched):
             around = self._guarded(event, around)
-        for told in self._told(event):
-            number = self._numbers[seq] = self._emit(told, around, seq)
+        for comparable in self._comparable(event):
+            number = self._numbers[seq] = self._emit(comparable, around, seq)
             if isinstance(event, ev.NodeStarted) and around is not None:
                 self._running[around] = number
 
@@ -293,19 +293,19 @@ class _View:
             return number
         return self._running.get(number, number)
 
-    def _tell_accumulated(self) -> None:
+    def _emit_accumulated(self) -> None:
         waiting, self._accumulated = self._accumulated, []
         for event in waiting:
             self._emit(replace(event, why=""), self._within(event), event.seq)
 
-    def _tell_line(self) -> None:
+    def _emit_line(self) -> None:
         """Emit the current line if something is recorded on it, unless it is still or again the last one."""
         line, self._line = self._line, None
         if line is None:
             return
         around = self._within(line)
         place = around, line.file, line.line, line.function
-        if line.resumed and around is not None and place[1:] == self._last[0][1:]:  # after a hook without calls
+        if line.resumed and around is not None and place[1:] == self._last[0][1:]:  # a hook without calls comes before
             self._numbers[line.seq] = around
             return
         if place != self._last[0]:
@@ -374,7 +374,7 @@ class _View:
         name = guard_name(before[0], now[0], before[1], now[1])
         return self._emit(ev.GuardEntered(0, None, name, before[0], now[0], before[1], now[1]), around, event.seq)
 
-    def _told(self, event: ev.AnyEvent) -> Iterator[ev.AnyEvent]:
+    def _comparable(self, event: ev.AnyEvent) -> Iterator[ev.AnyEvent]:
         """Yield an event without the facts that only one of the recorders has."""
         match event:
             case ev.Dispatched():

@@ -99,7 +99,7 @@ class Alignment:
         if kind is not type(other):
             return "way"
         if kind in TEXT:
-            return "text" if kind is not ev.SourceLine else "line"  # those that read otherwise are no pair
+            return "text" if kind is not ev.SourceLine else "line"  # lines with different texts are not a pair
         did = everything(kind) if self.first.exact else way(kind)
         if did(one) != did(other):
             return "way"
@@ -194,8 +194,8 @@ class Alignment:
         tree, seq = (self.second, b) if a is None else (self.first, a)
         assert seq is not None
         event, other = tree.trace[seq], self.second if tree is self.first else self.first
-        if isinstance(event, ev.SourceLine) and tree.says_something(seq):
-            if tree.pairs[seq] in other.lines:  # an iteration more of a loop, not another program
+        if isinstance(event, ev.SourceLine) and tree.has_content(seq):
+            if tree.pairs[seq] in other.lines:  # an additional iteration of a loop, not another program
                 yield Difference("way", a, b)
                 return
             for child in tree.children(seq):

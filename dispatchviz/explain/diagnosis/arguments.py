@@ -167,10 +167,10 @@ def named_with_line(failure: Failure, one: Argument) -> str:
 
 def list_of(found: Sequence[Argument], what: str = "sizes") -> str:
     """Return a list of facts: ``x has sizes [2, 3] and w has sizes [4, 5]``, or the same for dtypes and devices."""
-    return listed([said(each, what) for each in found])
+    return listed([fact(each, what) for each in found])
 
 
-def said(one: Argument, what: str) -> str:
+def fact(one: Argument, what: str) -> str:
     """Return a fact: ``x has sizes [2, 3]``, ``x is float32``, ``x is on cpu``."""
     if what == "sizes":
         return f"{one.name} has sizes {shaped(one.shape)}" if one.shape else f"{one.name} has no dimension"
@@ -193,7 +193,7 @@ def apposed(one: Argument) -> str:
     return f", {one.name}," if one.name.startswith(("the ", "a ", "its ")) else f" {one.name}"
 
 
-def told(failure: Failure, cause: Statement, fixes: tuple[str, ...], found: Iterable[Argument] = ()) -> Diagnosis:
+def diagnosed(failure: Failure, cause: Statement, fixes: tuple[str, ...], found: Iterable[Argument] = ()) -> Diagnosis:
     """Return the diagnosis of an error. The creation of each argument and the error prove it."""
     proof = (*sorted({each.made for each in found}), failure.raised)
     return Diagnosis("error", failure.raised, (cause,), failure.message, fixes, proof)

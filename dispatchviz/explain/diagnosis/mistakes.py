@@ -18,7 +18,7 @@ _found: WeakKeyDictionary[Trace, dict[int, Diagnosis]] = WeakKeyDictionary()
 
 def mistakes(trace: Trace) -> dict[int, Diagnosis]:
     """Return the silent mistakes by step, the most important first."""
-    from dispatchviz.explain.diagnosis.silent_rules import silent_mistakes  # not for the first paint
+    from dispatchviz.explain.diagnosis.silent_rules import silent_mistakes  # would delay the first screen
 
     if trace not in _found:
         found = silent_mistakes(trace) if len(trace) <= MOST else ()

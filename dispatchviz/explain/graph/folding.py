@@ -151,7 +151,7 @@ class _Folding:
 
     def items(self, low: int, high: int, depth: int) -> tuple[Item, ...]:
         """Fold the repeats in a range of the order."""
-        pieces = [piece for found in self._finder.find(low, high) for piece in self._unasked(found)] if depth else []
+        pieces = [piece for found in self._finder.find(low, high) for piece in self._foldable(found)] if depth else []
         if not pieces:
             return tuple(range(low, high))
         items: list[Item] = []
@@ -160,7 +160,7 @@ class _Folding:
             items += [self._repeat(pieces[number // 2], depth)] if number % 2 else self.items(begin, end, depth - 1)
         return tuple(items)
 
-    def _unasked(self, found: Stretch) -> Iterator[Stretch]:
+    def _foldable(self, found: Stretch) -> Iterator[Stretch]:
         """Yield the iterations before, between and after those that are partly drawn in full."""
         asked = self._whole[found.start : found.stop].reshape(found.iterations, found.period).any(axis=1)
         ends = [-1, *np.flatnonzero(asked).tolist(), found.iterations]

@@ -165,7 +165,7 @@ class GraphHistory:
         made = self.edges(node, at)
         return () if made is None else [edge[0] for edge in made.edges if edge]
 
-    # -- a life -------------------------------------------------------------------------------------------------------
+    # -- history of a Node --------------------------------------------------------------------------------------------
 
     def _made_until(self, node: int, at: int) -> list[Entry]:
         """Return the creation of a Node and the tensors that it saved."""
@@ -232,7 +232,7 @@ class GraphHistory:
         backward = self.backwards.around(start) if self._ends_unseen else None
         return backward is not None and (bool(backward.finished) or backward.starts[-1] != start)
 
-    # -- backwards of which not all Nodes run -------------------------------------------------------------------------
+    # -- passes that do not run all Nodes -----------------------------------------------------------------------------
 
     def _is_irregular(self, start: int) -> bool:
         return start in self._irregular_starts

@@ -32,13 +32,13 @@ def warnings(trace: Trace, event: Change) -> tuple[Statement, ...]:
     own = [saved for saved in invalidated if saved.node in functions]
     packed = undetected_by(trace, event)
     recomputed = [saved for saved in packed if by_checkpoint(trace, saved)]
-    said = (
+    statements = (
         _formulas(trace, event, formulas),
         _functions(trace, event, own),
         _packed(trace, event, [saved for saved in packed if saved not in recomputed]),
         _checkpointed(trace, event, recomputed),
     )
-    return tuple(statement for statement in said if statement.text)
+    return tuple(statement for statement in statements if statement.text)
 
 
 def _formulas(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> Statement:

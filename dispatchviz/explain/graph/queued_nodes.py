@@ -77,7 +77,7 @@ class Queue(ABC):
         run.
         """
         chosen = (each for each in self if each.device == device and each.depth >= depth)
-        return islice(chosen, self.number(device, depth))  # so that nobody looks for one more
+        return islice(chosen, self.number(device, depth))  # so that no caller searches for one more
 
 
 class _Listed(Queue):
@@ -232,7 +232,7 @@ class _Replay:
 
     def _move(self, trace: Trace) -> None:
         event, depth = trace[self._steps[self._done]], self._depths[self._done]
-        if isinstance(event, Move):  # it is not where the file is damaged
+        if isinstance(event, Move):  # false if the file is damaged there
             _follow(self._queue, event, depth)
         self._done += 1
         place = self._place(self._done)

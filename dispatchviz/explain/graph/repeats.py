@@ -75,7 +75,7 @@ class RepeatFinder:
     def _crossing(self) -> Ints:
         real = np.flatnonzero(self._target >= 0)[::-1]
         first_user = np.arange(len(self._kind))
-        first_user[self._target[real]] = self._owner[real]  # the last one that is written is the first one in order
+        first_user[self._target[real]] = self._owner[real]  # written in reverse, so that the first one in order is kept
         steps = np.zeros(len(self._kind) + 2, np.int64)
         np.add.at(steps, first_user + 1, 1)
         np.add.at(steps, np.arange(len(self._kind)) + 1, -1)

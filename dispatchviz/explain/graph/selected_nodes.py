@@ -23,7 +23,7 @@ def selected_nodes(graph: BackwardGraph, asked: Iterable[str]) -> set[int]:
     for text in asked:
         nodes = list(_selected(graph, text))
         if not nodes:
-            raise DispatchvizError(f"no Node of this graph fits {text!r}: {_what_there_is(graph)}")
+            raise DispatchvizError(f"no Node of this graph fits {text!r}: {_choices(graph)}")
         found.update(node.number for node in nodes)
         targets = {edge[0] for node in nodes for edge in node.edges if edge and edge[0] in graph.nodes}
         found.update(one for one in targets if graph.wiring.uses[one] == 1 and graph.outline(one).has_leaf)
@@ -49,7 +49,7 @@ def _names(graph: BackwardGraph, node: NodeOutline) -> Iterator[str]:
         yield from (leaf.name, graph[node.number].title)
 
 
-def _what_there_is(graph: BackwardGraph) -> str:
+def _choices(graph: BackwardGraph) -> str:
     numbers = [node.sequence_nr for node in graph.outlines() if node.sequence_nr != NO_NUMBER]
     there = f"; sequence numbers here are {min(numbers)} to {max(numbers)}" if numbers else ""
     return f"give a sequence number, a range such as 3-7, or the name of a Node or a leaf{there}"

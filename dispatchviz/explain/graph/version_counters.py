@@ -63,7 +63,7 @@ class _Versions:
                 found.extend((saved, change) for change in self._changes_of(saved, at))
         return sorted(found, key=lambda pair: (pair[1].seq, pair[0].seq))
 
-    # -- from a change to what was saved ------------------------------------------------------------------------------
+    # -- from a change to saved variables -----------------------------------------------------------------------------
 
     def _of_bump(self, change: ev.VersionBumped) -> Found:
         """Return the variables at the version just before a change. An earlier change invalidated older versions."""
@@ -106,7 +106,7 @@ class _Versions:
                 if isinstance(event, ev.VariableSaved) and event.tensor is not None:
                     yield event
 
-    # -- from what was saved to changes -------------------------------------------------------------------------------
+    # -- from saved variables to changes ------------------------------------------------------------------------------
 
     def _changes_of(self, saved: ev.VariableSaved, at: int) -> Iterator[Change]:
         """Yield the changes that invalidate a variable: the first change of its counter, and a detach of its tensor."""
@@ -150,7 +150,7 @@ class _Versions:
         few = steps[bisect_right(steps, after) : bisect_left(steps, before)]
         return [step for step in few if self._columns.kinds[step] == code]
 
-    # -- what is gone -------------------------------------------------------------------------------------------------
+    # -- former state -------------------------------------------------------------------------------------------------
 
     def _gone(self, saved: ev.VariableSaved, at: int) -> bool:
         """Return whether the variable was released or packed after it was saved, up to a step."""

@@ -131,12 +131,12 @@ def lines_of(
     ``skipped`` has the edges of a Node whose formulas did not run.
     """
     steps = _steps(file, function, skipped)
-    told: Sequence[ev.AnyEvent] = [event for event in events if not isinstance(event, _BESIDE)] or events
-    best = _best(file, function, skipped, tuple(tuple([step.cost(event) for step in steps]) for event in told))
-    lines = {event.seq: steps[at].line if at >= 0 else 0 for event, at in zip(told, best, strict=True)}
+    essential: Sequence[ev.AnyEvent] = [event for event in events if not isinstance(event, _BESIDE)] or events
+    best = _best(file, function, skipped, tuple(tuple([step.cost(event) for step in steps]) for event in essential))
+    lines = {event.seq: steps[at].line if at >= 0 else 0 for event, at in zip(essential, best, strict=True)}
     found: list[int] = []
     for event in reversed(events):
-        found.append(lines.get(event.seq, found[-1] if found else lines[told[-1].seq]))
+        found.append(lines.get(event.seq, found[-1] if found else lines[essential[-1].seq]))
     return found[::-1]
 
 
@@ -224,7 +224,7 @@ class Reader(ast.NodeVisitor):
             self.last = self.last | self._returned
             self._line, self._returned = outer, returned
             self._join()
-            self._add(node, other=20)  # what it does by means that cannot be read: a table of functions, a method
+            self._add(node, other=20)  # its events through code that cannot be read: a table of functions, a method
         else:
             self._add(node, other=8 if name in _RARELY else 4)
 

@@ -36,7 +36,7 @@ class RowKind(IntEnum):
 GOES_ON = 0
 """The number of a row in which a suspended call continues, which is a generator's."""
 
-STATEMENT, ITERATION, CALL = RowKind  # names of a module are found faster than those of an enumeration
+STATEMENT, ITERATION, CALL = RowKind  # module names are looked up faster than members of an enumeration
 
 
 class LineRows:
@@ -102,7 +102,7 @@ def _lines_read(trace: Trace) -> Iterator[tuple[int, Place, int]]:
     """Yield the same for a file that an earlier version wrote."""
     for seq in trace.steps_of(SourceLine):
         event = trace[seq]
-        if isinstance(event, SourceLine):  # of a damaged file it may be unknown
+        if isinstance(event, SourceLine):  # may be unknown if the file is damaged
             caller = NONE if event.caller is None else event.caller
             yield seq, Place(event.file, event.line, event.function, event.resumed, event.begins), caller
 
@@ -149,7 +149,7 @@ class _Builder:
         base = _calling(stack, caller)
         if base + 1 == len(stack) or not _same_function(stack[base + 1], place) or place.begins:
             if place.resumed and not stack:
-                return  # within an event the line goes on that the event is in
+                return  # within an event, the line around the event continues
             self._close(stack, base + 1, seq)
             self._begin_function(stack, scope, seq, place)
             return
@@ -217,7 +217,7 @@ class _Builder:
             stack[-1].statements += 1
         loop = self._loop(place)
         if stack and stack[-1].kind is ITERATION and stack[-2].loop == loop:
-            loop = None  # the condition, asked again
+            loop = None  # the condition, evaluated again
         self._push(stack, scope, seq, place, STATEMENT, 0, shown=True).loop = loop
 
     def _push(

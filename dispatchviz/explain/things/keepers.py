@@ -59,8 +59,8 @@ def losses(trace: Trace, node: int, at: int) -> Iterator[Answer]:
         own = [place for place, (_, of) in enumerate(entries) if of == node]
         if own and entries[own[-1] + 1 :]:
             since, now = entries[own[-1] + 1]
-            said = "has no history" if now is None else f"has {node_title(trace, now, at)} as its grad_fn"
-            text = f"no longer {tensor_name(trace, tensor, at)}: it {said} from here on"
+            now_text = "has no history" if now is None else f"has {node_title(trace, now, at)} as its grad_fn"
+            text = f"no longer {tensor_name(trace, tensor, at)}: after this step it {now_text}"
             yield Answer(text, since, TensorThing(tensor))
 
 

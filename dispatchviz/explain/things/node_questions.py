@@ -64,9 +64,9 @@ def _of_steps(
     steps = [step for step in history(trace).events.steps(node) if trace.columns.kinds[step] in codes]
     if gradients:
         steps = sorted((*steps, *_written(trace, node, steps)))
-    told = nearest(steps, at)
-    answers = (answer for step in told if (answer := _said(trace, trace[step], at)) is not None)
-    return Question(asked, tuple(answers), len(steps) - len(told), none)
+    nearest_steps = nearest(steps, at)
+    answers = (answer for step in nearest_steps if (answer := _answer(trace, trace[step], at)) is not None)
+    return Question(asked, tuple(answers), len(steps) - len(nearest_steps), none)
 
 
 def _origins(trace: Trace, node: int, at: int) -> Iterator[Answer]:
@@ -137,7 +137,7 @@ def _path(trace: Trace, path: Sequence[int]) -> str:
     return " → ".join(names)
 
 
-# -- its end ---------------------------------------------------------------------------------------------------------
+# -- end of a tensor -------------------------------------------------------------------------------------------------
 
 
 def _kept(trace: Trace, node: int, at: int) -> Question:
@@ -169,10 +169,10 @@ def _end(trace: Trace, node: int, at: int) -> Iterator[Answer]:
         yield Answer(f"freed{along}", end.seq, None if end.by is None else NodeThing(end.by))
 
 
-# -- what an event says of its Node ----------------------------------------------------------------------------------
+# -- facts about a Node in an event ----------------------------------------------------------------------------------
 
 
-def _said(trace: Trace, event: ev.AnyEvent, at: int) -> Answer | None:
+def _answer(trace: Trace, event: ev.AnyEvent, at: int) -> Answer | None:
     match event:
         case ev.VariableSaved(tensor=None):
             return Answer(f"{event.name}, which is undefined", event.seq)

@@ -84,9 +84,9 @@ def _changed(trace: Trace, tensor: int, at: int) -> Question:
     else:
         unknown = is_unseen(trace.header, ev.VersionBumped)
         none = "in-place writes appear only as calls" if unknown else "no in-place write was recorded"
-    told = nearest(steps, at)
-    answers = (answer for step in told if (answer := _change(trace, tensor, step, at)) is not None)
-    return Question("Who changed it?", tuple(answers), len(steps) - len(told), none)
+    shown = nearest(steps, at)
+    answers = (answer for step in shown if (answer := _change(trace, tensor, step, at)) is not None)
+    return Question("Who changed it?", tuple(answers), len(steps) - len(shown), none)
 
 
 def changes(trace: Trace, tensor: int) -> list[int]:
@@ -105,11 +105,11 @@ def _change(trace: Trace, tensor: int, step: int, at: int) -> Answer | None:
     if not isinstance(event, ev.VersionBumped):
         return None
     call = by(trace, step)
-    said = f"{f'by {call}, ' if call else ''}version {event.before} → {event.after}"
+    change = f"{f'by {call}, ' if call else ''}version {event.before} → {event.after}"
     if event.tensor == tensor:
-        return Answer(f"changed in place {said}", step)
+        return Answer(f"changed in place {change}", step)
     other = tensor_name(trace, event.tensor, at)
-    return Answer(f"{other}, which shares its memory, changed in place {said}", step, TensorThing(event.tensor))
+    return Answer(f"{other}, which shares its memory, changed in place {change}", step, TensorThing(event.tensor))
 
 
 def mates(trace: Trace, tensor: int) -> list[int]:
@@ -129,14 +129,14 @@ def _came(trace: Trace, tensor: int, storage: int, *kinds: type[ev.Event]) -> li
     return [step for other, step in first.items() if other != tensor]
 
 
-# -- who has it ----------------------------------------------------------------------------------------------------
+# -- holders -------------------------------------------------------------------------------------------------------
 
 
 def _saved(trace: Trace, tensor: int, at: int) -> Question:
     steps = index(trace).steps_about(tensor, ev.VariableSaved)
-    told = nearest(steps, at)
-    answers = (_save(trace, event, at) for step in told if isinstance(event := trace[step], ev.VariableSaved))
-    return Question("Who saved it for backward?", tuple(answers), len(steps) - len(told), "no Node saved it")
+    shown = nearest(steps, at)
+    answers = (_save(trace, event, at) for step in shown if isinstance(event := trace[step], ev.VariableSaved))
+    return Question("Who saved it for backward?", tuple(answers), len(steps) - len(shown), "no Node saved it")
 
 
 def _save(trace: Trace, event: ev.VariableSaved, at: int) -> Answer:
@@ -147,11 +147,11 @@ def _save(trace: Trace, event: ev.VariableSaved, at: int) -> Answer:
 
 def _used(trace: Trace, tensor: int, at: int, uses: Uses) -> Question:
     calls = used_by(trace, tensor, uses)
-    told = nearest(calls, at)
-    answers = [Answer(_use(uses, call, tensor), call) for call in told]
+    shown = nearest(calls, at)
+    answers = [Answer(_use(uses, call, tensor), call) for call in shown]
     gradients = index(trace).steps_about(tensor, ev.GradientBuffered, ev.GradientCaptured)
     answers += [_gradient(trace, step, at) for step in nearest(gradients, at)]
-    more = len(calls) - len(told) + max(len(gradients) - MOST, 0)
+    more = len(calls) - len(shown) + max(len(gradients) - MOST, 0)
     none = "no call used it" if uses.complete else f"looking through the calls: {uses.percent} %"
     return Question("Who uses it?", tuple(sorted(answers, key=_step)), more, none)
 
@@ -180,10 +180,10 @@ def _shares(trace: Trace, tensor: int, at: int) -> Question:
     made = index(trace).tensors.get(tensor)
     storage = -1 if made is None else storage_of(trace, made, at)
     came = _came(trace, tensor, storage, ev.TensorCreated, ev.GeometryChanged)
-    told = nearest(came, at)
+    shown = nearest(came, at)
     none = "it has no memory of its own" if storage < 0 else "no other tensor uses it"
     return Question(
-        "Who shares its memory?", tuple(_share(trace, step, at) for step in told), len(came) - len(told), none
+        "Who shares its memory?", tuple(_share(trace, step, at) for step in shown), len(came) - len(shown), none
     )
 
 
@@ -197,7 +197,7 @@ def _share(trace: Trace, step: int, at: int) -> Answer:
     return Answer(f"{name} {how}", step, TensorThing(other))
 
 
-# -- its end -------------------------------------------------------------------------------------------------------
+# -- end of a tensor -----------------------------------------------------------------------------------------------
 
 
 def _ends(trace: Trace, tensor: int, at: int, uses: Uses) -> Question:
@@ -212,8 +212,8 @@ def _ends(trace: Trace, tensor: int, at: int, uses: Uses) -> Question:
 def _names_lost(trace: Trace, tensor: int) -> Iterator[Answer]:
     for name, until in lost_names(trace, tensor):
         other = isinstance(trace[until], ev.NameBound)
-        said = "names another tensor after this step" if other else "no longer names it"
-        yield Answer(f"{index(trace).shown(name)} {said}", until)
+        change = "names another tensor after this step" if other else "no longer names it"
+        yield Answer(f"{index(trace).shown(name)} {change}", until)
 
 
 def lost_names(trace: Trace, tensor: int) -> Iterator[tuple[str, int]]:
@@ -224,7 +224,7 @@ def lost_names(trace: Trace, tensor: int) -> Iterator[tuple[str, int]]:
         for step in steps[bisect_right(steps, bound) :]:
             is_binding = columns.kinds[step] == columns.code(ev.NameBound)
             if is_binding and columns.tensors[step] == tensor:
-                break  # told by that one
+                break  # that event reports it
             if is_binding or (columns.tensors[step] == tensor and isinstance(trace[step], ev.NameUnbound)):
                 yield columns.name_texts[numbers[bound]], step
                 break

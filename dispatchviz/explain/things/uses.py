@@ -53,7 +53,7 @@ class Uses:
         """Read some more calls."""
         steps = self._steps[self._seen : self._seen + most]
         for step, event in zip(steps, some_events(self._events, steps), strict=True):
-            if isinstance(event, ev.KeySetComputed):  # it is not where the file is damaged
+            if isinstance(event, ev.KeySetComputed):  # false if the file is damaged there
                 for tensor in {tensor for _, tensor, _ in event.arguments}:
                     self._found.setdefault(tensor, array("i")).append(step)
         self._seen = min(self._seen + most, len(self._steps))
@@ -85,7 +85,7 @@ class Uses:
     def _computed(self, call: int, tensor: int) -> int:
         steps: Sequence[int] = self._found[tensor]
         place = bisect_right(steps, call)
-        return steps[place] if place < len(steps) else call  # whatever a file says
+        return steps[place] if place < len(steps) else call  # in case the file is damaged
 
 
 _uses: WeakKeyDictionary[Trace, Uses] = WeakKeyDictionary()

@@ -88,7 +88,7 @@ def _receiver(trace: Trace, call: ev.Dispatched) -> int | None:
     return computed.arguments[0][1]
 
 
-# -- what a method was called on ---------------------------------------------------------------------------------------
+# -- receivers of methods ----------------------------------------------------------------------------------------------
 
 
 class _Method(NamedTuple):
@@ -139,7 +139,7 @@ def _receivers(trace: Trace, tensor: int, chain: _Chain) -> Iterator[tuple[_Meth
             return
         name = plain(call).partition(".")[0]
         if name != method.name and not (name in ("to", "_to_copy") and method.name in CONVERSIONS):
-            if method.name.endswith("_"):  # it gives the tensor that it was called on
+            if method.name.endswith("_"):  # it returns the tensor that it was called on
                 continue
             return
         called_on = _receiver(trace, call)

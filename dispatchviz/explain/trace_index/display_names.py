@@ -106,7 +106,7 @@ def _derived_name(trace: Trace, tensor: int, at: int) -> str:
     if lost:
         return f"earlier {known.shown(lost)}{found.suffix} (t{tensor})"
     coming = known.coming_name(found.tensor, at)
-    number = "" if known.holder(coming, at) is None else f" (t{tensor})"  # what has that name now may have one before
+    number = "" if known.holder(coming, at) is None else f" (t{tensor})"  # it may have had another name
     return f"{known.shown(coming)}{found.suffix}{number}" if coming else ""
 
 

@@ -19,7 +19,7 @@ def around(trace: Trace, seq: int, kind: type[E]) -> E | None:
     """Return the innermost event of a kind around a step. The step itself does not count."""
     kinds, code = trace.columns.kinds, trace.columns.code(kind)
     events = (trace[step] for step in trace.columns.ancestors(seq) if kinds[step] == code)
-    return next((event for event in events if isinstance(event, kind)), None)  # it is not where the file is damaged
+    return next((event for event in events if isinstance(event, kind)), None)  # false if the file is damaged there
 
 
 def at_or_around(trace: Trace, seq: int, kind: type[E]) -> E | None:

@@ -106,14 +106,14 @@ class Entries(Sequence[tuple[int, V]]):
     def __getitem__(self, place: slice) -> list[tuple[int, V]]: ...
     def __getitem__(self, place: int | slice) -> Any:
         if isinstance(place, slice):
-            return list(self._told(self.steps[place]))
+            return list(self._entries(self.steps[place]))
         step = self.steps[place]
         return step, self._at(step)
 
     def __iter__(self) -> Iterator[tuple[int, V]]:
-        return self._told(self.steps)
+        return self._entries(self.steps)
 
-    def _told(self, steps: Iterable[int]) -> Iterator[tuple[int, V]]:
+    def _entries(self, steps: Iterable[int]) -> Iterator[tuple[int, V]]:
         for step in steps:
             value = self._at(step)
             if value is not NOTHING:
@@ -191,7 +191,7 @@ def latest_first(trace: Trace, at: int, kind: type[E]) -> Iterator[E]:
     steps = trace.steps_of(kind)
     for place in range(bisect_right(steps, at) - 1, -1, -1):
         event = trace[steps[place]]
-        if isinstance(event, kind):  # it is not where the file is damaged
+        if isinstance(event, kind):  # false if the file is damaged there
             yield event
 
 

@@ -39,7 +39,7 @@ def end(trace: Trace, step: int) -> int:
     last = max(trace.ends[line] for line in statement.lines)
     if around == NONE:
         return last
-    # in a block of ``with``, or in a function that PyTorch calls, what a line does is within what is around the line
+    # in a block of ``with``, or in a function that PyTorch calls, the events of a line are in the event around the line
     return max(last, min(statement.after - 1, trace.ends[around]))
 
 
@@ -47,7 +47,7 @@ def _statement(trace: Trace, line: int) -> _Statement:
     columns, steps = trace.columns, trace.steps_of(ev.SourceLine)
     at, found, lines = bisect_left(steps, line), [line], {line}
     if at >= min(len(steps), len(columns.places)) or columns.places[at] >= len(columns.line_places):
-        return _Statement(found, lines, line + 1)  # whatever a file says
+        return _Statement(found, lines, line + 1)  # in case the file is damaged
     own, caller, after = columns.line_places[columns.places[at]], columns.callers[at], len(trace)
     for later in range(at + 1, min(at + LOOKED_AT, len(steps), len(columns.callers))):
         if columns.callers[later] == caller:
@@ -56,7 +56,7 @@ def _statement(trace: Trace, line: int) -> _Statement:
                 after = min(after, steps[later])
                 break
             found.append(steps[later])
-        elif columns.callers[later] not in lines:  # of a function that goes on, or of another thread
+        elif columns.callers[later] not in lines:  # it belongs to a resumed function, or to another thread
             after = min(after, steps[later])
             continue
         lines.add(steps[later])

@@ -148,16 +148,16 @@ def version_of(trace: Trace, tensor: int, at: int) -> int | None:
         return None
     mates = list(dict.fromkeys((*_came_onto(trace, made.storage, at), tensor)))
     bumps = _steps(known, mates, at, ev.VersionBumped)
-    told = _told(trace, known, tensor, mates, at)
-    if told is None:
+    last = _last_counted(trace, known, tensor, mates, at)
+    if last is None:
         return _unchanged(known, made, mates) if not bumps else None
     for step in bumps[-LOOKED_AT:][::-1]:
         bump = trace[step]
-        if isinstance(bump, ev.VersionBumped) and bump.counter == told.counter:
+        if isinstance(bump, ev.VersionBumped) and bump.counter == last.counter:
             return bump.after
     if len(bumps) > LOOKED_AT:
         return None
-    return told.version if isinstance(told, ev.VariableSaved) else told.after
+    return last.version if isinstance(last, ev.VariableSaved) else last.after
 
 
 def _steps(known: Index, tensors: Iterable[int], at: int, *kinds: type[ev.Event]) -> list[int]:
@@ -167,7 +167,7 @@ def _steps(known: Index, tensors: Iterable[int], at: int, *kinds: type[ev.Event]
     return sorted(step for steps, end in ends for step in steps[max(end - LOOKED_AT - 1, 0) : end])
 
 
-def _told(
+def _last_counted(
     trace: Trace, known: Index, tensor: int, mates: Sequence[int], at: int
 ) -> ev.VersionBumped | ev.VariableSaved | None:
     """Return the last event with the version counter of a tensor, of its base, or of a view of that."""
@@ -197,7 +197,7 @@ _COUNTS = raw(DispatchKey.ADInplaceOrView)
 """The key that tensors made in inference mode, which have no version counter, do not have."""
 
 
-# -- who keeps it --------------------------------------------------------------------------------------------------
+# -- owners --------------------------------------------------------------------------------------------------------
 
 
 def _saved(trace: Trace, tensor: int, at: int) -> Iterator[Saved]:

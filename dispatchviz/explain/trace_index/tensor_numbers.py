@@ -24,14 +24,14 @@ def numbers_of(trace: Trace, tensor: int, at: int) -> str:
         return ""
     steps = index(trace).steps_about(tensor, ev.NumbersRecorded, ev.GeometryChanged, ev.KeySetChanged)
     place = bisect_right(steps, at)
-    said = trace[steps[place - 1]] if place else None
-    if not isinstance(said, ev.NumbersRecorded) or not said.numbers:
+    recorded = trace[steps[place - 1]] if place else None
+    if not isinstance(recorded, ev.NumbersRecorded) or not recorded.numbers:
         return ""
-    about = index(trace).about_storage(said.storage, ev.NumbersRecorded)
-    since, until = bisect_right(about, said.seq), bisect_right(about, at)
+    about = index(trace).about_storage(recorded.storage, ev.NumbersRecorded)
+    since, until = bisect_right(about, recorded.seq), bisect_right(about, at)
     if until - since > LOOKED_AT or any(_wrote(trace, step) for step in about[since:until]):
         return ""
-    return "" if _is_being_written(trace, about[until : until + LOOKED_AT + 1], at) else said.numbers
+    return "" if _is_being_written(trace, about[until : until + LOOKED_AT + 1], at) else recorded.numbers
 
 
 def end_of_numbers(trace: Trace) -> int | None:

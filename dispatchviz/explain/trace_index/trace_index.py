@@ -308,7 +308,7 @@ def latest_entry(entries: Sequence[tuple[int, T]], at: int) -> tuple[int, T] | N
     """Return the last entry at or before a step, or None if there is none yet."""
     if isinstance(entries, Entries):
         return entries.latest(at)
-    after: Any = (at + 1,)  # comes before all entries of the next step, whatever they hold: nothing else is compared
+    after: Any = (at + 1,)  # sorts before all entries of the next step, because nothing else is compared
     position = bisect_left(entries, after)
     return entries[position - 1] if position else None
 

@@ -23,7 +23,7 @@ def compared(first: str, second: str) -> Comparison:
     return compare(traced(first), traced(second))
 
 
-def told(found: Comparison, divergence: Divergence | None = None) -> Said:
+def texts_about(found: Comparison, divergence: Divergence | None = None) -> Said:
     """Return the texts about a divergence, by default the first one."""
     main = (divergence or found.divergences[0]).main
     return said(Run(found.first, "in A"), Run(found.second, "in B"), main)
@@ -31,4 +31,4 @@ def told(found: Comparison, divergence: Divergence | None = None) -> Said:
 
 def texts(found: Comparison) -> list[str]:
     """Return the short text about each divergence."""
-    return [told(found, each).short for each in found.divergences]
+    return [texts_about(found, each).short for each in found.divergences]

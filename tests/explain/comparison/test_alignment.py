@@ -217,12 +217,12 @@ def test_first_difference_is_a_row_at_every_level(name: str, level: int) -> None
     if kinds is not None:
         steps = {(each.main.first, each.main.second) for each in found.divergences}
         for pair in everything(rows(found, level)):
-            told = [
+            texts_about = [
                 trace[step]
                 for trace, step in ((found.first, pair.first), (found.second, pair.second))
                 if step is not None
             ]
-            assert (pair.first, pair.second) in steps or any(isinstance(event, kinds) for event in told)
+            assert (pair.first, pair.second) in steps or any(isinstance(event, kinds) for event in texts_about)
 
 
 def test_program_compared_with_itself_has_only_equal_rows() -> None:

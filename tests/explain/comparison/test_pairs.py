@@ -9,7 +9,7 @@ from dispatchviz.explain.comparison.difference_sentences import Run, said
 from dispatchviz.explain.comparison.divergences import Comparison, compare
 from dispatchviz.explain.comparison.number_sentences import why_numbers
 
-from .runs import compared, texts, told, traced
+from .runs import compared, texts, texts_about, traced
 
 PLAIN = """
     import torch
@@ -31,7 +31,7 @@ def test_no_grad_is_the_cause_of_the_missing_node() -> None:
         "only in B: grad mode off (torch.no_grad())",
         "AddBackward0 in A, no Node in B: grad mode is off",
     ]
-    assert told(found).text == (
+    assert texts_about(found).text == (
         "Only in B: torch.no_grad() switches grad mode off: no key changes and the autograd kernels still run, but "
         "they make no Nodes until it is on again."
     )
@@ -44,7 +44,7 @@ def test_inference_mode_removes_the_key_from_the_set() -> None:
         "only in B: guard InferenceMode",
         "aten::add.Tensor goes to AutogradCPU in A, CPU in B",
     ]
-    text = told(found, found.divergences[1]).text
+    text = texts_about(found, found.divergences[1]).text
     assert "AutogradCPU: x and y are CPU tensors" in text
     assert "In B: Not in the set: the guard InferenceMode excludes it, because inference mode is on." in text
     assert text.endswith("From VariableType::add_Tensor the call goes on (step 77 in A), to CPU as in B.")
@@ -61,7 +61,7 @@ def test_autocast_calls_the_same_operator_below_its_layer() -> None:
         "only in B: autocast for cpu on (bfloat16)",
         "aten::mm goes to AutogradCPU in A, AutocastCPU in B",
     ]
-    text = told(found, found.divergences[1]).text
+    text = texts_about(found, found.divergences[1]).text
     assert "Not in the set: the thread excludes it while autocast is off." in text
     below = found.divergences[1].main.below
     assert below is not None
@@ -97,7 +97,7 @@ def test_other_device_selects_another_kernel() -> None:
         "torch.ones(2, device=cpu) in A, torch.ones(2, device=cuda) in B",
         "aten::add.Tensor goes to AutogradCPU in A, AutogradCUDA in B",
     ]
-    text = told(found, found.divergences[1]).text
+    text = texts_about(found, found.divergences[1]).text
     assert "AutogradCPU in A: x is a CPU tensor" in text
     assert "AutogradCUDA in B: x is a CUDA tensor" in text
     assert found.numbers is None, "both computed the same"
@@ -109,7 +109,7 @@ def test_flipped_requires_grad_is_the_cause() -> None:
         "torch.ones(2, requires_grad=True) in A, torch.ones(2) in B",
         "AddBackward0 in A, no Node in B: no input requires grad",
     ]
-    assert "none of x and y requires grad" in told(found, found.divergences[1]).text
+    assert "none of x and y requires grad" in texts_about(found, found.divergences[1]).text
 
 
 def test_only_one_of_two_in_place_variants_raises() -> None:

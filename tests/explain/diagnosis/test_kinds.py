@@ -27,7 +27,7 @@ def test_every_kind_has_three_programs() -> None:
     for case in cases(*LISTS).values():
         for kind in (case.kind, case.torch_kind):
             programs[kind].add(case.source)
-    own = [kind.name for kind in diagnosis_kinds() if "/notes/" not in kind.module]  # test_notes.py has theirs
+    own = [kind.name for kind in diagnosis_kinds() if "/notes/" not in kind.module]  # test_notes.py has their cases
     few = {name: len(programs[name]) for name in own if len(programs[name]) < 3}
     assert few.keys() == FEWER.keys(), few
 

@@ -27,7 +27,7 @@ F.apply(x)
     ("source", "texts"),
     [
         ("y = x * 2", []),
-        ("torch.nn.Linear(2, 2)", []),  # switches grad mode off to initialize its parameters
+        ("torch.nn.Linear(2, 2)", []),  # turns grad mode off to initialize its parameters
         ("with torch.no_grad():\n    x * 2", ["torch.no_grad() on line 3"]),
         ("torch.func.vmap(torch.sin)(x)", ["the transform vmap on line 3"]),
         ("torch.autograd.grad(x.sin().sum(), x, create_graph=True)", ["a backward pass with create_graph on line 3"]),

@@ -136,7 +136,7 @@ def test_module_is_identified_by_its_parameters() -> None:
     found = titles("module")
     assert found["AddmmBackward0"] == [["last"], ["first"]]
     assert found["AccumulateGrad (first.bias)"] == [["first"]]
-    assert found["ReluBackward0"] == [[]]  # Net is the whole model: no path
+    assert found["ReluBackward0"] == [[]]  # Net is the whole model, so it has no path
     assert found["SumBackward0"] == [[]]
 
 
@@ -268,7 +268,7 @@ def test_call_within_an_iteration_is_one_box() -> None:
     assert {section.function for section in call_boxes(fold.items)} == {
         "one",
         "block",
-    }  # the last iteration is like no other
+    }  # the last iteration differs from all others
     assert boxes(fold.items) <= boxes(fold_graph(graph, 100, (), "module").items)
     assert Counter(unfolded(fold).names) == Counter(node.name for node in graph)
 

@@ -24,7 +24,7 @@ from truth import records
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
-def calls_told(trace: Trace, number: int) -> list[str]:
+def calls_in_row(trace: Trace, number: int) -> list[str]:
     """Return the calls in the row of a line."""
     begin = line(trace, number)
     end = next((step for step in trace.steps_of(ev.SourceLine) if step > begin), len(trace)) - 1
@@ -33,9 +33,9 @@ def calls_told(trace: Trace, number: int) -> list[str]:
 
 def test_founding_program_has_its_calls_in_rows() -> None:
     trace = traced((EXAMPLES / "forum.py").read_text(encoding="utf-8"))
-    assert calls_told(trace, 3) == ["randn → BackendSelect → CPU", "to → AutogradCPU (composite: _to_copy)"]
-    assert calls_told(trace, 6) == ["add → AutogradCUDA → CUDA"]
-    assert calls_told(trace, 7) == ["sum → AutogradCUDA → CUDA", "ones_like → CUDA"]
+    assert calls_in_row(trace, 3) == ["randn → BackendSelect → CPU", "to → AutogradCPU (composite: _to_copy)"]
+    assert calls_in_row(trace, 6) == ["add → AutogradCUDA → CUDA"]
+    assert calls_in_row(trace, 7) == ["sum → AutogradCUDA → CUDA", "ones_like → CUDA"]
 
 
 CALLS = {
@@ -59,7 +59,7 @@ CALLS = {
 @pytest.mark.parametrize("call", CALLS)
 def test_row_names_the_keys_of_a_call(call: str) -> None:
     trace = traced(f"import torch\na = torch.ones(2, 3, requires_grad=True)\nb = {call}\n")
-    assert calls_told(trace, 3) == CALLS[call]
+    assert calls_in_row(trace, 3) == CALLS[call]
 
 
 WITHIN = {
@@ -72,12 +72,12 @@ WITHIN = {
 @pytest.mark.parametrize("mode", WITHIN)
 def test_row_names_the_keys_of_a_call_within_a_mode(mode: str) -> None:
     trace = traced(f"import torch\na = torch.ones(2, 2)\nwith {mode}:\n    b = a @ a\nprint()\n")
-    assert calls_told(trace, 4) == [WITHIN[mode]]
+    assert calls_in_row(trace, 4) == [WITHIN[mode]]
 
 
 def test_call_with_an_inference_tensor_has_no_autograd_key() -> None:
     trace = traced("import torch\nwith torch.inference_mode():\n    a = torch.ones(2)\n    b = a.reshape(2, 1)\n")
-    assert calls_told(trace, 4) == ["reshape → CPU (composite: view)"]
+    assert calls_in_row(trace, 4) == ["reshape → CPU (composite: view)"]
 
 
 # -- PyTorch's log -----------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def chain_of(call: Logged, composite_at: int | None) -> tuple[tuple[str, ...], L
     return tuple(keys), call
 
 
-def told_otherwise(found: Chain, pytorch: Logged) -> str:
+def difference(found: Chain, pytorch: Logged) -> str:
     """Return the difference between a chain and PyTorch's; empty if there is none."""
     keys, last = chain_of(pytorch, len(found.keys) if found.composite else None)
     inner = tuple(dict.fromkeys(each.operator for each in last.inner))
@@ -145,7 +145,7 @@ def comparable(name: str) -> Iterator[Trace]:
         yield traced(source)
 
 
-@pytest.mark.filterwarnings("ignore")  # an error made of a warning would end the program
+@pytest.mark.filterwarnings("ignore")  # a warning raised as an error would end the program
 @pytest.mark.parametrize("name", some(LOGGED, max(len(LOGGED) // amount(6, 400), 1)))
 def test_rows_have_the_calls_of_the_recorded_log(name: str) -> None:
     for trace in comparable(name):
@@ -154,7 +154,7 @@ def test_rows_have_the_calls_of_the_recorded_log(name: str) -> None:
         assert [each.operator for each in told if not each.operator.startswith("profiler::")] == [
             each.operator for each in pytorch
         ]
-        assert not list(filter(None, map(told_otherwise, told, pytorch)))
+        assert not list(filter(None, map(difference, told, pytorch)))
 
 
 # -- beside the row ----------------------------------------------------------------------------------------------------

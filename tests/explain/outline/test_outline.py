@@ -231,7 +231,7 @@ def test_each_loop_has_its_iterations(trace: Trace) -> None:
         "for i in range(3):": 3,
         "for j in range(2):": 3 * 2,
         "while n < 2:": 2,
-        "for k in range(2):": 2,  # a generator that goes on goes on with its loop
+        "for k in range(2):": 2,  # a resumed generator continues its loop
         "for item in items():": 2,
     }
 

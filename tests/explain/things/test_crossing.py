@@ -126,7 +126,7 @@ def test_crossing_leads_there_and_back_or_gives_a_reason() -> None:
     assert crossing(trace, run).said == "mul.Tensor made MulBackward0"
     assert crossing(trace, line(trace, 6)).said == "Line 6 made no Node: grad mode is off"
     assert crossing(trace, line(trace, 7)).said == (
-        "AddBackward0 does not run in this recording: no backward pass comes to it"
+        "AddBackward0 does not run in this recording: no backward pass reaches it"
     )
     assert crossing(trace, line(trace, 3)).said.startswith("Line 3 made no Node")
     backward = step(trace, ev.BackwardStarted)

@@ -176,7 +176,7 @@ def test_written_tensor_no_longer_keeps_its_old_node() -> None:
     end = len(trace) - 1
     assert kept(trace, "MulBackward0", end) == [
         "ExpBackward0 (n6), by its edge 0",
-        "no longer y: it has ExpBackward0 (n6) as its grad_fn from here on",
+        "no longer y: after this step it has ExpBackward0 (n6) as its grad_fn",
     ]
 
 

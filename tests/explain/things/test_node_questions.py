@@ -31,8 +31,8 @@ NEXT = "Where do its gradients go? (next_functions: the Node, and which of its i
 RUNS = "When does the engine run it?"
 
 
-def asked(trace: Trace, node: int, at: int) -> dict[str, Question]:
-    return {each.asked: each for each in node_questions(trace, node, at)}
+def answers_about(trace: Trace, node: int, at: int) -> dict[str, Question]:
+    return {each.answers_about: each for each in node_questions(trace, node, at)}
 
 
 class Numbering(ProgramRecorder):
@@ -82,8 +82,8 @@ def test_edges_and_leaves_are_those_of_the_live_graph(monkeypatch: pytest.Monkey
                 met.add(node)
                 number = node._number - first
                 if number < 0:
-                    continue  # made before, and not met
-                answers, edges = asked(trace, number, len(trace) - 1), node.next_functions
+                    continue  # made before the recording, and not used
+                answers, edges = answers_about(trace, number, len(trace) - 1), node.next_functions
                 told = answers[NEXT]
                 assert len(told.answers) + told.more == len(edges), (name, node)
                 seen += len(edges)
@@ -107,7 +107,7 @@ def test_saves_releases_and_runs_are_the_events_of_the_node(subject: str) -> Non
     """The answers are all events of these kinds about a Node, and no others."""
     for name, trace in traces(subject):
         for node in index(trace).nodes:
-            answers = asked(trace, node, len(trace) - 1)
+            answers = answers_about(trace, node, len(trace) - 1)
             about = [each for each in trace if getattr(each, "node", None) == node]
             saved = (ev.VariableSaved, ev.VariableNotSaved, ev.VariablesReleased)
             ran = (ev.NodeStarted, ev.NodeSkipped, ev.NodeFinished)
@@ -160,7 +160,7 @@ def test_questions_about_a_node_have_all_answers() -> None:
     trace = traced(PROGRAM)
     made = step(trace, event(ev.NodeCreated, name="AddBackward0"))
     node = trace[made].node  # type: ignore[union-attr]
-    answers = asked(trace, node, line(trace, 6))
+    answers = answers_about(trace, node, line(trace, 6))
     texts = {question: [answer.text for answer in each.answers] for question, each in answers.items()}
     gradients = trace[step(trace, event(ev.NodeStarted, name="AddBackward0"))].gradients  # type: ignore[union-attr]
     received = tensor_name(trace, gradients[0], line(trace, 6))
@@ -183,7 +183,7 @@ def test_questions_about_a_node_have_all_answers() -> None:
 def test_middle_of_a_long_path_is_counted() -> None:
     trace = traced("import torch\nx = torch.ones(2, requires_grad=True)\ny = x\nfor _ in range(9):\n    y = y * 2\n")
     last = step(trace, ev.NodeCreated, -1)
-    (leaf,) = asked(trace, trace[last].node, len(trace) - 1)["Which leaves does it lead back to?"].answers  # type: ignore[union-attr]
+    (leaf,) = answers_about(trace, trace[last].node, len(trace) - 1)["Which leaves does it lead back to?"].answers  # type: ignore[union-attr]
     assert leaf.text == "x, by MulBackward0 → MulBackward0 → 6 more → MulBackward0 → AccumulateGrad"
     assert leaf.text.count("→") == LONGEST_PATH - 1
 
@@ -191,5 +191,5 @@ def test_middle_of_a_long_path_is_counted() -> None:
 def test_node_that_does_not_run_is_reported() -> None:
     trace = traced("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\n")
     made = trace[step(trace, event(ev.NodeCreated, name="MulBackward0"))]
-    runs = asked(trace, made.node, len(trace) - 1)[RUNS]  # type: ignore[union-attr]
+    runs = answers_about(trace, made.node, len(trace) - 1)[RUNS]  # type: ignore[union-attr]
     assert (runs.answers, runs.none) == ((), "it does not run in this recording")

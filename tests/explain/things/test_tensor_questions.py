@@ -20,8 +20,8 @@ from truth import programs
 from .traces import SUBJECTS, tensors, traces
 
 
-def asked(trace: Trace, tensor: int, at: int) -> dict[str, Question]:
-    return {each.asked: each for each in tensor_questions(trace, tensor, at, uses(trace).finish())}
+def answers_about(trace: Trace, tensor: int, at: int) -> dict[str, Question]:
+    return {each.answers_about: each for each in tensor_questions(trace, tensor, at, uses(trace).finish())}
 
 
 def is_within(trace: Trace, step: int, outer: int) -> bool:
@@ -65,10 +65,10 @@ def test_maker_returns_the_tensor(subject: str) -> None:
     for name, trace in traces(subject):
         for tensor in tensors(trace):
             made = index(trace).tensors[tensor]
-            (origin, *_) = asked(trace, tensor, len(trace) - 1)["Who made it?"].answers
+            (origin, *_) = answers_about(trace, tensor, len(trace) - 1)["Who made it?"].answers
             assert origin.seq == made.seq
             if made.how != "new":
-                assert origin.text.startswith("older than the recording")
+                assert origin.text.startswith("made before the recording began")
                 continue
             call = maker(trace, made.seq, tensor)
             around = [event for event in trace.ancestors(made.seq) if isinstance(event, ev.Dispatched)]
@@ -99,7 +99,7 @@ def test_savers_and_releases_are_those_of_the_events(subject: str) -> None:
         freed = [event for event in trace if isinstance(event, ev.VariablesReleased)]
         for tensor in {event.tensor for event in saved if event.tensor is not None}:
             own = [event for event in saved if event.tensor == tensor]
-            answers = asked(trace, tensor, len(trace) - 1)
+            answers = answers_about(trace, tensor, len(trace) - 1)
             told = answers["Who saved it for backward?"]
             assert len(own) == len(told.answers) + told.more, (name, tensor)
             for answer in told.answers:
@@ -144,7 +144,7 @@ def test_changes_are_all_version_bumps_on_the_memory(subject: str) -> None:
             grads = [e.seq for e in trace if isinstance(e, ev.GradientAccumulated) and e.tensor == tensor]
             assert changes(trace, tensor) == sorted(bumps + grads), (name, tensor)
             assert set(mates(trace, tensor)) == same - {tensor}
-            told = asked(trace, tensor, 0)["Who changed it?"]
+            told = answers_about(trace, tensor, 0)["Who changed it?"]
             assert len(told.answers) + told.more == len(bumps) + len(grads)
 
 
@@ -187,7 +187,7 @@ def test_questions_about_a_tensor_have_all_answers() -> None:
     trace = traced(PROGRAM)
     w = next(event.tensor for event in trace if isinstance(event, ev.NameBound) and event.name == "w")
     row = next(event.tensor for event in trace if isinstance(event, ev.ViewMade) and event.base == w)
-    told = asked(trace, w, line(trace, 6))
+    told = answers_about(trace, w, line(trace, 6))
     texts = {question: [answer.text for answer in each.answers] for question, each in told.items()}
     assert texts == {
         "Who made it?": ["made by ones"],
@@ -197,7 +197,7 @@ def test_questions_about_a_tensor_have_all_answers() -> None:
         "Who shares its memory?": ["row began to share its memory"],
         "Where does it end?": ["last used as self of add_.Tensor", "w no longer names it"],
     }
-    of_row = asked(trace, row, line(trace, 6))
+    of_row = answers_about(trace, row, line(trace, 6))
     (view,) = [answer for answer in of_row["Who made it?"].answers if "view of" in answer.text]
     assert view.thing == TensorThing(w)
     (change,) = of_row["Who changed it?"].answers
@@ -229,6 +229,6 @@ def test_answers_nearest_to_the_step_are_listed() -> None:
 def test_a_tensor_of_inference_mode_has_no_version() -> None:
     trace = traced("import torch\nwith torch.inference_mode():\n    t = torch.ones(2)\n    t.add_(1)\n")
     tensor = next(event.tensor for event in trace if isinstance(event, ev.NameBound) and event.name == "t")
-    assert asked(trace, tensor, 0)["Who changed it?"].none == (
+    assert answers_about(trace, tensor, 0)["Who changed it?"].none == (
         "it has no version counter, so in-place writes are not counted"
     )

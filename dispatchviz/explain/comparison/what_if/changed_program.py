@@ -48,7 +48,7 @@ class _Place(NamedTuple):
 
 
 def _place(tree: ast.Module, line: int) -> _Place | None:
-    for suite in _suites(tree):  # outer ones first: of `if x: y = 1` it is the if
+    for suite in _suites(tree):  # outer statements come first: for `if x: y = 1` that is the if
         found = [at for at, statement in enumerate(suite) if line in _head(statement)]
         if found:
             return _Place(suite, found[0], suite[found[0] : found[-1] + 1])

@@ -39,7 +39,7 @@ class Change(NamedTuple):
     @property
     def sentence(self) -> str:
         """A sentence about the changed line: ``line 6 runs under torch.no_grad()``."""
-        return f"line {self.line} {_told(self)}"
+        return f"line {self.line} {_effect(self)}"
 
 
 class Kind(NamedTuple):
@@ -92,7 +92,7 @@ def device_of(trace: Trace) -> str:
 TYPED = re.compile(r"(?:line\s*)?(?P<line>[0-9]{1,9})\s*:\s*(?P<change>\S.*)", re.DOTALL)
 
 
-# -- what is typed behind each kind -----------------------------------------------------------------------------------
+# -- words of each kind -----------------------------------------------------------------------------------------------
 
 
 def _nothing(words: Sequence[str]) -> tuple[str, ...] | None:
@@ -169,7 +169,7 @@ def _operator(word: str) -> str:
     return find_operator(word, pytorch_operators()).name
 
 
-def _told(change: Change) -> str:
+def _effect(change: Change) -> str:
     match change.what, change.words:
         case "autocast", words:
             return f"runs under torch.autocast({', '.join(words)})"

@@ -41,7 +41,7 @@ def offered_changes(trace: Trace, at: int) -> list[Offered]:
         raise DispatchvizError(f"no line of {program} runs at this step")
     try:
         parsed = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last one is what the parser calls its limits
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the parser raises the last one at its limits
         raise DispatchvizError(f"the text of {program} in this trace is not Python") from None
     lines = source.splitlines()
     found = dict.fromkeys(_changes(trace, at, line, parsed))
@@ -156,7 +156,7 @@ def _guards(trace: Trace, line: ev.SourceLine, program: ast.Module) -> Iterator[
 def _tensors(trace: Trace, line: ev.SourceLine, program: ast.Module) -> Iterator[Change]:
     """Yield changes of the tensors that the line names: requires_grad flipped, another device, another dtype."""
     for name, card in islice(_named(trace, line, program), MOST_TENSORS):
-        if not card.grad_fn:  # the flag is set of leaves alone
+        if not card.grad_fn:  # the flag can be set only on leaves
             yield Change(line.line, "requires_grad", (name, "off") if card.requires_grad else (name,))
         yield Change(line.line, "device", ("cuda" if card.device.startswith("cpu") else "cpu", name))
         yield Change(line.line, "dtype", ("float64" if card.dtype.endswith("float32") else "float32", name))
@@ -164,15 +164,15 @@ def _tensors(trace: Trace, line: ev.SourceLine, program: ast.Module) -> Iterator
 
 def _named(trace: Trace, line: ev.SourceLine, program: ast.Module) -> Iterator[tuple[str, TensorCard]]:
     """Yield the names that the line reads and their tensors."""
-    known, told = index(trace), set[str]()
+    known, seen = index(trace), set[str]()
     for statement in ast.walk(program):
         if isinstance(statement, ast.stmt) and statement.lineno == line.line and not isinstance(statement, DEFINITIONS):
             for node in ast.walk(statement):
                 if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
                     name = ast.unparse(node)
-                    tensor = known.holder(name, line.seq) if name not in told else None
+                    tensor = known.holder(name, line.seq) if name not in seen else None
                     card = tensor_card(trace, tensor, line.seq) if tensor is not None else None
-                    told.add(name)
+                    seen.add(name)
                     if card is not None:
                         yield name, card
 

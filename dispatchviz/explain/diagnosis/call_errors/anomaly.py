@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.arguments import Argument, of_call, reference, told
+from dispatchviz.explain.diagnosis.arguments import Argument, diagnosed, of_call, reference
 from dispatchviz.explain.diagnosis.call_errors.functions import last_node
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
@@ -81,13 +81,13 @@ FORMULAS = {
 
 def anomaly(failure: Failure) -> Diagnosis | None:
     """Return the diagnosis of a Node that returned NaN, with the call and the line that made it."""
-    said = NAN.search(failure.message)
-    node = last_node(failure, said[1]) if said is not None else None
+    match = NAN.search(failure.message)
+    node = last_node(failure, match[1]) if match is not None else None
     made = index(failure.trace).nodes.get(node) if node is not None else None
-    if said is None or node is None or made is None:
+    if match is None or node is None or made is None:
         return None
-    trace, formula = failure.trace, FORMULAS.get(said[1])
-    where, edge = on_line(trace, made.seq), int(said[2])
+    trace, formula = failure.trace, FORMULAS.get(match[1])
+    where, edge = on_line(trace, made.seq), int(match[2])
     x, y = _names(trace, made.seq)
     output = f"the gradient of {_input(trace, node, made.seq, edge) or f'its {ordinal(edge + 1)} input'}"
     made_by = f"{node_title(trace, node, failure.raised)}, made on {where}{_formula_of(failure, made.seq)}"
@@ -98,7 +98,7 @@ def anomaly(failure: Failure) -> Diagnosis | None:
     if numbers:
         text += f" In the forward pass {numbers}."
     fix = formula.fix.format(x=x, y=y) if formula is not None else ""
-    found = told(failure, Statement("anomaly mode: NaN", text), _fixes(fix, where))
+    found = diagnosed(failure, Statement("anomaly mode: NaN", text), _fixes(fix, where))
     unseen = "The recording does not have the values of these tensors."
     known = formula is None or numbers
     return found._replace(proof=(made.seq, failure.raised), unseen="" if known else unseen)

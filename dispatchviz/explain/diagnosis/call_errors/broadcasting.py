@@ -11,12 +11,12 @@ from dispatchviz.explain.diagnosis.arguments import (
     applied,
     arguments,
     called,
+    diagnosed,
     failed_call,
     is_batched,
     named,
     named_with_line,
     reference,
-    told,
 )
 from dispatchviz.explain.diagnosis.call_errors.products import product
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
@@ -49,7 +49,7 @@ def broadcast(failure: Failure) -> Diagnosis | None:
         f"{sizes[1]} of {one.name} meets size {sizes[2]} of {other.name}: they must be equal, or one of them must be "
         "1."
     )
-    return told(failure, Statement("shapes: broadcasting", text), (_fit(failure, one, other),), pair)
+    return diagnosed(failure, Statement("shapes: broadcasting", text), (_fit(failure, one, other),), pair)
 
 
 def _misfits(found: Sequence[Argument], one: int, other: int) -> Iterator[tuple[Argument, Argument]]:
@@ -92,7 +92,7 @@ def _with_one(shape: Sequence[int], at: int) -> tuple[int, ...]:
     return (*shape[:at], 1, *shape[at:])
 
 
-# -- a result that has no room ----------------------------------------------------------------------------------------
+# -- results that do not fit ------------------------------------------------------------------------------------------
 
 
 def in_place(failure: Failure) -> Diagnosis | None:
@@ -113,7 +113,7 @@ def in_place(failure: Failure) -> Diagnosis | None:
     fix = f"Compute a new tensor on {here}: {operator} instead of {operator}_."
     if it == to.name:
         fix = f"{fix[:-1]}, and assign it to {it}."
-    return told(failure, Statement("shapes: result of an in-place operator", text), (fix,), found)
+    return diagnosed(failure, Statement("shapes: result of an in-place operator", text), (fix,), found)
 
 
 def expanded(failure: Failure) -> Diagnosis | None:
@@ -135,7 +135,7 @@ def expanded(failure: Failure) -> Diagnosis | None:
     )
     it = reference(one, "it")
     fix = f"Give {it} size 1 or {sizes[1]} in that dimension."
-    return told(failure, Statement("shapes: expand", text), (fix,), (one,))
+    return diagnosed(failure, Statement("shapes: expand", text), (fix,), (one,))
 
 
 def _assigned(failure: Failure, place: str, value: str) -> Diagnosis:
@@ -144,7 +144,7 @@ def _assigned(failure: Failure, place: str, value: str) -> Diagnosis:
         "and the value cannot be broadcast to them."
     )
     fix = f"Assign a value with sizes {place}, or choose a place with sizes {value}."
-    return told(failure, Statement("shapes: assignment to a part", sentence(text)), (fix,))
+    return diagnosed(failure, Statement("shapes: assignment to a part", sentence(text)), (fix,))
 
 
 def _assigns_to_part(line: str) -> bool:

@@ -10,10 +10,10 @@ from dispatchviz.explain.diagnosis.arguments import (
     arguments,
     called,
     created,
+    diagnosed,
+    fact,
     module_of,
     reference,
-    said,
-    told,
 )
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
@@ -30,7 +30,7 @@ def differing(failure: Failure) -> Diagnosis | None:
     if len({each.device for each in found}) < 2:
         return None
     text = f"{called(failure)} takes tensors on one device, but {_where(found)}."
-    return told(failure, Statement("devices: arguments differ", text), _moved(failure, found), found)
+    return diagnosed(failure, Statement("devices: arguments differ", text), _moved(failure, found), found)
 
 
 def _where(found: Sequence[Argument]) -> str:
@@ -105,9 +105,9 @@ def no_data(failure: Failure) -> Diagnosis | None:
     if one is None:
         return None
     text = (
-        f"{called(failure)} needs the values of {one.name}, but {said(one, 'devices')}, and a meta tensor has no data."
+        f"{called(failure)} needs the values of {one.name}, but {fact(one, 'devices')}, and a meta tensor has no data."
     )
-    return told(failure, Statement("devices: a tensor without data", text), (_filled(failure, one),), (one,))
+    return diagnosed(failure, Statement("devices: a tensor without data", text), (_filled(failure, one),), (one,))
 
 
 def no_cuda(failure: Failure) -> Diagnosis:
@@ -118,7 +118,7 @@ def no_cuda(failure: Failure) -> Diagnosis:
     fix = 'Choose the device at run time: device = "cuda" if torch.cuda.is_available() else "cpu".'
     if "deserialize" in failure.message:
         fix = 'Load the tensors onto the CPU: torch.load(..., map_location="cpu").'
-    return told(failure, Statement("devices: no CUDA", text), (fix,))
+    return diagnosed(failure, Statement("devices: no CUDA", text), (fix,))
 
 
 RULES = (

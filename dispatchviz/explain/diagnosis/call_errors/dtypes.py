@@ -10,13 +10,13 @@ from dispatchviz.explain.diagnosis.arguments import (
     arguments,
     called,
     created,
+    diagnosed,
+    fact,
     failed_call,
     list_of,
     module_of,
     named,
     reference,
-    said,
-    told,
 )
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
@@ -61,7 +61,7 @@ def differing(failure: Failure) -> Diagnosis | None:
     if len(dtypes) < 2 or (len(of_message) == 2 and dtypes != of_message):
         return None
     text = f"{called(failure)} takes arguments of one dtype, but {list_of(_few(found), 'dtypes')}."
-    return told(failure, Statement("dtypes: arguments differ", text), (_one_dtype(failure, found),), found)
+    return diagnosed(failure, Statement("dtypes: arguments differ", text), (_one_dtype(failure, found),), found)
 
 
 def _as_said(failure: Failure, found: list[Argument]) -> list[Argument]:
@@ -120,9 +120,9 @@ def in_place(failure: Failure) -> Diagnosis | None:
         return differing(failure)
     result = NAMES.get(cast[1], cast[1])
     others = [each for each in found if each is not to]
-    with_other = f" and {said(others[0], 'dtypes')}" if others else ""
+    with_other = f" and {fact(others[0], 'dtypes')}" if others else ""
     text = (
-        f"{called(failure)} writes in place into {to.name}: {said(to, 'dtypes')}{with_other}, so the result is "
+        f"{called(failure)} writes in place into {to.name}: {fact(to, 'dtypes')}{with_other}, so the result is "
         f"{result}, which {to.dtype} cannot hold."
     )
     made, it, operator = created(failure, to), reference(to, "the tensor"), base_name(call).rstrip("_")
@@ -130,7 +130,7 @@ def in_place(failure: Failure) -> Diagnosis | None:
     fixes.append(
         f"Compute a new tensor instead of {operator}_ on {on_line(failure.trace, failure.raised, text=False)}."
     )
-    return told(failure, Statement("dtypes: result of an in-place operator", text), tuple(fixes), found)
+    return diagnosed(failure, Statement("dtypes: result of an in-place operator", text), tuple(fixes), found)
 
 
 def _wrong(
@@ -145,10 +145,10 @@ def _wrong(
             return None
         made, it = created(failure, one), reference(one, "the tensor")
         what = {"target": "targets", "mask": "a mask"}.get(parameters[0], "indices") if parameters else "tensors"
-        text = f"{called(failure)} takes {what} of {wanted}, but {said(one, 'dtypes')}."
+        text = f"{called(failure)} takes {what} of {wanted}, but {fact(one, 'dtypes')}."
         where = f", or create it so on {made}" if made and it == one.name else ""
         fix = f"Convert {it}: {it if it == one.name else ''}{convert}{where}."
-        return told(failure, kind(text), (fix,), (one,))
+        return diagnosed(failure, kind(text), (fix,), (one,))
 
     return rule
 
@@ -172,7 +172,7 @@ def boolean(failure: Failure) -> Diagnosis | None:
         if "invert a mask" in failure.message
         else "Use ^ for masks, or convert both to int64 first."
     )
-    return told(failure, Statement("dtypes: arithmetic of bool", text), (fix,), found)
+    return diagnosed(failure, Statement("dtypes: arithmetic of bool", text), (fix,), found)
 
 
 RULES = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
-from dispatchviz.explain.diagnosis.arguments import told
-from dispatchviz.explain.diagnosis.call_errors.functions import last_line, last_node, method_of, told_at
+from dispatchviz.explain.diagnosis.arguments import diagnosed
+from dispatchviz.explain.diagnosis.call_errors.functions import diagnosed_at, last_line, last_node, method_of
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import calls_on_line
@@ -20,18 +20,18 @@ SAVED = re.compile(r"can only save variables, but argument (\d+) is of type (\w+
 
 def saved(failure: Failure) -> Diagnosis | None:
     """Return the diagnosis of ``save_for_backward`` with a value that is not a tensor."""
-    said, ran = SAVED.search(failure.message), last_line(failure, "forward")
-    if said is None or ran is None:
+    match, ran = SAVED.search(failure.message), last_line(failure, "forward")
+    if match is None or ran is None:
         return None
     call = _call(failure, "save_for_backward", ran.owner)
-    at = int(said[1])
+    at = int(match[1])
     name = ast.unparse(call.args[at]) if call is not None and at < len(call.args) else f"argument {at}"
     line = f" on line {call.lineno}" if call is not None else ""
-    what = f"{name}, {article(said[2])} {said[2]},"
+    what = f"{name}, {article(match[2])} {match[2]},"
     text = f"{ran.owner}.forward passes {what} to ctx.save_for_backward{line}, which takes only tensors."
     kept = f": ctx.{name} = {name}." if name.isidentifier() else f", such as ctx.value = {name}."
     fix = f"Keep {name} as an attribute of ctx{kept}"
-    return told_at(failure, Statement("Function: save_for_backward", text), ran, fix)
+    return diagnosed_at(failure, Statement("Function: save_for_backward", text), ran, fix)
 
 
 def _call(failure: Failure, name: str, owner: str) -> ast.Call | None:
@@ -56,7 +56,7 @@ def no_backward(failure: Failure) -> Diagnosis | None:
     fix = (
         f"Define a static method backward(ctx, grad) in {ran.owner}: it returns one gradient for each input of forward."
     )
-    return told(failure, Statement("Function: no backward", text), (fix,))
+    return diagnosed(failure, Statement("Function: no backward", text), (fix,))
 
 
 def legacy(failure: Failure) -> Diagnosis:
@@ -67,7 +67,7 @@ def legacy(failure: Failure) -> Diagnosis:
         "method apply."
     )
     fix = f"Call apply of the class: {owner or 'F'}.apply(x) instead of {owner or 'F'}()(x)."
-    return told(failure, Statement("Function: called as an object", sentence(text)), (fix,))
+    return diagnosed(failure, Statement("Function: called as an object", sentence(text)), (fix,))
 
 
 def _called_class(failure: Failure) -> str:

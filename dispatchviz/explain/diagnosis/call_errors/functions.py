@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.arguments import told
+from dispatchviz.explain.diagnosis.arguments import diagnosed
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import line_tree
@@ -72,7 +72,7 @@ def inputs_of(failure: Failure, owner: str, count: int) -> list[str]:
     return inputs if len(inputs) == count else []
 
 
-# -- what backward returns --------------------------------------------------------------------------------------------
+# -- return values of backward ----------------------------------------------------------------------------------------
 
 
 def number(failure: Failure) -> Diagnosis | None:
@@ -89,7 +89,7 @@ def number(failure: Failure) -> Diagnosis | None:
         f"{counted(expected, 'input')}{inputs}: autograd needs {counted(expected, 'value')}, one for each."
     )
     fix = _number_fix(failure, ran, names, expected, got)
-    return told_at(failure, Statement("Function: number of gradients", text), ran, fix)
+    return diagnosed_at(failure, Statement("Function: number of gradients", text), ran, fix)
 
 
 def _returned(failure: Failure, ran: Ran, owner: str, what: str) -> str:
@@ -159,34 +159,34 @@ def last_node(failure: Failure, name: str = "") -> int | None:
 
 def shape(failure: Failure) -> Diagnosis | None:
     """Return the diagnosis of a ``backward`` that returns a gradient with other sizes than the input."""
-    said = SHAPE.search(failure.message)
-    owner = said[1].removesuffix("Backward") if said is not None else ""
+    match = SHAPE.search(failure.message)
+    owner = match[1].removesuffix("Backward") if match is not None else ""
     ran = last_line(failure, "backward", owner) if owner else None
-    if said is None or ran is None:
+    if match is None or ran is None:
         return None
-    at = int(said[2])
+    at = int(match[2])
     node = last_node(failure, f"{owner}Backward")
     edges = index(failure.trace).edges.get(node) if node is not None else None
     names = inputs_of(failure, owner, len(edges.edges)) if edges is not None else []
     name = names[at] if at < len(names) else ""
-    gradient = f"a gradient with sizes {said[3]} for {name or f'its {ordinal(at + 1)} tensor'}"
+    gradient = f"a gradient with sizes {match[3]} for {name or f'its {ordinal(at + 1)} tensor'}"
     text = (
-        f"{_returned(failure, ran, owner, gradient)}, but {name or 'that input'} has sizes {said[4]}: a gradient has "
+        f"{_returned(failure, ran, owner, gradient)}, but {name or 'that input'} has sizes {match[4]}: a gradient has "
         f"the sizes of its input."
     )
-    fix = f"Return a gradient with sizes {said[4]} for {name or 'it'} on line {ran.line.line}."
-    return told_at(failure, Statement("Function: sizes of a gradient", text), ran, fix)
+    fix = f"Return a gradient with sizes {match[4]} for {name or 'it'} on line {ran.line.line}."
+    return diagnosed_at(failure, Statement("Function: sizes of a gradient", text), ran, fix)
 
 
 def kind(failure: Failure) -> Diagnosis | None:
     """Return the diagnosis of a ``backward`` that returns a value that is not a tensor."""
-    said, ran = TYPE.search(failure.message), last_line(failure, "backward")
-    if said is None or ran is None or last_node(failure, f"{ran.owner}Backward") != last_node(failure):
+    match, ran = TYPE.search(failure.message), last_line(failure, "backward")
+    if match is None or ran is None or last_node(failure, f"{ran.owner}Backward") != last_node(failure):
         return None
-    value = f"{article(said[1])} {said[1]}{_which(failure, ran)}"
+    value = f"{article(match[1])} {match[1]}{_which(failure, ran)}"
     text = f"{_returned(failure, ran, ran.owner, value)}, but a gradient is a tensor or None."
     fix = f"Return a tensor on line {ran.line.line}, such as torch.full_like(grad, value), or None for no gradient."
-    return told_at(failure, Statement("Function: type of a gradient", text), ran, fix)
+    return diagnosed_at(failure, Statement("Function: type of a gradient", text), ran, fix)
 
 
 def _which(failure: Failure, ran: Ran) -> str:
@@ -200,8 +200,8 @@ def _which(failure: Failure, ran: Ran) -> str:
     return f" as its {ordinal(constants[0] + 1)} value" if len(constants) == 1 else ""
 
 
-def told_at(failure: Failure, cause: Statement, ran: Ran, fix: str) -> Diagnosis:
-    found = told(failure, cause, (fix,))
+def diagnosed_at(failure: Failure, cause: Statement, ran: Ran, fix: str) -> Diagnosis:
+    found = diagnosed(failure, cause, (fix,))
     return found._replace(at=ran.line.seq, proof=(ran.line.seq, failure.raised))
 
 
@@ -214,7 +214,7 @@ def returned_none(failure: Failure, started: ev.BackwardStarted) -> Diagnosis | 
         if ran is not None and returns_nothing(method_of(failure.trace, owner, "backward")):
             text = f"{_returned(failure, ran, owner, 'None')}: no gradient flows on from it."
             fix = f"Return the gradient {'on' if ran.text.startswith('return') else 'after'} line {ran.line.line}."
-            return told_at(failure, Statement("Function: backward returns None", text), ran, fix)
+            return diagnosed_at(failure, Statement("Function: backward returns None", text), ran, fix)
     return None
 
 

@@ -11,11 +11,11 @@ from dispatchviz.explain.diagnosis.arguments import (
     apposed,
     arguments,
     called,
+    diagnosed,
     failed_call,
     module_of,
     named,
     reference,
-    told,
 )
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
@@ -59,7 +59,7 @@ def bounds(failure: Failure) -> Diagnosis | None:
         f"{dim}: {_range(size).partition(', or')[0]}."
     )
     fix = f"Correct the index {value} in {reference(given, 'the indices')}, or use another dimension than {dim}."
-    return told(failure, Statement("indices: out of bounds", text), (fix,), (one, given))
+    return diagnosed(failure, Statement("indices: out of bounds", text), (fix,), (one, given))
 
 
 def _range(size: int) -> str:
@@ -82,7 +82,7 @@ def _subscript(failure: Failure, value: int, dim: int, size: int) -> Diagnosis |
         f"{_range(size)}."
     )
     fix = f"Run the index from 0 to {size - 1}." if given else f"Use an index from 0 to {size - 1}."
-    return told(failure, Statement("indices: x[i] out of bounds", text), (fix,), (one,))
+    return diagnosed(failure, Statement("indices: x[i] out of bounds", text), (fix,), (one,))
 
 
 def in_table(failure: Failure) -> Diagnosis | None:
@@ -105,7 +105,7 @@ def in_table(failure: Failure) -> Diagnosis | None:
         fixes = (f"Look at {applied(given, 'the indices', '.max()')}: each index must be less than the size.",)
     values, unseen = values_of(failure, given)
     cause = Statement("indices: not in the table", text + values)
-    return told(failure, cause, fixes, (table, given))._replace(unseen=unseen)
+    return diagnosed(failure, cause, fixes, (table, given))._replace(unseen=unseen)
 
 
 def _embedding_fixes(failure: Failure, given: Argument, rows: int) -> tuple[str, ...]:
@@ -127,20 +127,20 @@ def too_many(failure: Failure) -> Diagnosis | None:
         f"{one.sized} has {counted(len(one.shape), 'dimension')}."
     )
     fix = f"Use at most {counted(len(one.shape), 'index', 'indices')}, or give {one.name} another dimension."
-    return told(failure, Statement("indices: too many", text), (fix,), (one,))
+    return diagnosed(failure, Statement("indices: too many", text), (fix,), (one,))
 
 
 def mask(failure: Failure) -> Diagnosis | None:
     """Return the diagnosis of a bool mask whose sizes differ from those of the tensor that it indexes."""
-    found, said = arguments(failure), MASK.search(failure.message)
+    found, match = arguments(failure), MASK.search(failure.message)
     one = named(found, "self")
-    given = next((each for each in found if said and shaped(each.shape) == said[1] and each is not one), None)
+    given = next((each for each in found if match and shaped(each.shape) == match[1] and each is not one), None)
     if one is None or given is None:
         return None
     which = f"with the mask{apposed(given)} {shaped(given.shape)}"
     text = f"{called(failure)} chooses from {one.sized} {which}: their sizes must be equal."
     fix = f"Compute {reference(given, 'the mask')} from {reference(one, 'the tensor')}, or from a tensor of its sizes."
-    return told(failure, Statement("indices: mask", text), (fix,), (one, given))
+    return diagnosed(failure, Statement("indices: mask", text), (fix,), (one, given))
 
 
 def index_shapes(failure: Failure) -> Diagnosis | None:
@@ -155,7 +155,7 @@ def index_shapes(failure: Failure) -> Diagnosis | None:
     )
     added = applied(given[0], "the first index", "[:, None]")
     fix = f"For all combinations add a dimension: {added}; for pairs use index tensors of equal sizes."
-    return told(failure, Statement("indices: shapes of index tensors", text), (fix,), found)
+    return diagnosed(failure, Statement("indices: shapes of index tensors", text), (fix,), found)
 
 
 def dimensions(failure: Failure) -> Diagnosis | None:
@@ -178,7 +178,7 @@ def dimensions(failure: Failure) -> Diagnosis | None:
         fix = f"Add a dimension: {added} has sizes {shaped((*given.shape, 1))}."
     else:
         fix = f"Give {it} as many dimensions as {reference(one, 'the tensor')}, with sizes that are no larger."
-    return told(failure, Statement("indices: shape of the index", text), (fix,), (one, given))
+    return diagnosed(failure, Statement("indices: shape of the index", text), (fix,), (one, given))
 
 
 def one_hot(failure: Failure) -> Diagnosis | None:
@@ -191,7 +191,7 @@ def one_hot(failure: Failure) -> Diagnosis | None:
     )
     fix = f"Pass a num_classes larger than {applied(one, 'the tensor', '.max()')}, or leave it out."
     values, unseen = values_of(failure, one)
-    return told(failure, Statement("indices: one_hot", text + values), (fix,), (one,))._replace(unseen=unseen)
+    return diagnosed(failure, Statement("indices: one_hot", text + values), (fix,), (one,))._replace(unseen=unseen)
 
 
 RULES = (

@@ -9,10 +9,10 @@ from dispatchviz.explain.diagnosis.arguments import (
     applied,
     arguments,
     called,
+    diagnosed,
     failed_call,
     named,
     reference,
-    told,
 )
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
@@ -39,7 +39,9 @@ def cat_sizes(failure: Failure) -> Diagnosis | None:
         f"{called(failure)} joins tensors in dimension {dim}, so all other sizes must be equal; {there} {first.sized} "
         f"has {sizes[2]} and {other.sized} has {sizes[3]}."
     )
-    return told(failure, Statement("shapes: cat", text), (_other_dimension(failure, differing, dim),), (first, other))
+    return diagnosed(
+        failure, Statement("shapes: cat", text), (_other_dimension(failure, differing, dim),), (first, other)
+    )
 
 
 def _other_dimension(failure: Failure, differing: list[int], dim: int) -> str:
@@ -62,7 +64,9 @@ def cat_dimensions(failure: Failure) -> Diagnosis | None:
         f"{called(failure)} joins tensors with the same number of dimensions, but {first.sized} has "
         f"{len(first.shape)} and {differing.sized} has {len(differing.shape)}."
     )
-    return told(failure, Statement("shapes: cat of other dimensions", text), (_unsqueezed(first, differing),), found)
+    return diagnosed(
+        failure, Statement("shapes: cat of other dimensions", text), (_unsqueezed(first, differing),), found
+    )
 
 
 def _unsqueezed(first: Argument, other: Argument) -> str:
@@ -87,7 +91,9 @@ def stack_sizes(failure: Failure) -> Diagnosis | None:
         fixes += [
             "Join them in their first dimension with torch.cat, or bring them to one length first (pad_sequence)."
         ]
-    return told(failure, Statement("shapes: stack", text), tuple(fixes) or ("Give them equal sizes.",), (first, other))
+    return diagnosed(
+        failure, Statement("shapes: stack", text), tuple(fixes) or ("Give them equal sizes.",), (first, other)
+    )
 
 
 RULES = (

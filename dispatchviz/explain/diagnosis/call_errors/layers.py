@@ -11,10 +11,10 @@ from dispatchviz.explain.diagnosis.arguments import (
     apposed,
     arguments,
     called,
+    diagnosed,
     module_of,
     named,
     reference,
-    told,
 )
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
@@ -44,7 +44,7 @@ def channels(failure: Failure) -> Diagnosis | None:
         f"in dimension {at}: it has sizes {shaped(given.shape)}, and {weight.name} {shaped(weight.shape)}."
     )
     fixes = (*_moved(given, at, int(sizes[1])), *_changed(failure, weight, int(sizes[2]), "in_channels", "channel"))
-    return told(failure, Statement("shapes: channels of a convolution", text), fixes, (given, weight))
+    return diagnosed(failure, Statement("shapes: channels of a convolution", text), fixes, (given, weight))
 
 
 def _moved(given: Argument, at: int, wanted: int) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ def unbatched(failure: Failure) -> Diagnosis | None:
     fix = f"Reshape {reference(given, 'the input')} to {many[1]} or {many[2]} dimensions."
     if len(given.shape) == int(many[1]) - 1:
         fix = _with_channels(given, named(found, "weight"))
-    return told(failure, Statement("shapes: dimensions of a layer's input", text), (fix,), (given,))
+    return diagnosed(failure, Statement("shapes: dimensions of a layer's input", text), (fix,), (given,))
 
 
 def _with_channels(given: Argument, weight: Argument | None) -> str:
@@ -108,7 +108,7 @@ def kernel(failure: Failure) -> Diagnosis | None:
         f"input has sizes {shaped(given.shape)}."
     )
     fix = f"Give {module_of(failure).partition(' ')[0] or 'it'} a smaller kernel or more padding, or larger inputs."
-    return told(failure, Statement("shapes: kernel larger than its input", text), (fix,), (given, weight))
+    return diagnosed(failure, Statement("shapes: kernel larger than its input", text), (fix,), (given, weight))
 
 
 def batch_norm(failure: Failure) -> Diagnosis | None:
@@ -122,7 +122,7 @@ def batch_norm(failure: Failure) -> Diagnosis | None:
         f"{sizes[2]}, in dimension 1: it has sizes {shaped(given.shape)}, and {kept.name} {shaped(kept.shape)}."
     )
     fixes = _changed(failure, kept, int(sizes[2]), "num_features", "channel")
-    return told(failure, Statement("shapes: channels of a normalization", text), fixes, (given, kept))
+    return diagnosed(failure, Statement("shapes: channels of a normalization", text), fixes, (given, kept))
 
 
 def layer_norm(failure: Failure) -> Diagnosis | None:
@@ -138,7 +138,7 @@ def layer_norm(failure: Failure) -> Diagnosis | None:
         f"{last}: it has sizes {shaped(given.shape)}."
     )
     fix = f"Give {module_of(failure).partition(' ')[0] or 'it'} the normalized_shape {last}, or change its input."
-    return told(failure, Statement("shapes: layer norm", text), (fix,), found)
+    return diagnosed(failure, Statement("shapes: layer norm", text), (fix,), found)
 
 
 def features(failure: Failure) -> Diagnosis | None:
@@ -155,7 +155,9 @@ def features(failure: Failure) -> Diagnosis | None:
         f"of {name} is {sizes[2]}{f': it has sizes {shaped(given.shape)}' if given is not None else ''}."
     )
     fix = f"Create {module if call is not None else 'the layer'} for inputs of size {sizes[2]}, or change {name}."
-    return told(failure, Statement("shapes: features of a recurrent layer", text), (fix,), (given,) if given else ())
+    return diagnosed(
+        failure, Statement("shapes: features of a recurrent layer", text), (fix,), (given,) if given else ()
+    )
 
 
 RULES = (

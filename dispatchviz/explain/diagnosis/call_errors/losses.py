@@ -12,10 +12,10 @@ from dispatchviz.explain.diagnosis.arguments import (
     arguments,
     called,
     created,
+    diagnosed,
     list_of,
     named,
     reference,
-    told,
 )
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
@@ -62,7 +62,7 @@ def class_out_of_range(failure: Failure) -> Diagnosis | None:
     made = created(failure, target)
     if made and value != classes:
         fixes.insert(0, f"Correct the class {value} in {reference(target, 'the targets')}, made on {made}.")
-    return told(failure, Statement("indices: class out of range", text), tuple(fixes), loss)
+    return diagnosed(failure, Statement("indices: class out of range", text), tuple(fixes), loss)
 
 
 def _last_layer(value: int) -> str:
@@ -78,7 +78,7 @@ def batches(failure: Failure) -> Diagnosis | None:
     text = f"{called(failure)} compares {compared}, and each prediction needs one: {list_of(loss)}."
     given, target = (reference(each, noun) for each, noun in zip(loss, ("the predictions", "the targets"), strict=True))
     fix = f"Give {given} and {target} the same first size."
-    return told(failure, Statement("shapes: samples of a loss", text), (fix,), loss)
+    return diagnosed(failure, Statement("shapes: samples of a loss", text), (fix,), loss)
 
 
 def many_targets(failure: Failure) -> Diagnosis | None:
@@ -100,7 +100,7 @@ def many_targets(failure: Failure) -> Diagnosis | None:
         fix = f"If {it} has one number for each class (one-hot), pass {classes}, or {floats} for probabilities."
     else:
         fix = f"Give {it} sizes {shaped(given.shape[:1])}."
-    return told(failure, Statement("shapes: targets with many dimensions", text), (fix,), loss)
+    return diagnosed(failure, Statement("shapes: targets with many dimensions", text), (fix,), loss)
 
 
 def target_size(failure: Failure) -> Diagnosis | None:
@@ -119,7 +119,7 @@ def target_size(failure: Failure) -> Diagnosis | None:
         fix = f"Put the classes into dimension 1: {applied(given, 'the predictions', '.movedim(-1, 1)')}."
     else:
         fix = f"Give {reference(target, 'the targets')} sizes {shaped(wanted)}."
-    return told(failure, Statement("shapes: targets of a sequence", text), (fix,), loss)
+    return diagnosed(failure, Statement("shapes: targets of a sequence", text), (fix,), loss)
 
 
 def equal_sizes(failure: Failure) -> Diagnosis | None:
@@ -144,7 +144,7 @@ def equal_sizes(failure: Failure) -> Diagnosis | None:
         fix = f"Add the last dimension: {added} has sizes {shapes[1 - small]}."
     else:
         fix = f"Give {names[0]} and {names[1]} the same sizes."
-    return told(
+    return diagnosed(
         failure, Statement("shapes: sizes of a loss", text), (fix,), [each for each in pair if each is not None]
     )
 

@@ -13,11 +13,11 @@ from dispatchviz.explain.diagnosis.arguments import (
     arguments,
     called,
     created,
+    diagnosed,
+    fact,
     failed_call,
     reference,
-    said,
     spelled,
-    told,
 )
 from dispatchviz.explain.diagnosis.call_errors.dtypes import NAMES
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
@@ -49,7 +49,7 @@ def backend(failure: Failure) -> Diagnosis | None:
     text = f"{called(failure)} has no kernel for {key}{whose}.{_others(failure, operator)}"
     if operator.partition(".")[0] != spelled(call):
         text = f"{called(failure)} calls {operator}, which has no kernel for {key}{whose}.{_others(failure, operator)}"
-    return told(
+    return diagnosed(
         failure, Statement("no kernel: backend", text), _backend_fixes(failure, full, key, of_backend), of_backend
     )
 
@@ -112,10 +112,10 @@ def _no_dtype(failure: Failure, name: str, says: str) -> Diagnosis | None:
     if failed_call(failure) is None:
         return None
     found = [each for each in arguments(failure) if each.dtype == name]
-    whose = f", and {said(found[0], 'dtypes')}" if found else ""
+    whose = f", and {fact(found[0], 'dtypes')}" if found else ""
     where = f" on {found[0].device}" if found and "kernel" in says else ""
     text = f"{called(failure)} {says} {name}{where}{whose}."
-    return told(failure, Statement("no kernel: dtype", text), (_dtype_fix(failure, name, found),), found)
+    return diagnosed(failure, Statement("no kernel: dtype", text), (_dtype_fix(failure, name, found),), found)
 
 
 def _dtype_fix(failure: Failure, name: str, found: Sequence[Argument]) -> str:

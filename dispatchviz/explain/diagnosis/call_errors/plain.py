@@ -7,7 +7,7 @@ import builtins
 import re
 from difflib import get_close_matches
 
-from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called, failed_call, told
+from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called, diagnosed, failed_call
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import tensors_on_line
@@ -68,7 +68,7 @@ def plain(failure: Failure) -> Diagnosis:
     if general is None and failed_call(failure) is None and (_is_pythons(failure) or _is_the_programs(failure)):
         return _of_python(failure)
     given = arguments(failure) or tensors_on_line(failure)
-    found = told(
+    found = diagnosed(
         failure, Statement("error of no known kind", f"{_raiser(failure)}{_given(failure, given)}."), (), given
     )
     if general is None:
@@ -94,10 +94,10 @@ def _given(failure: Failure, found: tuple[Argument, ...]) -> str:
     """
     live = is_live(failure.trace.header)
     dtypes = ["" if live and "." in each.name else f" {each.dtype}" for each in found[:MOST]]
-    all_said = [f"{each.sized}{dtype} on {each.device}" for each, dtype in zip(found, dtypes, strict=False)]
-    said = list({each.tensor: text for each, text in zip(found, all_said, strict=False)}.values())
+    descriptions = [f"{each.sized}{dtype} on {each.device}" for each, dtype in zip(found, dtypes, strict=False)]
+    distinct = list({each.tensor: text for each, text in zip(found, descriptions, strict=False)}.values())
     got = "It got" if failed_call(failure) is not None else "It names"
-    return f". {got} {listed(said)}" if said else ""
+    return f". {got} {listed(distinct)}" if distinct else ""
 
 
 def _is_pythons(failure: Failure) -> bool:
@@ -135,7 +135,7 @@ def _of_python(failure: Failure) -> Diagnosis:
         f"{by} raised {name}{f' on {where}' if where else ''}{what}. The error does not come from PyTorch: none of "
         "its operators was running."
     )
-    found = told(failure, Statement("error of Python", text), _python_fixes(failure))
+    found = diagnosed(failure, Statement("error of Python", text), _python_fixes(failure))
     return found._replace(says="")
 
 
@@ -167,5 +167,5 @@ def _not_modelled(failure: Failure) -> Diagnosis:
     where = on_line(failure.trace, failure.raised)
     text = f"{sentence(where)} uses {name}, which the model of dispatchviz does not have."
     fix = "Run the program on an installed PyTorch: dispatchviz why --engine torch SCRIPT."
-    found = told(failure, Statement("not in the model", text), (fix,))
+    found = diagnosed(failure, Statement("not in the model", text), (fix,))
     return found._replace(says="")

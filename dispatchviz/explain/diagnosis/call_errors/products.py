@@ -12,13 +12,13 @@ from dispatchviz.explain.diagnosis.arguments import (
     apposed,
     arguments,
     called,
+    diagnosed,
     failed_call,
     list_of,
     module_of,
     named,
     of_call,
     reference,
-    told,
 )
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
@@ -63,7 +63,7 @@ def _linear(failure: Failure, given: Argument, weight: Argument) -> Diagnosis | 
         f"sizes are {shaped(given.shape)}, those of {weight.name} {shaped(weight.shape)}.{_giver(failure, given)}"
     )
     cause = Statement("shapes: features of a layer", text)
-    return told(failure, cause, _linear_fixes(failure, given, weight), (given, weight))
+    return diagnosed(failure, cause, _linear_fixes(failure, given, weight), (given, weight))
 
 
 def _giver(failure: Failure, given: Argument) -> str:
@@ -108,11 +108,11 @@ def _linear_fixes(failure: Failure, given: Argument, weight: Argument) -> tuple[
 
 
 def _factors(failure: Failure, first: Argument, second: Argument) -> Diagnosis | None:
-    said = _misfit(first, second)
-    if not said:
+    misfit = _misfit(first, second)
+    if not misfit:
         return None
-    text = f"{called(failure)} multiplies {first.sized} by {second.sized}: {said}."
-    return told(failure, Statement("shapes: factors", text), (_fit(first, second),), (first, second))
+    text = f"{called(failure)} multiplies {first.sized} by {second.sized}: {misfit}."
+    return diagnosed(failure, Statement("shapes: factors", text), (_fit(first, second),), (first, second))
 
 
 def _misfit(first: Argument, second: Argument) -> str:
@@ -161,18 +161,18 @@ def dimensions(failure: Failure) -> Diagnosis | None:
         f"{counted(len(wrong[0].shape), 'dimension')}: {list_of(found)}."
     )
     fix = f"Use matmul (@) instead of {operator}: it takes tensors with any number of dimensions."
-    return told(failure, Statement("shapes: dimensions of a factor", text), (fix,), found)
+    return diagnosed(failure, Statement("shapes: dimensions of a factor", text), (fix,), found)
 
 
 def einsum(failure: Failure) -> Diagnosis | None:
     """Return the diagnosis of a subscript of ``einsum`` that has two sizes."""
-    said, found = SUBSCRIPT.search(failure.message), arguments(failure)
-    if said is None or int(said[3]) >= len(found):
+    match, found = SUBSCRIPT.search(failure.message), arguments(failure)
+    if match is None or int(match[3]) >= len(found):
         return None
-    letter, one = said[1], found[int(said[3])]
-    text = f"{called(failure)} gives the subscript {letter} the size {said[2]} in {one.sized}, but {said[4]} before."
+    letter, one = match[1], found[int(match[3])]
+    text = f"{called(failure)} gives the subscript {letter} the size {match[2]} in {one.sized}, but {match[4]} before."
     fix = f"Give the dimensions that share {letter} equal sizes, or use another letter."
-    return told(failure, Statement("shapes: einsum", text), (fix,), found)
+    return diagnosed(failure, Statement("shapes: einsum", text), (fix,), found)
 
 
 RULES = (

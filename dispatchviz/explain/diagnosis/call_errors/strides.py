@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from operator import mul
 
-from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called, named, reference, told
+from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called, diagnosed, named, reference
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import calls_on_line
@@ -37,7 +37,7 @@ def view(failure: Failure) -> Diagnosis | None:
         f"Use {begin}.reshape({wanted}) on {here}: it copies the elements if a view is not possible.",
         f"Copy them yourself: {begin}.contiguous().view({wanted}).",
     )
-    return told(failure, Statement("strides: view", text), fixes, (one,))
+    return diagnosed(failure, Statement("strides: view", text), fixes, (one,))
 
 
 def _asked(failure: Failure) -> list[str]:

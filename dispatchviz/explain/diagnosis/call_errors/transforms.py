@@ -6,7 +6,15 @@ import ast
 import re
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.diagnosis.arguments import arguments, called, failed_call, is_batched, named, reference, told
+from dispatchviz.explain.diagnosis.arguments import (
+    arguments,
+    called,
+    diagnosed,
+    failed_call,
+    is_batched,
+    named,
+    reference,
+)
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import calls_on_line
@@ -39,7 +47,7 @@ def item(failure: Failure) -> Diagnosis:
         f"but under vmap this tensor has one value for each sample."
     )
     fix = "Remove .item() and compute with the tensor itself."
-    return told(failure, Statement("vmap: item", text), (fix,))
+    return diagnosed(failure, Statement("vmap: item", text), (fix,))
 
 
 def control_flow(failure: Failure) -> Diagnosis:
@@ -49,7 +57,7 @@ def control_flow(failure: Failure) -> Diagnosis:
         f"vmap this tensor has one value for each sample, and Python can take only one branch."
     )
     fix = "Compute both branches and choose with torch.where(condition, a, b)."
-    return told(failure, Statement("vmap: control flow", text), (fix,))
+    return diagnosed(failure, Statement("vmap: control flow", text), (fix,))
 
 
 def in_place(failure: Failure) -> Diagnosis | None:
@@ -65,7 +73,7 @@ def in_place(failure: Failure) -> Diagnosis | None:
     )
     operator, it = base_name(call).rstrip("_"), reference(to, "the tensor")
     fix = f"Compute a new tensor: {operator} instead of {operator}_; or pass {it} as an input that vmap maps (in_dims)."
-    return told(failure, Statement("vmap: in place", text), (fix,), (to,))
+    return diagnosed(failure, Statement("vmap: in place", text), (fix,), (to,))
 
 
 def randomness(failure: Failure) -> Diagnosis:
@@ -75,7 +83,7 @@ def randomness(failure: Failure) -> Diagnosis:
         f"samples get the same ones."
     )
     fix = "Call vmap(..., randomness='different') for other numbers in each sample, or 'same' for the same."
-    return told(failure, Statement("vmap: random numbers", text), (fix,))
+    return diagnosed(failure, Statement("vmap: random numbers", text), (fix,))
 
 
 def dynamic(failure: Failure) -> Diagnosis:
@@ -85,7 +93,7 @@ def dynamic(failure: Failure) -> Diagnosis:
         "have another size."
     )
     fix = "Keep all elements and choose with torch.where(mask, x, 0), or do the selection outside of vmap."
-    return told(failure, Statement("vmap: dynamic sizes", text), (fix,))
+    return diagnosed(failure, Statement("vmap: dynamic sizes", text), (fix,))
 
 
 def sizes(failure: Failure) -> Diagnosis | None:
@@ -98,7 +106,7 @@ def sizes(failure: Failure) -> Diagnosis | None:
         f"must have the same number of samples."
     )
     fix = "Pass in_dims=None for an input that is the same for all samples, or the dimension that holds the samples."
-    return told(failure, Statement("vmap: numbers of samples", text), (fix,))
+    return diagnosed(failure, Statement("vmap: numbers of samples", text), (fix,))
 
 
 def in_dim(failure: Failure) -> Diagnosis | None:
@@ -112,7 +120,7 @@ def in_dim(failure: Failure) -> Diagnosis | None:
         dimensions, f"Pass 0 to {dimensions - 1} in in_dims for this input. "
     )
     fix = f"{choice}Pass None in in_dims for an input that is the same for all samples."
-    return told(failure, Statement("vmap: in_dims", text), (fix,))
+    return diagnosed(failure, Statement("vmap: in_dims", text), (fix,))
 
 
 def returned(failure: Failure) -> Diagnosis | None:
@@ -126,7 +134,7 @@ def returned(failure: Failure) -> Diagnosis | None:
     )
     of_number = ": torch.tensor(value) of a number" if got[2] in ("bool", "int", "float", "complex") else ""
     fix = f"Return tensors only{of_number}."
-    return told(failure, Statement("vmap: returns no tensor", text), (fix,))
+    return diagnosed(failure, Statement("vmap: returns no tensor", text), (fix,))
 
 
 def scalar(failure: Failure) -> Diagnosis | None:
@@ -148,7 +156,7 @@ def scalar(failure: Failure) -> Diagnosis | None:
         fixes = ("Pass has_aux=True if the second value is not to be differentiated.",)
     else:
         fixes = ("Return a tensor that is computed from the inputs.",)
-    return told(failure, Statement("grad: no scalar", text), fixes)
+    return diagnosed(failure, Statement("grad: no scalar", text), fixes)
 
 
 def _value(kind: str) -> str:

@@ -49,7 +49,7 @@ def not_scalar(failure: Failure) -> Diagnosis | None:
     trace, at, tensor = failure.trace, failure.raised, found.tensor
     shape, call = shape_of(trace, tensor, at), made_by(trace, tensor)
     if math.prod(shape) == 1:
-        return None  # the line speaks of another tensor
+        return None  # the line names another tensor
     made = f", made by {base_name(call)} on {on_line(trace, call.seq)}," if call is not None else ""
     text = (
         f"{found.text}{made} has the shape {shaped(shape)}: {math.prod(shape)} elements. {begun(on_line(trace, at))} "
@@ -109,9 +109,9 @@ def unused(failure: Failure) -> Diagnosis | None:
         )
         return Diagnosis("error", at, (cause,), failure.message, (_allow(found.text),), (started.seq,), unseen)
     if _leads_to(trace := failure.trace, started, found.tensor):
-        told = returned_none(failure, started)
-        if told is not None:
-            return told
+        no_gradient = returned_none(failure, started)
+        if no_gradient is not None:
+            return no_gradient
         cause, fixes = _none_passed(trace, started, found, output)
     else:
         cause, fixes = _no_path(failure, started, found, output)
@@ -176,7 +176,7 @@ def _allow(name: str) -> str:
     return f"If {name or 'it'} may have no gradient, pass allow_unused=True: its gradient is then None."
 
 
-# -- a path leads there, and no gradient came along it -----------------------------------------------------------------
+# -- paths without a gradient ------------------------------------------------------------------------------------------
 
 
 def _leads_to(trace: Trace, started: ev.BackwardStarted, tensor: int) -> bool:
@@ -199,7 +199,7 @@ def _none_passed(
     return cause, tuple(f"Return a gradient from {name}.backward for each input that needs one." for name in functions)
 
 
-# -- why no path leads there -------------------------------------------------------------------------------------------
+# -- reasons for a missing path ----------------------------------------------------------------------------------------
 
 
 def _no_path(

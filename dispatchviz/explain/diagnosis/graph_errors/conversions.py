@@ -96,7 +96,7 @@ def pickled(failure: Failure) -> Diagnosis | None:
     return _diagnosis(failure, Statement("a non-leaf sent to a process", text), (fix,), found.tensor)
 
 
-# -- which tensor, and why it requires grad ----------------------------------------------------------------------------
+# -- the tensor, and why it requires grad ------------------------------------------------------------------------------
 
 
 def _passed(failure: Failure, functions: tuple[str, ...]) -> Subject | None:

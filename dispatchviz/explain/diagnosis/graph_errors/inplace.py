@@ -49,7 +49,7 @@ def leaf(failure: Failure) -> Diagnosis | None:
     )
     claims = (RequiresGrad(written.tensor, requires_grad=True), WriteRaises(written.tensor, LEAF))
     cause = Statement("in-place write: a leaf", text, claims)
-    only = ".grad" in line_text(failure) or "." in name  # of a parameter: the module takes no other tensor for it
+    only = ".grad" in line_text(failure) or "." in name  # a module does not accept another tensor for a parameter
     fixes = (_unrecorded(failure),) if only else (_unrecorded(failure), _or(failure, name))
     return diagnosis_of(failure, cause, fixes, written)
 
@@ -91,7 +91,7 @@ def overlapping(failure: Failure) -> Diagnosis | None:
     return diagnosis_of(failure, cause, fixes, written)
 
 
-# -- what was written to -----------------------------------------------------------------------------------------------
+# -- written tensors ---------------------------------------------------------------------------------------------------
 
 
 def written_to(failure: Failure) -> Written | None:

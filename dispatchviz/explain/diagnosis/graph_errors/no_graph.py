@@ -195,7 +195,7 @@ def _with_line(trace: Trace, tensor: int, at: int) -> str:
     return f"{name} ({where})" if where and where not in name else name
 
 
-# -- where the history was cut ----------------------------------------------------------------------------------------
+# -- cuts of the history ----------------------------------------------------------------------------------------------
 
 
 def _cut(failure: Failure, root: int, found: Origins) -> Diagnosis:

@@ -27,7 +27,7 @@ def recursion(failure: Failure) -> Diagnosis | None:
     """
     trace = failure.trace
     steps = trace.steps_of(ev.Dispatched)
-    deepest = bisect_left(steps, failure.raised) - 1  # where the stack ends even the recorder misses the error itself
+    deepest = bisect_left(steps, failure.raised) - 1  # at the end of the stack, even the recorder may miss the error
     if failure.exception != "RecursionError" or deepest < 0:
         return None
     deep = trace[steps[deepest]]

@@ -85,7 +85,7 @@ def detached(failure: Failure) -> Diagnosis | None:
     return Diagnosis("error", at, (Statement("saved tensor detached in place", text),), failure.message, (fix,), proof)
 
 
-# -- what is said ------------------------------------------------------------------------------------------------------
+# -- texts -------------------------------------------------------------------------------------------------------------
 
 
 def _name(trace: Trace, change: Change) -> str:
@@ -142,7 +142,7 @@ def _through_detach(trace: Trace, change: Change) -> bool:
     if variable(trace, change.written, change.seq):
         return False
     if "detach(" not in text_on_line(trace, change.seq):
-        return False  # a function of PyTorch did
+        return False  # a function of PyTorch made it
     calls = (made_by(trace, view) for view in views_back(trace, change.written, detached=True)[:-1])
     return any(call is not None and base_name(call) == "detach" for call in calls)
 

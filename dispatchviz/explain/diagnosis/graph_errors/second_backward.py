@@ -49,7 +49,7 @@ def second_backward(failure: Failure) -> Diagnosis | None:
         return _twice(second)
     made = index(failure.trace).nodes.get(crossing.user)
     if made is None:
-        return None  # of a Node that is older than the recording nothing is known
+        return None  # nothing is known about a Node from before the recording
     if made.seq < second.first.seq:
         return _shared(second, crossing)
     return _carried(second, crossing) if is_carried(second, crossing) else _once(second, crossing)
@@ -81,7 +81,7 @@ def _with_grad_fn(failure: Failure) -> Iterator[Subject]:
             yield subject(failure, each.value)
 
 
-# -- what is said ------------------------------------------------------------------------------------------------------
+# -- texts -------------------------------------------------------------------------------------------------------------
 
 
 def _released(second: Second) -> str:
@@ -95,7 +95,7 @@ def _released(second: Second) -> str:
     )
 
 
-def _said(second: Second, cause: Statement, fixes: tuple[str, ...], proof: tuple[int, ...] = ()) -> Diagnosis:
+def _diagnosis(second: Second, cause: Statement, fixes: tuple[str, ...], proof: tuple[int, ...] = ()) -> Diagnosis:
     """Return the diagnosis: the Node and the pass that released it, then the rest of the cause."""
     failure, node = second.failure, second.node
     whole = cause._replace(text=f"{_released(second)} {cause.text}", claims=(NodeRaises(node.node, MESSAGE),))
@@ -115,7 +115,7 @@ def _twice(second: Second) -> Diagnosis:
         f"Compute {root or 'the result'} again before each pass of {first}." if same else f"Remove {line}.",
         f"If you want both passes, the first one must keep the graph: retain_graph=True on {first}.",
     )
-    return _said(second, Statement("second backward: the same result", text), fixes)
+    return _diagnosis(second, Statement("second backward: the same result", text), fixes)
 
 
 def _line_apart(second: Second) -> str:
@@ -149,7 +149,7 @@ def _shared(second: Second, crossing: Crossing) -> Diagnosis:
         f"Add the results and call backward once, instead of {lines}.",
         f"Or keep the graph in the first pass: retain_graph=True on {on_line(trace, second.first.seq)}.",
     )
-    return _said(second, Statement("second backward: a shared part", text), fixes)
+    return _diagnosis(second, Statement("second backward: a shared part", text), fixes)
 
 
 def _carried(second: Second, crossing: Crossing) -> Diagnosis:
@@ -175,7 +175,7 @@ def _carried(second: Second, crossing: Crossing) -> Diagnosis:
         else f"Cut the history where {line} uses that result: use its detach().",
         "Do not use retain_graph=True here: the graph, and the time of each pass, would grow with each iteration.",
     )
-    return _said(
+    return _diagnosis(
         second, Statement("second backward: carried over", text), fixes if loop is not None else fixes[:1], (user,)
     )
 
@@ -209,7 +209,7 @@ def _once(second: Second, crossing: Crossing) -> Diagnosis:
         computed = f"{begun(name)} was computed in iteration {loop[0].number}{f', on {where}' if where else ''}"
     again = f"{on_line_in(trace, user)} uses it again. So {on_line_in(trace, at)} reaches the Node again."
     fixes = _once_fixes(second, user, name, None if old is None else old.seq, loop is not None)
-    return _said(second, Statement("second backward: computed once", f"{computed}, and {again}"), fixes, (user,))
+    return _diagnosis(second, Statement("second backward: computed once", f"{computed}, and {again}"), fixes, (user,))
 
 
 def _once_fixes(second: Second, user: int, name: str, made: int | None, kept: bool) -> tuple[str, ...]:

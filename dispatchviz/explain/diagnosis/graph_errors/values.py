@@ -118,7 +118,7 @@ def steps_of_node(trace: Trace, node: int, *kinds: type[ev.Event]) -> list[int]:
     return [step for step in columns.of_node.get(node, ()) if columns.kinds[step] in codes]
 
 
-# -- which tensors a line speaks of ------------------------------------------------------------------------------------
+# -- tensors of a line -------------------------------------------------------------------------------------------------
 
 
 def line_text(failure: Failure) -> str:
@@ -151,7 +151,7 @@ def _prefixes(path: str) -> Iterator[str]:
         path = path.rpartition(".")[0]
 
 
-# -- what requires grad ------------------------------------------------------------------------------------------------
+# -- tensors that require grad -----------------------------------------------------------------------------------------
 
 
 def needs_grad(trace: Trace, tensor: int, at: int) -> bool:

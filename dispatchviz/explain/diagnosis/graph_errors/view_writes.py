@@ -136,7 +136,7 @@ def unrecorded_view(failure: Failure) -> Diagnosis | None:
     outside = f"make the view outside of {mode}: move {line} out."
     fixes: tuple[str, ...] = (f"To record the write, {outside}", f"To not record it, {inside}")
     if index(trace).history(views[-1], at) is None or _makes_several(trace, written.tensor):
-        fixes = (f"Write{inside[5:]}",)  # a view of a leaf, or one of several, must not be written to there either
+        fixes = (f"Write{inside[5:]}",)  # writes to a view of a leaf, or to one of several views, raise there too
     return diagnosis_of(failure, cause, fixes, written)
 
 

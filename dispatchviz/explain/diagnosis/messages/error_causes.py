@@ -54,9 +54,14 @@ def _quantized(message: Message) -> Causes:
 
 def _layout(message: Message, key: str) -> Causes:
     layout = next(name for name in LAYOUTS if key.startswith(name))
-    said = {"Sparse": "sparse (COO)", "SparseCsr": "sparse (CSR, CSC, BSR or BSC)", "NestedTensor": "a nested tensor"}
+    names = {"Sparse": "sparse (COO)", "SparseCsr": "sparse (CSR, CSC, BSR or BSC)", "NestedTensor": "a nested tensor"}
     return (
-        [f"An argument is {said.get(layout, 'laid out for MKL-DNN')}, and the operator has no kernel for that layout."],
+        [
+            (
+                f"An argument is {names.get(layout, 'laid out for MKL-DNN')}, and the operator has no kernel for that "
+                "layout."
+            )
+        ],
         [
             "Make it dense before the call: x.to_dense()"
             + (

@@ -38,7 +38,7 @@ def autocast_casts(trace: Trace) -> Iterator[Note]:
     first = next((each for each in found if each.cast), None)
     if first is None:
         return
-    texts = list(dict.fromkeys(_said(trace, each) for each in found if each.cast or each.cached or each.gives))
+    texts = list(dict.fromkeys(_clause(trace, each) for each in found if each.cast or each.cached or each.gives))
     more = f"; and {counted(len(texts) - NAMED, 'more call')}" if len(texts) > NAMED else ""
     cached = any(each.cached for each in found)
     rule = (
@@ -97,7 +97,7 @@ def _cast(trace: Trace, call: ev.Dispatched) -> tuple[int, int] | None:
     return (before, after) if before != after and after in known else None
 
 
-def _said(trace: Trace, one: Casting) -> str:
+def _clause(trace: Trace, one: Casting) -> str:
     """Return ``linear on line 6 casts x and net.weight to float16``"""
     where = on_line(trace, one.call.seq, text=False)
     begin = f"{base_name(one.call)} on {where}" if where else base_name(one.call)

@@ -55,12 +55,12 @@ def _note(trace: Trace, call: Call) -> Note | None:
     found = [each for each in found if index(trace).grad_needed(each.tensor, call.seq)]
     run = first_run(trace, node, call.seq)
     started = None if run is None else around(trace, run, ev.BackwardStarted)
-    if not found or run is None or started is None or started.inputs:  # else some gradients are not computed
+    if not found or run is None or started is None or started.inputs:  # otherwise some gradients are not computed
         return None
-    return _told(trace, call, shape, node, run, found)
+    return _note_on(trace, call, shape, node, run, found)
 
 
-def _told(trace: Trace, call: Call, shape: tuple[int, ...], node: int, run: int, found: list[Extended]) -> Note:
+def _note_on(trace: Trace, call: Call, shape: tuple[int, ...], node: int, run: int, found: list[Extended]) -> Note:
     names = [(last_name(trace, each.tensor, call.seq), each) for each in found]
     what = listed([f"{name} {shaped(each.shape)}" for name, each in names])
     sums = listed([f"that of {name} over {_dimensions(each.over)}" for name, each in names])

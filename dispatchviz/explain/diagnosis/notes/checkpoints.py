@@ -37,11 +37,11 @@ def checkpoints(trace: Trace) -> Iterator[Note]:
         if node is None:
             forward.add((line.file, line.line))
         elif (line.file, line.line) in forward and line.function and not line.resumed:
-            yield _told(trace, calls[0], line, node)
+            yield _note(trace, calls[0], line, node)
             return
 
 
-def _told(trace: Trace, call: int, line: ev.SourceLine, node: ev.NodeStarted) -> Note:
+def _note(trace: Trace, call: int, line: ev.SourceLine, node: ev.NodeStarted) -> Note:
     title = node_title(trace, node.node, line.seq)
     saved = "needs a tensor that it saved in the forward pass, and checkpoint has kept only the inputs of"
     why = f"{title} runs it" if title.startswith(OF_REENTRANT) else f"{title} {saved} {line.function}"

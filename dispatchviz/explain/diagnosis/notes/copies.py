@@ -54,7 +54,7 @@ def copies(trace: Trace) -> Iterator[Note]:
     found = [made for _, call in calls if (made := _made(trace, call)) is not None]
     first = next((each for each in found if each.copies), None)
     if first is not None:
-        texts = list(dict.fromkeys(_said(trace, each) for each in found))
+        texts = list(dict.fromkeys(_clause(trace, each) for each in found))
         more = f"; and {counted(len(texts) - NAMED, 'more call')}" if len(texts) > NAMED else ""
         text = f"{'; '.join(texts[:NAMED])}{more}."
         yield Note(first.call.seq, Statement("copy or view", text))
@@ -84,7 +84,7 @@ def _inner(trace: Trace, call: Call) -> Iterator[str]:
         yield columns.operator_names[columns.operators[step]].partition("::")[2].partition(".")[0]
 
 
-def _said(trace: Trace, one: Made) -> str:
+def _clause(trace: Trace, one: Made) -> str:
     """Return a clause: ``reshape on line 5 copies a.T: ...``"""
     at, tensor = one.call.seq, one.call.tensors[0]
     name, where = last_name(trace, tensor, at), on_line(trace, at, text=False)

@@ -35,7 +35,7 @@ def evaluation(trace: Trace) -> Iterator[Note]:
     match = EVAL.search(_text(trace, begins[0]))
     nodes = list(made_nodes(trace, begins[0], end)) if match is not None else []
     if match is not None and (first := _of_module(trace, match[1], nodes)) is not None:
-        yield _told(trace, match[1], begins[0], end, nodes[first:])
+        yield _note(trace, match[1], begins[0], end, nodes[first:])
 
 
 def _of_module(trace: Trace, module: str, nodes: Sequence[int]) -> int | None:
@@ -47,7 +47,7 @@ def _of_module(trace: Trace, module: str, nodes: Sequence[int]) -> int | None:
     return None
 
 
-def _told(trace: Trace, module: str, begin: int, end: int, nodes: list[int]) -> Note:
+def _note(trace: Trace, module: str, begin: int, end: int, nodes: list[int]) -> Note:
     changes = list(dict.fromkeys(_changes(trace, begin, end)))
     line = source_line(trace, nodes[0])
     own = [step for step in nodes if (at := source_line(trace, step)) is not None and line is not None and at == line]

@@ -47,7 +47,7 @@ def frozen(trace: Trace) -> Iterator[Note]:
     for own in parameters(trace).values():
         still = [each for each, name in own.items() if _is_frozen(trace, each, name, lines[0], passes[-1])]
         if still and any(gets_gradient(trace, each) for each in own):
-            yield from _told(trace, still, lines, passes[-1])
+            yield from _note(trace, still, lines, passes[-1])
 
 
 def _is_frozen(trace: Trace, tensor: int, name: str, since: int, until: int) -> bool:
@@ -58,11 +58,11 @@ def _is_frozen(trace: Trace, tensor: int, name: str, since: int, until: int) -> 
     if trace.header.engine == "model":
         switched = len(index(trace).steps_about(tensor, ev.RequiresGradSet)) > 0
         return switched and not index(trace).grad_needed(tensor, until)
-    is_parameter = PARAMETER.search(name) is not None  # such a recording sees neither requires_grad nor buffers
+    is_parameter = PARAMETER.search(name) is not None  # this recording has neither requires_grad nor buffers
     return is_parameter and not index(trace).steps_about(tensor, ev.AccumulatorMade)
 
 
-def _told(trace: Trace, still: list[int], lines: list[int], until: int) -> Iterator[Note]:
+def _note(trace: Trace, still: list[int], lines: list[int], until: int) -> Iterator[Note]:
     uses = list(_uses(trace, still, lines[0], until))
     unrecorded, passing = ([use for use in uses if (use.node is None) == none] for none in (True, False))
     if not uses:

@@ -60,7 +60,7 @@ def hook_order(trace: Trace) -> Iterator[Note]:
             by_pass.setdefault(started.seq, []).append(found)
     several = next(((started, hooks) for started, hooks in by_pass.items() if len(hooks) > 1), None)
     if several is not None:
-        yield _told(trace, *several)
+        yield _note(trace, *several)
 
 
 def _ran(trace: Trace, event: ev.HookRan) -> Ran | None:
@@ -111,7 +111,7 @@ def _begin(trace: Trace, event: ev.HookRan) -> int:
     return max([0 if started is None else started.seq, *before])
 
 
-def _told(trace: Trace, started: int, hooks: list[Ran]) -> Note:
+def _note(trace: Trace, started: int, hooks: list[Ran]) -> Note:
     names = [each.text for each in hooks[:NAMED]]
     more = ", and more" if len(hooks) > NAMED else ""
     where, order = on_line(trace, started, text=False), f"{', then '.join(names)}{more}"

@@ -35,10 +35,10 @@ def next_functions(trace: Trace) -> Iterator[Note]:
             node = None if tensor is None else index(trace).history(tensor, step)
             if node is not None and node not in seen:
                 seen.add(node)
-                yield from _told(trace, name, node, step)
+                yield from _note(trace, name, node, step)
 
 
-def _told(trace: Trace, name: str, node: int, at: int) -> Iterator[Note]:
+def _note(trace: Trace, name: str, node: int, at: int) -> Iterator[Note]:
     collected = index(trace).edges.get(node)
     made = index(trace).nodes.get(node)
     if collected is None or made is None or not 0 < len(collected.edges) <= MOST:
@@ -66,7 +66,7 @@ def _told(trace: Trace, name: str, node: int, at: int) -> Iterator[Note]:
 def _inputs(trace: Trace, seq: int, collected: ev.EdgesCollected) -> list[int] | None:
     """Return the tensor of each edge, or None if the recording does not have it."""
     known = [tensor for _, tensor in collected.inputs]
-    if not known:  # of an installed PyTorch: the arguments of the call, if there is one for each edge
+    if not known:  # for an installed PyTorch: the arguments of the call, if there is one for each edge
         call = next(calls_around(trace, seq), None)
         computed = None if call is None else within(trace, _outermost(trace, call), ev.KeySetComputed)
         known = [] if computed is None else [tensor for _, tensor, _ in computed.arguments]

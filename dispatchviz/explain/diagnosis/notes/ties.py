@@ -58,7 +58,7 @@ def ties(trace: Trace) -> Iterator[Note]:
         times = _times(trace, tensor, reductions[0])
         both = len({each.name in SHARES for each in reductions}) == 2
         if times > 1 or (times < 0 and both):
-            yield _told(trace, tensor, reductions, times)
+            yield _note(trace, tensor, reductions, times)
 
 
 def _reduction(trace: Trace, call: Call) -> Reduction | None:
@@ -98,7 +98,7 @@ def _flat(numbers: object) -> Iterator[float]:
         yield numbers
 
 
-def _told(trace: Trace, tensor: int, found: list[Reduction], times: int) -> Note:
+def _note(trace: Trace, tensor: int, found: list[Reduction], times: int) -> Note:
     first, which = found[0], (SHARES | CHOOSES)[found[0].name]
     name = last_name(trace, tensor, first.call.seq)
     begin = f"{times} elements of {name} are the {which}. " if times > 1 else ""

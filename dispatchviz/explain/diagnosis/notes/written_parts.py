@@ -34,11 +34,11 @@ def written_parts(trace: Trace) -> Iterator[Note]:
         run, calls = first_run(trace, rebased.node), list(calls_around(trace, step))
         own = calls and base_name(calls[-1]).endswith("_") and around(trace, step, ev.NodeStarted) is None
         if run is not None and own:
-            yield _told(trace, rebased, run, calls)
+            yield _note(trace, rebased, run, calls)
             return
 
 
-def _told(trace: Trace, rebased: ev.HistoryRebased, run: int, calls: list[ev.Dispatched]) -> Note:
+def _note(trace: Trace, rebased: ev.HistoryRebased, run: int, calls: list[ev.Dispatched]) -> Note:
     name = last_name(trace, rebased.tensor, rebased.seq)
     base = last_name(trace, rebased.tensor, run) if " (t" in name else name
     collected = index(trace).edges.get(rebased.node)

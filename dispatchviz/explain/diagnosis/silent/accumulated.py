@@ -56,7 +56,7 @@ def accumulated(trace: Trace) -> Iterator[Diagnosis]:
         use = known[0].use if known else _use(trace, leaf, first, second)
         if use is not None and not _reset_later(trace, leaf, at):
             known.append(Added(leaf, at, first, second, time, use))
-    yield from (_told(trace, known) for known in by_line.values() if known)
+    yield from (_diagnosis(trace, known) for known in by_line.values() if known)
 
 
 def _by_leaf(trace: Trace) -> dict[int, list[int]]:
@@ -136,7 +136,7 @@ def _reset_later(trace: Trace, leaf: int, at: int) -> bool:
     return any(isinstance(event, ev.GradSet) and not event.retained for event in events)
 
 
-def _told(trace: Trace, found: list[Added]) -> Diagnosis:
+def _diagnosis(trace: Trace, found: list[Added]) -> Diagnosis:
     one = found[0]
     names = [last_name(trace, each.leaf, each.at) for each in found]
     grads = [f"{name}.grad" for name in names[:NAMED]]

@@ -34,7 +34,7 @@ class Cut(NamedTuple):
     call: ev.Dispatched
     argument: int
     """The tensor with a history, or the leaf, from which it was cut."""
-    said: str
+    clause: str
     """The reason, as a clause."""
     fix: str
 
@@ -45,7 +45,7 @@ def cut_losses(trace: Trace) -> Iterator[Diagnosis]:
     for started in _from_a_leaf(trace):
         line = source_line(trace, started.seq)
         place = ("", 0) if line is None else (line.file, line.line)
-        if place not in seen and (found := _told(trace, started)) is not None:
+        if place not in seen and (found := _diagnosis(trace, started)) is not None:
             seen.add(place)
             yield found
 
@@ -57,7 +57,7 @@ def _from_a_leaf(trace: Trace) -> Iterator[ev.BackwardStarted]:
     for step in trace.steps_of(ev.BackwardStarted):
         place = bisect_right(ran, step)
         if place == len(ran) or not of_node.steps(columns.nodes[ran[place]], ev.AccumulatorMade):
-            continue  # told without reading the events of a long loop
+            continue  # found without decoding the events of a long loop
         started = trace[step]
         if not isinstance(started, ev.BackwardStarted) or not started.accumulate or started.depth:
             continue
@@ -65,7 +65,7 @@ def _from_a_leaf(trace: Trace) -> Iterator[ev.BackwardStarted]:
             yield started
 
 
-def _told(trace: Trace, started: ev.BackwardStarted) -> Diagnosis | None:
+def _diagnosis(trace: Trace, started: ev.BackwardStarted) -> Diagnosis | None:
     at, loss = started.seq, index(trace).accumulators[started.roots[0][0]].tensor
     cut = _cut(trace, loss)
     if cut is None:
@@ -78,7 +78,7 @@ def _told(trace: Trace, started: ev.BackwardStarted) -> Diagnosis | None:
     same = trace.columns.lines[cut.call.seq] == leaf_line
     by = "the same line" if same else on_line(trace, leaf_line) if leaf_line >= 0 else "the program"
     text = (
-        f"{name} has no history: {cut.said}. {capital(by)} made {name} a new leaf, so the backward pass on "
+        f"{name} has no history: {cut.clause}. {capital(by)} made {name} a new leaf, so the backward pass on "
         f"{on_line(trace, at)} starts and ends there. {named(trace, lost, at)} get{'s' if len(lost) == 1 else ''} no "
         "gradient from it."
     )
@@ -102,7 +102,7 @@ def _made_leaf(trace: Trace, loss: int, at: int) -> int:
     return -1
 
 
-# -- what cut it ------------------------------------------------------------------------------------------------------
+# -- cuts -------------------------------------------------------------------------------------------------------------
 
 
 def _cut(trace: Trace, loss: int) -> Cut | None:
@@ -116,9 +116,9 @@ def _by_call(trace: Trace, call: ev.Dispatched, argument: int) -> Cut:
     operator, where, name = base_name(call), on_line(trace, call.seq), last_name(trace, argument, call.seq)
     line, dtype = on_line(trace, call.seq, text=False), _dtype(trace, call)
     if dtype and "float" not in dtype and "complex" not in dtype:
-        said = f"{operator} on {where} returns a tensor of {dtype}, which can have no gradient"
+        clause = f"{operator} on {where} returns a tensor of {dtype}, which can have no gradient"
         fix = f"Compute the loss from {name}, before {operator} on {line}"
-        return Cut(call, argument, said, f"{fix}, and remove requires_grad.")
+        return Cut(call, argument, clause, f"{fix}, and remove requires_grad.")
     why = reason(trace, call)
     if why == "detached":
         fix = f"Remove {operator}() on {line} and requires_grad: the result has a history then."
@@ -126,8 +126,8 @@ def _by_call(trace: Trace, call: ev.Dispatched, argument: int) -> Cut:
     if why == "grad mode is off":
         fix = f"Move {line} out of torch.no_grad(), and remove requires_grad."
         return Cut(call, argument, f"{where} ran while grad mode was off, so {operator} recorded no Node", fix)
-    said = f"{operator} on {where} recorded no Node, although {name} requires grad"
-    return Cut(call, argument, said, f"Compute the loss from {name}, and remove requires_grad.")
+    clause = f"{operator} on {where} recorded no Node, although {name} requires grad"
+    return Cut(call, argument, clause, f"Compute the loss from {name}, and remove requires_grad.")
 
 
 def _dtype(trace: Trace, call: ev.Dispatched) -> str:
@@ -169,9 +169,9 @@ def _read(trace: Trace, begin: int, end: int) -> Cut | None:
         if call.name in READS and index(trace).grad_needed(tensor, call.seq):
             where, line = on_line(trace, call.seq), on_line(trace, call.seq, text=False)
             name = last_name(trace, tensor, call.seq)
-            said = f"{where} converts {name} to a Python number, which has no history"
+            clause = f"{where} converts {name} to a Python number, which has no history"
             fix = f"Use {name} itself as the loss: remove item() on {line} and torch.tensor(..., requires_grad=True)."
-            return Cut(call.event, tensor, said, fix)
+            return Cut(call.event, tensor, clause, fix)
     return None
 
 

@@ -11,7 +11,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.silent.leaves import leaves_behind, named
-from dispatchviz.explain.diagnosis.silent.recorded_numbers import Run, all_zero, runs, short, told, until
+from dispatchviz.explain.diagnosis.silent.recorded_numbers import Run, all_zero, last_numbers, runs, short, until
 from dispatchviz.explain.diagnosis.words import arguments_of, base_name, last_name, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.things.calls_around import calls_around
@@ -35,7 +35,7 @@ def dead_units(trace: Trace) -> Iterator[Diagnosis]:
         return
     lost = _lost(trace, own[0], gates)
     if lost and all(set(lost) <= set(_zeros(trace, each)) for each in own):
-        yield _told(trace, own, gates[0], lost)
+        yield _diagnosis(trace, own, gates[0], lost)
 
 
 def _closed(trace: Trace, started: ev.BackwardStarted) -> list[Run]:
@@ -67,7 +67,7 @@ def _zeros(trace: Trace, started: ev.BackwardStarted) -> Iterator[int]:
             yield made.tensor
 
 
-def _told(trace: Trace, passes: list[ev.BackwardStarted], gate: Run, lost: list[int]) -> Diagnosis:
+def _diagnosis(trace: Trace, passes: list[ev.BackwardStarted], gate: Run, lost: list[int]) -> Diagnosis:
     at, first = gate.finished.seq, passes[0]
     made = index(trace).nodes.get(gate.started.node)
     call = None if made is None else next(calls_around(trace, made.seq), None)
@@ -82,7 +82,7 @@ def _told(trace: Trace, passes: list[ev.BackwardStarted], gate: Run, lost: list[
     if call is not None:
         own = arguments_of(trace, call)
         argument = last_name(trace, own[0], call.seq) if own else ""
-        numbers = told(trace, own[0], call.seq + 8) if own else ""
+        numbers = last_numbers(trace, own[0], call.seq + 8) if own else ""
         of = f" from {argument} = {short(numbers)}" if numbers else ""
         text += (
             f" {base_name(call)} on {on_line(trace, call.seq)} made it{of}: no element is in the range where its "

@@ -39,7 +39,7 @@ def early_resets(trace: Trace) -> Iterator[Diagnosis]:
         for one in (_resets(trace, name) if f"{name}.step()" in sources else [])[:1]:
             lost = [] if is_live(trace.header) else _lost(trace, one)
             if lost or is_live(trace.header):
-                yield _told(trace, name, one, lost)
+                yield _diagnosis(trace, name, one, lost)
 
 
 def _resets(trace: Trace, name: str) -> list[Reset]:
@@ -79,7 +79,7 @@ def _end_of_line(trace: Trace, step: int) -> int:
     return lines[later] if later < len(lines) else len(trace) - 1
 
 
-def _told(trace: Trace, name: str, one: Reset, lost: list[int]) -> Diagnosis:
+def _diagnosis(trace: Trace, name: str, one: Reset, lost: list[int]) -> Diagnosis:
     backward, reset, step = (on_line(trace, each) for each in one)
     grads = f"the gradient{'s' * (len(lost) != 1)} of {named(trace, lost, one.step) or f'what {name} holds'}"
     is_zero = "set_to_none=False" in reset

@@ -210,7 +210,7 @@ def _by_numpy(trace: Trace, write: NumpyWrite, wrong: Wrong) -> Diagnosis:
     return Diagnosis("silent mistake", at, (cause,), "", (copy,), tuple(sorted(proof)))
 
 
-# -- what was saved ---------------------------------------------------------------------------------------------------
+# -- saved tensors ----------------------------------------------------------------------------------------------------
 
 
 def _wrong(trace: Trace, saves: Saves, written: int, at: int, of_memory: bool = True) -> Wrong | None:

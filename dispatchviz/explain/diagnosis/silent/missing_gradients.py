@@ -52,7 +52,7 @@ def missing_gradients(trace: Trace) -> Iterator[Diagnosis]:
         groups: dict[tuple[int, int], list[int]] = defaultdict(list)
         for each in missing:
             groups[_why(trace, each, last)].append(each)
-        yield from (_told(trace, variable, why, step, group, last) for (why, step), group in groups.items())
+        yield from (_diagnosis(trace, variable, why, step, group, last) for (why, step), group in groups.items())
 
 
 def _last_pass(trace: Trace) -> ev.BackwardStarted | None:
@@ -84,7 +84,7 @@ def _is_missing(trace: Trace, tensor: int, last: ev.BackwardStarted) -> bool:
         return False
     if trace.header.engine == "model":
         return index(trace).grad_needed(tensor, last.seq) and index(trace).history(tensor, last.seq) is None
-    return bool(index(trace).steps_about(tensor, ev.AccumulatorMade))  # a recording does not see requires_grad
+    return bool(index(trace).steps_about(tensor, ev.AccumulatorMade))  # a recording does not have requires_grad
 
 
 def _why(trace: Trace, tensor: int, last: ev.BackwardStarted) -> tuple[int, int]:
@@ -101,7 +101,9 @@ def _why(trace: Trace, tensor: int, last: ev.BackwardStarted) -> tuple[int, int]
     return UNUSED if len(between(trace, ev.KeySetComputed, since, last.seq)) <= MOST else UNKNOWN, -1
 
 
-def _told(trace: Trace, variable: str, why: int, line: int, group: list[int], last: ev.BackwardStarted) -> Diagnosis:
+def _diagnosis(
+    trace: Trace, variable: str, why: int, line: int, group: list[int], last: ev.BackwardStarted
+) -> Diagnosis:
     names, several = named(trace, group, last.seq), len(group) > 1
     them, where = "them" if several else "it", on_line(trace, line) if line >= 0 else ""
     computes = f"{capital(where)} computes with {them}"

@@ -33,10 +33,10 @@ def not_a_leaf(trace: Trace) -> Iterator[Diagnosis]:
     for step in trace.steps_of(ev.Warned):
         warned = trace[step]
         if isinstance(warned, ev.Warned) and warned.message.startswith(WARNING):
-            yield _told(trace, warned)
+            yield _diagnosis(trace, warned)
 
 
-def _told(trace: Trace, warned: ev.Warned) -> Diagnosis:
+def _diagnosis(trace: Trace, warned: ev.Warned) -> Diagnosis:
     at, tensor = warned.seq, _read(trace, warned.seq)
     if tensor is None:
         text = (

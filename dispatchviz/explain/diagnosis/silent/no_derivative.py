@@ -23,7 +23,7 @@ def no_derivative(trace: Trace) -> Iterator[Diagnosis]:
         found = MESSAGE.match(warned.message) if isinstance(warned, ev.Warned) else None
         if isinstance(warned, ev.Warned) and found is not None:
             call = _call(trace, found[1], step)
-            yield _told(trace, warned, found[1], call)
+            yield _diagnosis(trace, warned, found[1], call)
 
 
 def _call(trace: Trace, operator: str, until: int) -> int | None:
@@ -32,7 +32,7 @@ def _call(trace: Trace, operator: str, until: int) -> int | None:
     return min(steps, default=None)
 
 
-def _told(trace: Trace, warned: ev.Warned, operator: str, call: int | None) -> Diagnosis:
+def _diagnosis(trace: Trace, warned: ev.Warned, operator: str, call: int | None) -> Diagnosis:
     where = f", called on {on_line(trace, call)}," if call is not None and on_line(trace, call) else ""
     own = [] if call is None else _nodes(trace, call)
     text = f"{operator}{where} has no kernel for the Autograd keys. "

@@ -21,7 +21,7 @@ LONGEST = 48
 """The length at which a text of numbers is cut."""
 
 
-def told(trace: Trace, tensor: int | None, at: int) -> str:
+def last_numbers(trace: Trace, tensor: int | None, at: int) -> str:
     """Return the last recorded numbers of a tensor, up to a step; empty if there are none."""
     if tensor is None:
         return ""
@@ -78,4 +78,4 @@ def runs(trace: Trace, started: ev.BackwardStarted) -> Iterator[Run]:
 
 
 def _known(trace: Trace, tensors: Iterable[int | None], at: int) -> tuple[str, ...]:
-    return tuple(numbers for each in tensors if (numbers := told(trace, each, at)))
+    return tuple(numbers for each in tensors if (numbers := last_numbers(trace, each, at)))

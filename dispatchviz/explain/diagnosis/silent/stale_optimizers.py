@@ -39,7 +39,7 @@ def stale_optimizers(trace: Trace) -> Iterator[Diagnosis]:
     for own in parameters(trace).values():
         lacking = [each for each in own if _lacks(trace, each, made[0], steps)]
         if lacking:
-            yield _told(trace, name, made[0], steps, lacking)
+            yield _diagnosis(trace, name, made[0], steps, lacking)
 
 
 def _first_runs(trace: Trace, wanted: Callable[[str], object]) -> list[int]:
@@ -72,7 +72,7 @@ def _lacks(trace: Trace, tensor: int, made: int, steps: list[int]) -> bool:
     return not any(tensor in call.written for call in calls_between(trace, steps[place], end))
 
 
-def _told(trace: Trace, name: str, made: int, steps: list[int], lacking: list[int]) -> Diagnosis:
+def _diagnosis(trace: Trace, name: str, made: int, steps: list[int], lacking: list[int]) -> Diagnosis:
     names, several = named(trace, lacking, len(trace) - 1), len(lacking) > 1
     first, born = index(trace).gradients[lacking[0]].steps[0], _line_of(trace, lacking[0], made)
     step, them = steps[bisect_right(steps, first)], "them" if several else "it"

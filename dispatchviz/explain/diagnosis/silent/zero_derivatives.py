@@ -38,12 +38,12 @@ def zero_derivatives(trace: Trace) -> Iterator[Diagnosis]:
     for started in passes.values():
         line = source_line(trace, started.seq)
         place = ("", 0) if line is None else (line.file, line.line)
-        if place not in seen and (found := _told(trace, started, nodes)) is not None:
+        if place not in seen and (found := _diagnosis(trace, started, nodes)) is not None:
             seen.add(place)
             yield found
 
 
-def _told(trace: Trace, started: ev.BackwardStarted, zero: set[int]) -> Diagnosis | None:
+def _diagnosis(trace: Trace, started: ev.BackwardStarted, zero: set[int]) -> Diagnosis | None:
     roots = [node for node, _ in started.roots]
     if not started.accumulate or started.inputs:
         return None

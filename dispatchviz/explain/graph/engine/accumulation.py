@@ -14,7 +14,7 @@ from dispatchviz.core.autograd.graph import accumulate_grad
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.tensor.tensor import is_non_overlapping_and_dense
-from dispatchviz.explain.graph.engine.buffer_conditions import Condition, asked_until
+from dispatchviz.explain.graph.engine.buffer_conditions import Condition, until_decided
 from dispatchviz.explain.graph.node.node_hooks import hooks_of
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
@@ -56,7 +56,7 @@ def _first(trace: Trace, event: ev.GradientAccumulated) -> Iterator[Condition]:
     stolen, why = event.how == "stolen", _reason(event)
     shared, allowed = why == accumulate_grad.SHARED, _expected(trace, event)
     layout = stolen or why in (accumulate_grad.GRAD_MODE, accumulate_grad.SHARED)
-    yield from asked_until(
+    yield from until_decided(
         [
             Condition("!GradMode::is_enabled()", "grad mode is off", why != accumulate_grad.GRAD_MODE),
             Condition("!new_grad.is_sparse()", "always true: the model has no such tensors", True),
@@ -81,7 +81,7 @@ def _later(event: ev.GradientAccumulated) -> Iterator[Condition]:
             "inplaceIsVmapCompatible", "always true: a batched gradient is never added to one that is not batched", True
         ),
     ]
-    yield from asked_until(terms)
+    yield from until_decided(terms)
 
 
 def _expected(trace: Trace, event: ev.GradientAccumulated) -> str:

@@ -32,7 +32,7 @@ def buffer_conditions(trace: Trace, event: ev.GradientBuffered, old: int | None)
     """Return the conditions of a sum. ``old`` is the tensor that was in the buffer. A first gradient has no
     conditions.
     """
-    return [] if event.how == "stored" else list(asked_until(_terms(trace, event, old)))
+    return [] if event.how == "stored" else list(until_decided(_terms(trace, event, old)))
 
 
 def _terms(trace: Trace, event: ev.GradientBuffered, old: int | None) -> Iterator[Condition]:
@@ -85,7 +85,7 @@ class Condition:
     """True if this condition decided."""
 
 
-def asked_until(terms: Iterable[Condition]) -> Iterator[Condition]:
+def until_decided(terms: Iterable[Condition]) -> Iterator[Condition]:
     """Yield terms joined by ``&&``. The first one that is false decides, and later ones are not evaluated."""
     decided = False
     for term in terms:

@@ -33,7 +33,7 @@ class TaskMember(NamedTuple):
     """The step that set the value."""
 
 
-TOLD = (
+PURPOSES = (
     TaskMember("leaf_streams", "", "the streams that wrote leaves or captured gradients"),
     TaskMember(
         "caller_current_streams_",
@@ -62,16 +62,16 @@ def graph_task_card(trace: Trace, at: int) -> list[TaskMember]:
     if backward is None:
         return []
     return [
-        *_asked_for(trace, backward, at),
+        *_requested(trace, backward, at),
         *_progress(trace, backward, at),
         *_found(trace, backward, at),
         _callbacks(trace, backward, at),
         *_place(trace, at),
-        *TOLD,
+        *PURPOSES,
     ]
 
 
-def _asked_for(trace: Trace, backward: Backward, at: int) -> Iterator[TaskMember]:
+def _requested(trace: Trace, backward: Backward, at: int) -> Iterator[TaskMember]:
     started = backward.event
     keeps = "saved variables are kept" if started.keep_graph else "a Node releases its saved variables after it has run"
     yield TaskMember("keep_graph_", _flag(started.keep_graph), f"retain_graph: {keeps}", started.seq)
@@ -123,8 +123,10 @@ def _found(trace: Trace, backward: Backward, at: int) -> Iterator[TaskMember]:
     )
     if populated is None:
         later = bool(backward.event.inputs)
-        said = "filled next, because only some gradients are requested" if later else "every Node that is reached runs"
-        yield TaskMember("exec_info_", "empty", said)
+        purpose = (
+            "filled next, because only some gradients are requested" if later else "every Node that is reached runs"
+        )
+        yield TaskMember("exec_info_", "empty", purpose)
     else:
         entries = f"{len(populated.needed)} needed_, {_many(len(populated.captures), 'capture')}"
         yield TaskMember("exec_info_", entries, "only Nodes with should_execute() are reached", populated.seq)
@@ -137,8 +139,8 @@ def _found(trace: Trace, backward: Backward, at: int) -> Iterator[TaskMember]:
 def _callbacks(trace: Trace, backward: Backward, at: int) -> TaskMember:
     queued = final_callbacks(trace, backward, at)
     step = queued[-1].queued if queued else None
-    said = "run when no task is outstanding; queue_callback appends one"
-    return TaskMember("final_callbacks_", str(len(queued)) if queued else "empty", said, step)
+    purpose = "run when no task is outstanding; queue_callback appends one"
+    return TaskMember("final_callbacks_", str(len(queued)) if queued else "empty", purpose, step)
 
 
 def _place(trace: Trace, at: int) -> Iterator[TaskMember]:

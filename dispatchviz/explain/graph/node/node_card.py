@@ -70,7 +70,7 @@ def node_card(trace: Trace, number: int, at: int) -> list[Section]:
 NOT_SEEN = "not seen in a release build"
 
 
-def _told(table: tuple[members.Member, ...]) -> Iterator[Fact]:
+def _purposes(table: tuple[members.Member, ...]) -> Iterator[Fact]:
     return (Fact(member.name, "", member.purpose) for member in table)
 
 
@@ -84,13 +84,13 @@ def _owned(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
     yield Fact("name", node.name, "the name of its class; PyTorch no longer has a NoNamesGuard around the call")
     end = freed_at(trace, node.number)
     if end is None or end.seq > at:
-        told = not is_unseen(trace.header, ev.NodeDeleted)
-        yield _shown("release_resources", "not called yet" if told else NOT_SEEN)
+        recorded = not is_unseen(trace.header, ev.NodeDeleted)
+        yield _shown("release_resources", "not called yet" if recorded else NOT_SEEN)
     else:
         along = "" if end.by is None else f", with {node_title(trace, end.by, at)}"
         about = None if end.by is None else NodeThing(end.by)
         yield _shown("release_resources", f"the Node is freed{along}", end.seq, about)
-    yield from _told(members.PYTHON)
+    yield from _purposes(members.PYTHON)
 
 
 def _numbers(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
@@ -106,7 +106,7 @@ def _numbers(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
     if made is not None:
         yield Fact("thread_id", str(made.thread), "the thread that created it", goto=made.seq)
     yield _shown("has_parent_", {True: "true", False: "false", None: ""}[has_parent(trace, node.number, at)])
-    yield from _told(members.NUMBERS)
+    yield from _purposes(members.NUMBERS)
 
 
 # -- inputs and outputs -----------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def _inputs(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
         _stream(trace, node),
         "the stream of its first input on an accelerator: it runs on the stream of its forward call",
     )
-    yield from _told(members.INPUTS)
+    yield from _purposes(members.INPUTS)
 
 
 def _metadata(trace: Trace, tensor: GraphTensor, at: int) -> str:
@@ -183,7 +183,7 @@ def _outputs(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
     yield _shown("num_outputs", str(len(node.edges)))
     if not node.edges:
         yield Fact("next_edges", "none", "a sink: it passes no gradient on" if node.leaf else "")
-    yield from _told(members.OUTPUTS)
+    yield from _purposes(members.OUTPUTS)
 
 
 def _computes(trace: Trace, edge: GraphEdge, at: int) -> tuple[str, str]:
@@ -208,7 +208,7 @@ def needs_edge(trace: Trace, target: int | None, at: int) -> bool | None:
     return target is not None and (backward.needs(target) or bool(backward.captures(target)))
 
 
-# -- what it keeps ----------------------------------------------------------------------------------------------------
+# -- saved values -----------------------------------------------------------------------------------------------------
 
 
 def _saved(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
@@ -240,7 +240,7 @@ def _saved(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
         yield Fact("variable", node.leaf.name, owner, about=TensorThing(node.leaf.number))
     if not node.variables and not shown and not node.leaf and not (state and state.values):
         yield Fact("saved", "nothing")
-    yield from _told(members.SAVED)
+    yield from _purposes(members.SAVED)
 
 
 def _unshown(trace: Trace, node: int, name: str, at: int) -> str:
@@ -271,7 +271,7 @@ def _hooks(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
         own = [hook for hook in there if hook.kind == kind]
         names = listed([_hook(trace, hook, at) for hook in own])
         yield Fact(member, names or "none recorded", purpose, goto=own[0].seq if own else None)
-    yield from _told(members.HOOKS)
+    yield from _purposes(members.HOOKS)
 
 
 def _hook(trace: Trace, hook: ev.HookRegistered, at: int) -> str:
@@ -290,7 +290,7 @@ def _anomaly(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
     for event in parents:
         title = node_title(trace, event.parent_node, at)
         yield Fact("parent", title, "created while that Node ran", event.seq, NodeThing(event.parent_node))
-    yield from _told(members.ANOMALIES)
+    yield from _purposes(members.ANOMALIES)
 
 
 # -- running ----------------------------------------------------------------------------------------------------------
@@ -301,7 +301,7 @@ def _running(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
     running = event if isinstance(event, ev.NodeStarted) else around(trace, at, ev.NodeStarted)
     current = running is not None and running.node == node.number
     yield Fact("state", f"{node.state.value}{', the current Node' if current else ''}")
-    yield from _told(members.RUNNING)
+    yield from _purposes(members.RUNNING)
 
 
 def _compiled(node: GraphNode) -> Iterator[Fact]:
@@ -317,7 +317,7 @@ def _compiled(node: GraphNode) -> Iterator[Fact]:
     swapped = (listed(list(state.tensors)) or "nothing") if state else "defined by its class"
     tensors = "" if state is None else f", of {counted(len(names), 'member')} the tensors"
     yield Fact("apply_with_saved", swapped, f"swaps the saved variables{tensors}, calls apply, and swaps them back")
-    yield from _told(members.COMPILED)
+    yield from _purposes(members.COMPILED)
 
 
 def _traceable(name: str) -> str:
@@ -331,5 +331,5 @@ def _traceable(name: str) -> str:
 
 
 def _threads() -> Iterator[Fact]:
-    yield from _told(members.THREADS)
+    yield from _purposes(members.THREADS)
     yield from (Fact(f"rule {number}", "", rule) for number, rule in enumerate(members.RULES, 1))
