@@ -103,7 +103,7 @@ def test_bad_input_is_reported_in_one_line(tmp_path: Path) -> None:
     assert refused("diff", name, "none.py", cwd=tmp_path) == said, "nothing ran"
     assert "two scripts or traces" in refused("diff", name, cwd=tmp_path)
     assert "two scripts or traces" in refused("diff", name, name, name, cwd=tmp_path)
-    assert "- and - are the same" in refused("diff", "-", "-", cwd=tmp_path)
+    assert "only one of A and B can be standard input" in refused("diff", "-", "-", cwd=tmp_path)
     assert "means nothing without it" in refused("diff", name, name, "--function", "f", cwd=tmp_path)
 
 
@@ -202,7 +202,7 @@ def test_whatif_reports_bad_input_in_one_line(tmp_path: Path) -> None:
         ("5: device cuda w", [name], "the line does not read w; names on it are torch, x, y and z"),
         ("5: skip", [name, name], "runs one SCRIPT"),
         ("5: skip", ["--classics", name], "runs one SCRIPT"),
-        ("5: skip", ["-"], "- is read once"),
+        ("5: skip", ["-"], "- can be read only once"),
         ("5: skip", ["none.py"], "there is no file none.py"),
         ("5: skip", ["t.dvtrace"], "is a saved trace"),
         ("2: skip", [broken], "broken.py, line 2: SyntaxError"),
@@ -220,7 +220,7 @@ def test_recording_and_model_are_compared_by_common_events(tmp_path: Path) -> No
     assert ended.status == 0
     assert " ".join(ended.out.split()) == (
         "Two releases are compared: one run is on the model of PyTorch 2.13, and one is recorded on PyTorch "
-        "2.14.1+cpu. Compared is what can be seen of both, without numbers. PyTorch did what the model does."
+        "2.14.1+cpu. Only what both record is compared, without numbers. PyTorch did what the model does."
     )
     other = script(tmp_path, NO_GRAD, "no_grad.py")
     ended = dispatchviz("diff", "torch.dvtrace", other, cwd=tmp_path)

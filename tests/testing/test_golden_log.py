@@ -134,7 +134,7 @@ def test_missing_log_fails(tmp_path: Path) -> None:
     ("xyz", "no line begins with 'xyz': lines begin with call, redispatch, kernel"),
     ("call aten::add.Tensor CPU CUDA", r"after call stands OPERATOR \[KEY\], not 'aten::add.Tensor CPU CUDA'"),
     ("backward now", "after backward stands nothing, not 'now'"),
-    ("kernel f below CPU", "`under` stands before the key, not 'below'"),
+    ("kernel f below CPU", "write `under` before the key, not 'below'"),
 ])  # fmt: skip
 def test_unknown_line_is_refused(line: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):
