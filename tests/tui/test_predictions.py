@@ -96,7 +96,7 @@ def test_whatever_the_way_a_move_stops_before_the_answer(how: str) -> None:
 def test_going_line_by_line_meets_the_founding_question_and_the_engine() -> None:
     asked = list(played(asking(FORUM), "resume"))
     assert all(each.is_outer for each in asked)
-    add = next(each for each in asked if each.question == "aten::add.Tensor is called: which key wins?")
+    add = next(each for each in asked if each.question == "aten::add.Tensor is called. Which key wins?")
     assert add.right.text == "AutogradCUDA"
     assert {each.kind for each in asked} >= {Kind.KEY, Kind.CELL, Kind.NODE, Kind.COUNT, Kind.NEXT, Kind.GRADIENT}
     assert len({each.topic for each in asked}) == len(asked), "what is understood is not asked again"
@@ -312,7 +312,7 @@ async def test_played_on_the_screen() -> None:
         assert reader.sees("Each step that decides something is asked first")
         await reader.press("c")
         assert isinstance(reader.app.screen, PredictionScreen)
-        assert reader.sees("aten::randn is called: which key wins?", "1  AutogradCPU", "3  BackendSelect")
+        assert reader.sees("aten::randn is called. Which key wins?", "1  AutogradCPU", "3  BackendSelect")
         assert "randn → BackendSelect" not in below(reader)
         await reader.press("3", "enter")
         assert not covered(reader)

@@ -32,8 +32,8 @@ def test_no_grad_is_the_cause_and_the_missing_node_the_effect() -> None:
         "AddBackward0 in A, no Node in B: grad mode is off",
     ]
     assert told(found).text == (
-        "Only in B: torch.no_grad() switches grad mode off: no key changes and the autograd kernels still run, but "
-        "they make no Nodes until it is on again."
+        "Only in B: torch.no_grad() turns grad mode off. The autograd kernels still run, but they record no Nodes "
+        "until it is on again."
     )
     assert found.numbers is None
 
@@ -62,7 +62,7 @@ def test_autocast_is_a_layer_below_which_the_same_is_called() -> None:
         "aten::mm goes to AutogradCPU in A, AutocastCPU in B",
     ]
     text = told(found, found.divergences[1]).text
-    assert "Not in the set: the thread excludes it while autocast is off." in text
+    assert "Not in the set: the thread-local exclude set removes it while autocast is off." in text
     below = found.divergences[1].main.below
     assert below is not None
     inner = found.second[below[1]]
