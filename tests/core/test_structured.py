@@ -105,13 +105,13 @@ def test_every_step_is_explained() -> None:
     given, copied = (next(event for event in trace if isinstance(event, kind)) for kind in (STEPS[1], STEPS[3]))
     assert label(trace, given.seq) == "set_output_strided: result (t1) [2, 2] float32 (out, proxy t0)"
     assert why_here(trace, given.seq) == (
-        "The meta function declares its output (set_output_strided: the kernel needs exactly these strides). The "
-        "caller passed out=: result (t1) already has the right size. result (t1) has other strides, so a proxy "
+        "The meta function declares its output with set_output_strided: the kernel needs exactly these strides. The "
+        "caller passed out=, and result (t1) already has the right size. result (t1) has other strides, so a proxy "
         "replaces it for the kernel: it writes t0, which is copied later."
     )
     assert label(trace, copied.seq) == "proxy t0 → result (t1)"
     assert why_here(trace, copied.seq) == (
-        "The kernel wrote the proxy t0; now copy_ copies the data into result (t1), which keeps its own strides."
+        "The kernel wrote to the proxy t0. copy_ now copies the data into result (t1), which keeps its own strides."
     )
 
 

@@ -96,7 +96,7 @@ def test_every_move_stops_before_the_answer(how: str) -> None:
 def test_line_by_line_moves_meet_questions_on_keys_and_engine() -> None:
     asked = list(played(asking(FORUM), "resume"))
     assert all(each.is_outer for each in asked)
-    add = next(each for each in asked if each.question == "aten::add.Tensor is called: which key wins?")
+    add = next(each for each in asked if each.question == "aten::add.Tensor is called. Which key wins?")
     assert add.right.text == "AutogradCUDA"
     assert {each.kind for each in asked} >= {Kind.KEY, Kind.CELL, Kind.NODE, Kind.COUNT, Kind.NEXT, Kind.GRADIENT}
     assert len({each.topic for each in asked}) == len(asked), "what is understood is not asked again"
@@ -314,7 +314,7 @@ async def test_prediction_game_on_the_screen_counts_guesses() -> None:
         assert reader.sees("Predict mode: outcomes stay hidden (?) until you guess")
         await reader.press("c")
         assert isinstance(reader.app.screen, PredictionScreen)
-        assert reader.sees("aten::randn is called: which key wins?", "1  AutogradCPU", "3  BackendSelect")
+        assert reader.sees("aten::randn is called. Which key wins?", "1  AutogradCPU", "3  BackendSelect")
         assert "randn → BackendSelect" not in below(reader)
         await reader.press("3", "enter")
         assert not covered(reader)

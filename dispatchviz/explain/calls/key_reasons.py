@@ -32,7 +32,7 @@ def origin(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str:
         carried = "an undefined tensor among the arguments (None in Python) has this key"
     if not computed.included & bit:
         return carried
-    included = _included(trace, computed, key)
+    included = _included(trace, computed, key, "it" if carried else "this key")
     return f"{carried}, and {included}" if carried else included
 
 
@@ -74,12 +74,12 @@ def _habit(key: DispatchKey) -> str:
     return ""
 
 
-def _included(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str:
+def _included(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey, it: str) -> str:
     guard = includer(trace, computed.seq, raw(key))
     if guard is not None:
-        return f"the guard {guard.guard} includes this key"
+        return f"the guard {guard.guard} includes {it}"
     always = " by default" if default_included_set & raw(key) else ""
-    return f"this key is in the thread-local include set{always}"
+    return f"{it} is in the thread-local include set{always}"
 
 
 def exclusion(trace: Trace, seq: int, key: DispatchKey, it: str = "it") -> str:
@@ -155,14 +155,14 @@ def _name(key: DispatchKey, computed: ev.KeySetComputed) -> str:
 
 
 def _reason(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed, key: DispatchKey) -> str:
-    names = _names(trace, computed)
+    names = argument_names(trace, computed)
     begin = capital(origin(trace, computed, key), names)
     anyway = ", whether it requires grad or not" if is_autograd(key.name) and computed.united & raw(key) else ""
     return f"{begin}{anyway}. {capital(_fate(trace, call, computed, key), names)}."
 
 
-def _names(trace: Trace, computed: ev.KeySetComputed) -> frozenset[str]:
-    """What the arguments are called."""
+def argument_names(trace: Trace, computed: ev.KeySetComputed) -> frozenset[str]:
+    """Return the names of the arguments at the call."""
     return frozenset(tensor_name(trace, tensor, computed.seq) for _, tensor, _ in computed.arguments)
 
 

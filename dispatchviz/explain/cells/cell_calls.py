@@ -186,9 +186,9 @@ def _path(op: OperatorEntry, cell: Cell) -> Statement | None:
         return None
     found = call_path(op, backend)
     skipped = listed([runtime_name(key, found.tensor) for key in found.skipped])
-    skips = f" ({skipped} {'fall' if len(found.skipped) > 1 else 'falls'} through)" if skipped else ""
+    skips = f". {skipped} {'fall' if len(found.skipped) > 1 else 'falls'} through" if skipped else ""
     text = (
-        f"A call with an ordinary {backend} tensor has the key set {shown(found.effective)}{skips}. It visits "
+        f"A call with an ordinary {backend} tensor has the key set {shown(found.effective)}{skips}. The call visits "
         f"{path_text(found)}."
     )
     visits = CallVisits(op.name, str(backend), tuple(str(visited.key) for visited in found.cells))

@@ -94,7 +94,7 @@ def _covered(op: OperatorEntry, cell: Cell, source: DispatchKey) -> Statement:
     here = (
         ", including this one"
         if key in ALIAS_MEMBERS[source]
-        else ("; Undefined is not one of them, but gets the kernel too")
+        else (". Undefined is not one of them but gets the kernel too")
     )
     other = many - filled
     others = f" ({'one has' if other == 1 else f'{other} have'} a kernel of higher precedence)" if other else ""

@@ -8,7 +8,7 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_text import call_text
-from dispatchviz.explain.calls.key_reasons import grad_note, higher_keys_kept_out, origin
+from dispatchviz.explain.calls.key_reasons import argument_names, grad_note, higher_keys_kept_out, origin
 from dispatchviz.explain.calls.redispatch_masks import mask_of
 from dispatchviz.explain.calls.stack_text import stack_values
 from dispatchviz.explain.keys.key_text import functionalities, is_autograd, is_backend, keys_text
@@ -184,8 +184,8 @@ def key_set(trace: Trace, event: ev.KeySetComputed) -> Statement:
             "key set: empty", f"No key is left, so Undefined wins: {_why_empty(event)}.", _argument_keys(event)
         )
     name = highest(event.effective).name
-    names = {tensor_name(trace, tensor, event.seq) for _, tensor, _ in event.arguments}
-    wins = f"{name} is the highest key left, so it wins. {capital(_reason_in_short(trace, event, winner), names)}."
+    reason = capital(_reason_in_short(trace, event, winner), argument_names(trace, event))
+    wins = f"{name} is the highest key left, so it wins. {reason}."
     if is_autograd(name):
         text = " ".join(filter(None, (wins, grad_note(trace, event))))
         return Statement("key set: autograd wins", text, (*_argument_keys(event), *_requiring_grad(trace, event)))

@@ -121,7 +121,7 @@ def _callback(event: ev.FinalCallbackQueued | ev.FinalCallbackCalled) -> Stateme
     name, nth = shortened(event.function, LONGEST_NAME), ordinal(event.position + 1)
     if isinstance(event, ev.FinalCallbackQueued):
         text = (
-            f"queue_callback queues {name}, the {nth} final callback of this graph task. It runs once no Node of the "
+            f"queue_callback() queues the {nth} final callback of this graph task, {name}. It runs once no Node of the "
             "task is queued or running."
         )
         return Statement("final callback queued", text)

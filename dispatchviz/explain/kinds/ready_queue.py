@@ -61,7 +61,8 @@ def _came(trace: Trace, event: ev.DependencyMet) -> Statement:
     edges = 0 if backward is None else backward.counts.get(event.node, 0)
     if event.left:
         came = "A gradient has arrived" if event.defined else "An undefined gradient, which counts as well, has arrived"
-        of = f"{counted(event.left, 'more gradient')} of {edges}" if edges else counted(event.left, "more gradient")
+        of_all = f"of {counted(edges, 'gradient')}"
+        of = counted(event.left, of_all, of_all) if edges else counted(event.left, "more gradient")
         text = f"{came} at {node}, which still waits for {of}."
         return Statement("gradient arrived, more to come", text, _edges(backward, event.node))
     match edges:
@@ -148,12 +149,12 @@ def _turn(trace: Trace, event: ev.NodeStarted, runs_now: str, more: str) -> Stat
     """Why this Node runs before the other ready ones."""
     queue, backward, device = queue_at(trace, event), backward_around(trace, event.seq), queue_device(event.device)
     claims = LaterClaims(lambda: (*runs(trace, event.seq, [event.node]), *_before(trace, event, backward)))
-    if is_unseen(trace.header, ev.NodeQueued):
-        text = f"{runs_now}. {more} The other ready Nodes are not seen."
-        return Statement("Node runs, no other waits", text, claims)
-    if not queue.number(device):
+    unseen = is_unseen(trace.header, ev.NodeQueued)
+    if unseen or not queue.number(device):
         where = f" in the queue of {device}" if len(queue) else ""
         text = f"{runs_now} because it is the only Node that is ready{where}. {more}"
+        if unseen:
+            text = f"{runs_now}. {more} The other ready Nodes are not seen."
         return Statement("Node runs, no other waits", text, claims)
     depth = 0 if backward is None else backward.event.depth
     if not queue.number(device, depth):

@@ -75,7 +75,11 @@ def _captured(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward) -> 
         return []
     only = [node for node in taken if node not in backward.needed]
     captures = f"The engine captures the gradient at {_some(trace, taken, event.seq)} for the caller."
-    need_not_run = f" {_some(trace, only, event.seq)} need not run for that." if only else ""
+    need_not_run = (
+        (f" {_some(trace, only, event.seq)} {'does' if len(only) == 1 else 'do'} not need to run for that.")
+        if only
+        else ""
+    )
     text = captures + need_not_run
     return [Statement("exec_info captures", text, runs(trace, event.seq, only))]
 

@@ -31,9 +31,9 @@ def test_no_grad_is_the_cause_of_the_missing_node() -> None:
         "only in B: grad mode off (torch.no_grad())",
         "AddBackward0 in A, no Node in B: grad mode is off",
     ]
-    assert texts_about(found).text == (
-        "Only in B: torch.no_grad() switches grad mode off: no key changes and the autograd kernels still run, but "
-        "they make no Nodes until it is on again."
+    assert told(found).text == (
+        "Only in B: torch.no_grad() turns grad mode off. The autograd kernels still run, but they record no Nodes "
+        "until it is on again."
     )
     assert found.numbers is None
 
@@ -61,8 +61,8 @@ def test_autocast_calls_the_same_operator_below_its_layer() -> None:
         "only in B: autocast for cpu on (bfloat16)",
         "aten::mm goes to AutogradCPU in A, AutocastCPU in B",
     ]
-    text = texts_about(found, found.divergences[1]).text
-    assert "Not in the set: the thread excludes it while autocast is off." in text
+    text = told(found, found.divergences[1]).text
+    assert "Not in the set: the thread-local exclude set removes it while autocast is off." in text
     below = found.divergences[1].main.below
     assert below is not None
     inner = found.second[below[1]]
