@@ -214,11 +214,11 @@ MISTAKES = {
     # in native_functions.yaml
     "unknown field": (
         ADD + "  color: red\n", DERIVATIVE,
-        r"functions\.yaml:3: add\.out: unknown field color; it may have device_check, .*variants$",
+        r"functions\.yaml:3: add\.out: unknown field color; an entry may have device_check, .*variants$",
     ),
     "unknown dispatch key": (
         ADD.replace("CPU, CUDA", "CPU, CUDDA"), DERIVATIVE,
-        r"functions\.yaml:3: add\.out: dispatch key 'CUDDA' is none of CPU, CUDA, Meta",
+        r"functions\.yaml:3: add\.out: dispatch key 'CUDDA' is not one of CPU, CUDA, Meta",
     ),
     "one key twice": (
         ADD + "    Meta, CPU: ufunc_add\n", DERIVATIVE, r"yaml:3: add\.out: dispatch names two kernels for CPU$",
@@ -246,7 +246,7 @@ MISTAKES = {
     ),
     "unknown type": (
         ADD + "- func: f(QScheme x) -> Tensor\n", DERIVATIVE,
-        r"yaml:7: f: the type QScheme of x is none of Tensor, Scalar",
+        r"yaml:7: f: the type QScheme of x is not one of Tensor, Scalar",
     ),
     "no schema": (ADD + "- variants: method\n", DERIVATIVE, r"yaml:7: an entry begins with func: and a schema"),
     "no mapping": (ADD + "- func\n", DERIVATIVE, r"yaml:7: an entry must be lines of field: value, not 'func'"),
@@ -324,7 +324,7 @@ MISTAKES = {
     "no text": (ADD, DERIVATIVE + "  result: [1]\n", r"yaml:1: add\.Tensor: result must be an expression, not \[1\]"),
     "unknown name": (
         ADD, DERIVATIVE.replace("self: grad", "self: gradd"),
-        r"yaml:1: add\.Tensor, self: unknown name 'gradd'; it may use grad, grads, .*self, other, alpha",
+        r"yaml:1: add\.Tensor, self: unknown name 'gradd'; a formula may use grad, grads, .*self, other, alpha",
     ),
     "unknown function": (
         ADD, DERIVATIVE.replace("maybe_multiply(", "maybe_multply("),
@@ -338,10 +338,10 @@ MISTAKES = {
     ),
     "element-wise of two": (
         ADD, DERIVATIVE + "  result: auto_element_wise\n",
-        r"yaml:1: add\.Tensor: auto_element_wise is for one differentiable input, here are self, other",
+        r"yaml:1: add\.Tensor: auto_element_wise needs one differentiable input; the inputs are self, other",
     ),
     "unknown name in the forward formula": (
-        ADD, DERIVATIVE + "  result: self_t + third_t\n", r"add\.Tensor, result: unknown name 'third_t'; it may use",
+        ADD, DERIVATIVE + "  result: self_t + third_t\n", r"add\.Tensor, result: unknown name 'third_t'; a formula may",
     ),
     "differentiability of too many": (
         ADD, DERIVATIVE + "  output_differentiability: [True, False]\n",

@@ -255,7 +255,7 @@ def test_mistakes_in_the_yaml_are_refused_with_their_location(tmp_path: Path, fo
 
 def test_auto_element_wise_requires_one_input(tmp_path: Path) -> None:
     entry = "- name: mul.Tensor(Tensor self, Tensor other) -> Tensor\n  self: grad * other\n  other: grad * self\n"
-    with pytest.raises(SpecError, match="auto_element_wise is for one differentiable input"):
+    with pytest.raises(SpecError, match="auto_element_wise needs one differentiable input"):
         kernels(tmp_path, entry + "  result: auto_element_wise\n")
 
 

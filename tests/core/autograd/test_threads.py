@@ -185,9 +185,7 @@ def test_the_trace_of_four_threads_is_consistent() -> None:
     seen: set[int] = set()
     for event in trace:
         if isinstance(event, ev.TensorCreated):
-            assert event.tensor not in seen, (
-                "a tensor that two threads met at once is recorded twice"
-            )
+            assert event.tensor not in seen, "a tensor that two threads met at once is recorded twice"
             seen.add(event.tensor)
     numbers = [event.node for event in trace if isinstance(event, ev.NodeCreated)]
     assert len(numbers) == len(set(numbers))

@@ -146,7 +146,7 @@ def test_a_file_gives_back_events_columns_and_header(suffix: str, trace: Trace, 
 def test_file_that_was_cut_off_opens_up_to_the_cut(suffix: str, part: float, trace: Trace, tmp_path: Path) -> None:
     whole = trace.encoded(suffix)
     cut = int(len(whole) * part)
-    cut -= 2 * (b"\n" in whole[cut - 1 : cut + 1])  # lines that are whole cannot tell that there were more
+    cut -= 2 * (b"\n" in whole[cut - 1 : cut + 1])  # a cut between two lines gives no notice
     (tmp_path / f"t{suffix}").write_bytes(whole[:cut])
     again = Trace.load(tmp_path / f"t{suffix}")
     assert list(again) == list(trace)[: len(again)]
