@@ -82,7 +82,7 @@ def test_replayed_registrations_give_the_tables_of_pytorch(seed: int, monkeypatc
         assert data == records.read("dispatch_registrations")
     monkeypatch.setattr(test_replay, "DATA", data)
     for number in range(len(data["sequences"])):
-        test_replay.test_every_stored_cell_is_pytorchs(number)
+        test_replay.test_every_stored_entry_equals_pytorchs(number)
 
 
 @pytest.mark.long

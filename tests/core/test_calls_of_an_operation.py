@@ -68,7 +68,7 @@ def measured() -> list[list[str]]:
 
 
 def test_an_operation_takes_36_calls_and_60_while_it_is_recorded() -> None:
-    """It runs in a new process, since modes that another test has used may leave a longer path."""
+    """Count them in a new process, since modes that another test has used may leave a longer path."""
     command = [sys.executable, "-m", "tests.core.test_calls_of_an_operation"]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
     plain, recorded = json.loads(done.stdout)

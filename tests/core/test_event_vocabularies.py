@@ -26,7 +26,7 @@ SMALL = 12
 """The largest number of different texts, over all programs, of a field that may have a closed vocabulary."""
 
 EVERY = 8
-"""Of the stored programs, one in ``EVERY`` runs, and those that have rare values:"""
+"""One in ``EVERY`` of the stored programs runs, and those of ``RARE``, which have rare values."""
 
 RARE = (
     "autocast_weight_twice",
@@ -264,7 +264,7 @@ def test_each_value_of_each_vocabulary_occurs(seen: dict[str, set[str]]) -> None
 
 
 @pytest.mark.long
-def test_what_looks_like_a_closed_vocabulary_is_a_literal(seen: dict[str, set[str]]) -> None:
+def test_field_with_few_values_is_a_literal(seen: dict[str, set[str]]) -> None:
     plain = {
         place
         for kind in KINDS

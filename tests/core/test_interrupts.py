@@ -255,7 +255,7 @@ def _mend(before: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("program", MACHINE, ids=lambda program: program.__name__)
-def test_wherever_an_operation_is_interrupted_the_thread_is_as_before(program: Callable[[], None]) -> None:
+def test_interrupt_at_any_place_restores_the_thread(program: Callable[[], None]) -> None:
     places, broken = _broken(program)
     print(f"{places} places")
     assert broken == []
@@ -275,7 +275,7 @@ have no other place like them.
 
 
 @pytest.mark.parametrize("program", PYTHONS, ids=lambda program: program.__name__)
-def test_only_the_beginning_of_pythons_own_exits_leaves_a_block_open(program: Callable[[], None]) -> None:
+def test_block_stays_open_only_if_its_python_exit_is_interrupted(program: Callable[[], None]) -> None:
     places, broken = _broken(program)
     print(f"{places} places")
     assert [place for place in broken if not place.split(":")[1].endswith(tuple(BEGINNINGS.values()))] == []
@@ -284,7 +284,7 @@ def test_only_the_beginning_of_pythons_own_exits_leaves_a_block_open(program: Ca
 
 
 @pytest.mark.torch
-def test_pytorchs_exits_are_python_too() -> None:
+def test_pytorchs_exits_are_python_functions_too() -> None:
     import torch as real
     from torch import amp, autograd
     from torch.utils import _python_dispatch

@@ -113,7 +113,7 @@ def _of_module(row: HotFunction) -> str:
 
 
 @given(st.lists(st.sampled_from(CHANGES), max_size=25))
-def test_after_any_changes_of_modes_all_owners_have_their_own_functions_back(changes: list[str]) -> None:
+def test_owners_have_their_functions_back_after_any_changes(changes: list[str]) -> None:
     with put_back() as machine:
         own = installed()
         for change in changes:
@@ -124,7 +124,7 @@ def test_after_any_changes_of_modes_all_owners_have_their_own_functions_back(cha
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_the_table_lists_everything_that_is_exchanged(change: str) -> None:
+def test_table_lists_all_functions_that_modes_replace(change: str) -> None:
     with put_back() as machine:
         before = exchangeable()
         getattr(machine, change)()
@@ -169,14 +169,14 @@ def modes() -> Iterator[ProcessModes]:
 
 
 def test_a_function_that_depends_on_two_modes_has_one_implementation_for_each_set(modes: ProcessModes) -> None:
-    said = [Owner().run()]
+    outcomes = [Owner().run()]
     for mode, on in ((Mode.RECORDING, True), (Mode.ANOMALY, True), (Mode.RECORDING, False), (Mode.ANOMALY, False)):
         modes.set(mode, on)
-        said.append(Owner().run())
-    assert said == ["plain", "recorded", "recorded in anomaly mode", "in anomaly mode", "plain"]
+        outcomes.append(Owner().run())
+    assert outcomes == ["plain", "recorded", "recorded in anomaly mode", "in anomaly mode", "plain"]
 
 
-def test_a_mode_is_off_when_it_was_left_as_often_as_it_was_entered(modes: ProcessModes) -> None:
+def test_mode_is_off_after_as_many_exits_as_entries(modes: ProcessModes) -> None:
     modes.enter(Mode.ANOMALY)
     modes.enter(Mode.ANOMALY)
     modes.leave(Mode.ANOMALY)
@@ -185,7 +185,7 @@ def test_a_mode_is_off_when_it_was_left_as_often_as_it_was_entered(modes: Proces
     assert Owner().run() == "plain"
 
 
-def test_an_interrupted_change_is_none(modes: ProcessModes) -> None:
+def test_interrupted_change_has_no_effect(modes: ProcessModes) -> None:
     interrupts = iter([KeyboardInterrupt()])
 
     def interrupted() -> None:
@@ -212,7 +212,7 @@ def test_a_function_has_one_row(modes: ProcessModes) -> None:
         modes.hot_function(Owner, "run", {NO_MODE: Owner.run})
 
 
-def test_recording_is_not_the_programs(modes: ProcessModes) -> None:
+def test_exchanging_modes_keeps_those_of_a_recorder(modes: ProcessModes) -> None:
     modes.set(Mode.RECORDING, True)
     before = modes.exchange(NEW_PROCESS)
     assert Owner().run() == "recorded"

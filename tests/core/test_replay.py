@@ -67,7 +67,7 @@ class Steps:
 
 
 @pytest.mark.parametrize("case", DATA["refusals"], ids=lambda case: "-".join(step[0] for step in case[0]))
-def test_every_answer_is_pytorchs(case: list[Any]) -> None:
+def test_every_answer_equals_pytorchs(case: list[Any]) -> None:
     steps, answers, dumps = case
     model = Steps()
     ours = [model.attempt(*step) for step in steps]
@@ -120,7 +120,7 @@ class Sequence:
 
 
 @pytest.mark.parametrize("number", range(len(DATA["sequences"])))
-def test_every_stored_cell_is_pytorchs(number: int) -> None:
+def test_every_stored_entry_equals_pytorchs(number: int) -> None:
     steps, cells, stale, state, table = DATA["sequences"][number]
     model = Sequence()
     model.run(steps)
@@ -133,8 +133,8 @@ def test_every_stored_cell_is_pytorchs(number: int) -> None:
     assert dump.dump_table(model.op) == table
 
 
-def test_the_sequences_reach_every_kind_of_cell() -> None:
-    """It ensures that the file does not silently lose cases."""
+def test_sequences_reach_every_kind_of_entry() -> None:
+    """Check that the file does not silently lose cases."""
     marks = Counter("".join(cells for _, cells, *_ in DATA["sequences"]))
     assert len(DATA["sequences"]) == 400
     assert min(marks[mark] for mark in "012345>.*") > 100

@@ -56,9 +56,9 @@ def _stacks(trace: Trace, kernel: int) -> tuple[str, Stack, Stack]:
 
 @pytest.mark.record("stack_contents")
 @pytest.mark.parametrize("name", CALLS)
-def test_the_stack_holds_what_pytorchs_does(name: str) -> None:
+def test_stack_contents_equal_pytorchs(name: str) -> None:
     ours = [(operator, *map(_known, stacks)) for operator, *stacks in watched()[name]]
-    assert ours == [(operator, *map(_said, stacks)) for operator, *stacks in records.read("stack_contents")[name]]
+    assert ours == [(operator, *map(_contents, stacks)) for operator, *stacks in records.read("stack_contents")[name]]
 
 
 def _known(stack: Stack) -> list[tuple[str, str]]:
@@ -67,7 +67,7 @@ def _known(stack: Stack) -> list[tuple[str, str]]:
     return [(tag, re.sub(r"\bt\d+\b", "tensor", text)) for tag, text in plain]
 
 
-def _said(stack: list[tuple[str, Any]]) -> list[tuple[str, str]]:
+def _contents(stack: list[tuple[str, Any]]) -> list[tuple[str, str]]:
     """The contents as PyTorch has them."""
     return [(tag, _shown(tag, value)) for tag, value in stack]
 
@@ -123,7 +123,7 @@ torch.ops.mine.f(torch.ones(1), Odd(), Text("text"))
 """
 
 
-def test_the_contents_are_told_without_code_of_the_programs() -> None:
+def test_contents_are_recorded_without_running_the_programs_code() -> None:
     trace = traced(ODD)
     assert not trace.steps_of(ev.ProgramRaised)
     stacks = [trace[step] for step in trace.steps_of(ev.Unboxed)]

@@ -45,7 +45,7 @@ def steps(trace: Trace) -> list[ev.Event]:
     return [event for event in trace if isinstance(event, STEPS)]
 
 
-def test_an_output_with_other_strides_has_a_proxy() -> None:
+def test_output_with_other_strides_gets_a_proxy() -> None:
     out = torch.zeros(2, 2)
     result, trace = run(Out("example", out), columns)
     assert result is out
@@ -58,7 +58,7 @@ def test_an_output_with_other_strides_has_a_proxy() -> None:
     assert (call.operator, meta.function) == ("aten::copy_", "structured_example::meta")
 
 
-def test_an_output_with_the_right_strides_has_none() -> None:
+def test_output_with_the_right_strides_gets_no_proxy() -> None:
     out = torch.zeros(2, 2).t()
     result, trace = run(Out("example", out), columns)
     assert [type(event) for event in steps(trace)] == [ev.MetaEntered, ev.OutputAllocated, ev.ImplEntered]
@@ -72,12 +72,12 @@ def test_a_functional_kernel_makes_the_strides_it_needs() -> None:
     assert not any(isinstance(event, ev.ProxyCopied) for event in trace)
 
 
-def test_in_place_checks_self() -> None:
+def test_in_place_variant_checks_self() -> None:
     with pytest.raises(RuntimeError, match=r"input tensor size \[3\] and output tensor size \[2, 2\] should match"):
         InPlace("example", torch.zeros(3)).set_output_strided((2, 2), (1, 2), torch.float32, CPU)
 
 
-def test_contiguous_is_strided_in_order() -> None:
+def test_contiguous_output_gets_contiguous_strides() -> None:
     op = Out("example", torch.zeros(2, 2).t())
     _, trace = run(op, lambda op: op.set_output_contiguous((2, 2), torch.float32, CPU))
     given = steps(trace)[1]
@@ -127,7 +127,7 @@ def test_casts_come_before_the_output_is_requested() -> None:
     assert within == ["aten::to.dtype", "aten::empty.memory_format"]
 
 
-def test_what_runs_within_meta_and_impl_is_recorded_within() -> None:
+def test_calls_of_meta_and_impl_are_recorded_within_them() -> None:
     x = torch.tensor([[1, 2, 3], [4, 5, 6]])
     o = torch.empty(0, dtype=torch.float64)
     with dispatchviz.record() as trace:
@@ -146,7 +146,7 @@ def within(trace: Trace, kind: type[ev.Event]) -> list[list[str]]:
     ]
 
 
-def test_a_meta_function_that_refuses_has_the_error_within() -> None:
+def test_error_of_a_meta_function_is_recorded_within_it() -> None:
     with dispatchviz.record() as trace, pytest.raises(RuntimeError):
         torch.ones(2) + torch.ones(3)
     meta = next(event for event in trace if isinstance(event, ev.MetaEntered))
@@ -190,12 +190,12 @@ def test_an_iterator_casts_nothing_in_its_impl(expression: str) -> None:
 
 
 def test_the_warning_of_a_resize_names_the_users_line() -> None:
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         torch.add(torch.ones(2), 1, out=torch.ones(3))
-    assert said[0].filename == __file__
-    assert str(said[0].message).startswith("An output with one or more elements was resized since it had shape [3]")
-    assert str(said[0].message).endswith(
+    assert warned[0].filename == __file__
+    assert str(warned[0].message).startswith("An output with one or more elements was resized since it had shape [3]")
+    assert str(warned[0].message).endswith(
         "(Triggered internally at /__w/pytorch/pytorch/aten/src/ATen/native/Resize.cpp:30.)"
     )
 
@@ -246,7 +246,7 @@ ALLOCATING = {
 
 
 @pytest.mark.parametrize("text", ALLOCATING)
-def test_they_only_allocate(text: str) -> None:
+def test_meta_factories_only_allocate(text: str) -> None:
     with dispatchviz.record() as trace:
         eval(text)
     steps = [(e.operator, e.key) for e in trace if isinstance(e, Dispatched)]
@@ -256,17 +256,17 @@ def test_they_only_allocate(text: str) -> None:
     assert cells[1].registered.endswith(".py") or ".py:" in cells[1].registered
 
 
-def test_dtypes_of_full() -> None:
+def test_full_has_the_dtype_of_its_number() -> None:
     found = [torch.full((2,), value, device="meta").dtype for value in (2, True, 2j, 2.0)]
     assert found == [torch.int64, torch.bool, torch.complex64, torch.float32]
 
 
-def test_geometry() -> None:
+def test_meta_results_have_pytorchs_geometry() -> None:
     assert torch.randn(2, 3, dtype=torch.complex64, device="meta").stride() == (3, 1)
     assert torch.randn(0, 3, device="meta").stride() == (3, 1)
 
 
-def test_errors() -> None:
+def test_meta_errors_equal_pytorchs() -> None:
     with pytest.raises(RuntimeError, match=r"^expected a floating-point or complex dtype, but got dtype=torch.int64$"):
         torch.randn(2, dtype=torch.int64, device="meta")
     assert torch.rand(2, dtype=torch.int64, device="meta").dtype == torch.int64

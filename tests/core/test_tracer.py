@@ -30,7 +30,7 @@ def tracing() -> Any:
 
 
 @pytest.mark.parametrize("text", CASES)
-def test_keys_of_a_call(text: str) -> None:
+def test_call_passes_the_tracer_key(text: str) -> None:
     names = {"torch": torch, "x": torch.ones(2, 2), "y": torch.ones(2, 2)}
     with dispatchviz.record() as trace, tracing():
         eval(text, names)
@@ -40,7 +40,7 @@ def test_keys_of_a_call(text: str) -> None:
     assert " ".join(e.key for e in same) == CASES[text]
 
 
-def test_the_result_is_the_same() -> None:
+def test_tracer_does_not_change_the_result() -> None:
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     with tracing():
         (torch.matmul(x, x).exp() * 2).sum().backward()

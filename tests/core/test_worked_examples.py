@@ -133,12 +133,12 @@ def rows(table: str) -> dict[str, list[str]]:
     return {name: rest for name, *rest in (line.split() for line in table.strip().split("\n"))}
 
 
-def test_every_call_is_here() -> None:
+def test_every_recorded_call_has_an_example() -> None:
     assert list(rows(CALLED))[1:] == list(CALLS)
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_call_in_PyTorch(name: str) -> None:
+def test_key_set_of_the_call_in_pytorch(name: str) -> None:
     found = measured()["calls"][name]
     united = functools.reduce(int.__or__, found["arguments"], 0)
     included = united | found["included"]
@@ -148,7 +148,7 @@ def test_call_in_PyTorch(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_call_in_the_model(name: str) -> None:
+def test_key_set_of_the_call_in_the_model(name: str) -> None:
     trace = recorded(CALLS[name])
     call = first(trace, CALLS[name].operator)
     computed = within(trace, call, KeySetComputed)
@@ -161,7 +161,7 @@ def test_call_in_the_model(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", THEN_ROWS)
-def test_where_the_call_goes_then(name: str) -> None:
+def test_call_picks_this_kernel_and_redispatches(name: str) -> None:
     """The kernel that is picked, and the dispatches of the same operator within it."""
     trace = recorded(CALLS[name])
     call = first(trace, CALLS[name].operator)
@@ -171,7 +171,7 @@ def test_where_the_call_goes_then(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ONLY_IN_PYTORCH)
-def test_the_last_cell_holds_a_kernel_that_only_PyTorch_has(name: str) -> None:
+def test_last_entry_holds_a_kernel_without_our_function(name: str) -> None:
     variables = given()
     variables.run(CALLS[name].setup)
     with pytest.raises(NotImplementedError, match="which dispatchviz does not implement") as error:
@@ -217,12 +217,12 @@ NOT_IN_THE_MODEL = {
 """Tensors of which the model cannot even create an empty one, and their keys."""
 
 
-def test_tensors_in_PyTorch() -> None:
+def test_key_sets_of_tensors_in_pytorch() -> None:
     assert measured()["tensors"] == OF_TENSORS
 
 
 @pytest.mark.parametrize("name", [name for name in TENSORS if name not in NOT_IN_THE_MODEL])
-def test_tensor_in_the_model(name: str) -> None:
+def test_key_set_of_the_tensor_in_the_model(name: str) -> None:
     assert key_set(given(), TENSORS[name]) == OF_TENSORS[name]
 
 
@@ -273,33 +273,33 @@ OF_STATES = {
 """Pairs of include and exclude set."""
 
 
-def test_states_in_PyTorch() -> None:
+def test_key_sets_of_states_in_pytorch() -> None:
     found = measured()["states"]
     assert {name: [tuple(pair) for pair in pairs] for name, pairs in found.items()} == OF_STATES
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_state_in_the_model(name: str) -> None:
+def test_key_sets_of_the_state_in_the_model(name: str) -> None:
     variables = given()
     with ThreadPoolExecutor(1) as other:  # some leave their thread's sets changed
         other.submit(variables.run, STATES[name]).result()
     assert [tuple(pair) for pair in variables.noted] == OF_STATES[name]
 
 
-def test_autocast_on_cuda() -> None:
+def test_autocast_on_cuda_includes_its_key() -> None:
     """A CPU build of PyTorch warns and leaves autocast off. The model has a CUDA device on every machine."""
     variables = given()
     variables.run('with torch.autocast("cuda"): note()')
     assert variables.noted == [[INCLUDED, EXCLUDED & ~raw(K.AutocastCUDA)]]
 
 
-def test_a_factory_of_torch_keeps_autograd_out() -> None:
+def test_torch_factory_excludes_autograd() -> None:
     trace = recorded(CALLS["randn_of_torch"])
     computed = within(trace, first(trace, "aten::randn"), KeySetComputed)
     assert (computed.included, computed.excluded) == (INCLUDED, EXCLUDED | AUTOGRAD_AND_VIEWS)
 
 
-def test_the_queries_want_all_bits_of_a_key() -> None:
+def test_queries_check_all_bits_of_a_key() -> None:
     """AutogradCPU is excluded from every dispatch here, yet its backend bit is not in the set."""
     C = torch._C
     with C._ExcludeDispatchKeyGuard(C.DispatchKeySet(C.DispatchKey.AutogradCUDA)):

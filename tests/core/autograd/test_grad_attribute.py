@@ -115,13 +115,13 @@ def calls(monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
-def test_the_calls_are_those_of_pytorch(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+def test_calls_equal_pytorchs(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     program, expected = PROGRAMS[number]
     assert calls(monkeypatch, program()) == expected
 
 
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
-def test_recording_changes_none_of_them(number: int) -> None:
+def test_recording_does_not_change_the_calls(number: int) -> None:
     program, expected = PROGRAMS[number]
     trace = record(program())
     called = [
@@ -140,12 +140,12 @@ def test_recording_changes_none_of_them(number: int) -> None:
         (twice, "added in place", ".grad exists and grad mode is off"),
     ],
 )
-def test_reasons_of_accumulation(program: Program, how: str, why: str) -> None:
+def test_accumulation_has_these_reasons(program: Program, how: str, why: str) -> None:
     (event,) = of_kind(record(program()), events.GradientAccumulated)
     assert (event.how, event.why.startswith(why)) == (how, True)
 
 
-def test_strides_that_do_not_fit_are_a_reason() -> None:
+def test_other_strides_are_a_reason_to_copy() -> None:
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     y = x.t().exp()
     (event,) = of_kind(record(lambda: y.backward(ones(2, 2))), events.GradientAccumulated)
@@ -192,7 +192,7 @@ def test_a_sum_with_a_subclass_is_not_in_place() -> None:
     assert calls[0] == "aten.add.Tensor"
 
 
-def test_with_create_graph_nothing_happens_in_place() -> None:
+def test_create_graph_adds_out_of_place() -> None:
     x = leaf()
     with reset_warnings(), pytest.warns(UserWarning, match="will create a reference cycle"):
         (x.exp() + x.exp()).backward(ones(), create_graph=True)
@@ -207,7 +207,7 @@ def test_with_create_graph_nothing_happens_in_place() -> None:
     x.grad = None
 
 
-def test_reasons_in_buffers() -> None:
+def test_buffered_gradients_have_these_reasons() -> None:
     x = leaf()
     shared, own = x + x, x * x
     in_buffers = [
@@ -221,7 +221,7 @@ def test_reasons_in_buffers() -> None:
     ]
 
 
-def test_the_layout_policy_acts_at_once_and_is_given_back(torch: Any) -> None:
+def test_layout_policy_takes_effect_at_once_and_is_restored(torch: Any) -> None:
     enforced = torch._C._is_grad_layout_enforcement_enabled
 
     def strides() -> Any:
@@ -281,29 +281,29 @@ assert y._grad is None
 
 
 @pytest.mark.parametrize("name", SETTING)
-def test_what_gives_a_tensor_another_grad_is_told(name: str) -> None:
+def test_setting_grad_is_recorded(name: str) -> None:
     source, expected = SETTING[name]
     trace = traced(HEAD + source)
     assert not [event.message for event in trace if isinstance(event, ev.ProgramRaised)]
-    told = []
+    recorded = []
     for event in trace:
         if isinstance(event, ev.GradientAccumulated):
-            told.append("accumulated")
+            recorded.append("accumulated")
         elif isinstance(event, ev.GradSet):
-            told.append("none" if event.result is None else "retained" if event.retained else "set")
-    assert told == expected
+            recorded.append("none" if event.result is None else "retained" if event.retained else "set")
+    assert recorded == expected
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("name", SETTING)
-def test_grad_is_in_the_end_what_it_is_in_pytorch(name: str) -> None:
+def test_final_grad_equals_pytorchs(name: str) -> None:
     torch = pytest.importorskip("torch")
     source = HEAD + SETTING[name][0]
     assert _grads(model, source) == _grads(torch, source)
 
 
 @pytest.mark.torch
-def test_what_may_be_assigned_to_grad() -> None:
+def test_wrong_values_for_grad_are_refused() -> None:
     """The rule of the event lists the same cases."""
     torch = pytest.importorskip("torch")
     for made in (model, torch):

@@ -203,13 +203,13 @@ def check(function: Function, tensors: list[Any], dims: Dims) -> None:
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_of_one_tensor(name: str) -> None:
+def test_one_tensor_gives_the_same_as_a_loop(name: str) -> None:
     for dim in (0, 1, -1):
         check(UNARY[name], [X], (dim,))
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_of_two_tensors(name: str) -> None:
+def test_two_tensors_give_the_same_as_a_loop(name: str) -> None:
     """PyTorch refuses to write a batched value into a tensor that is not batched."""
     for dims in ((0, 0), (2, 1), (0, None), (None, 0)):
         if dims[0] is not None or not name.startswith(("in place", "copy")):
@@ -219,7 +219,7 @@ def test_of_two_tensors(name: str) -> None:
 
 
 @pytest.mark.parametrize("out_dim", [0, 1, 2, -1])
-def test_out_dims(out_dim: int) -> None:
+def test_out_dims_place_the_batch_dimension(out_dim: int) -> None:
     found = torch.vmap(lambda a: a * 2, out_dims=out_dim)(A)
     assert found.shape == torch.stack([A.select(0, i) for i in range(3)], out_dim % 3).shape
     assert found.select(out_dim, 1).tolist() == (A.select(0, 1) * 2).tolist()
@@ -266,12 +266,12 @@ def test_random_numbers_are_the_same_or_different(draw: Function) -> None:
         torch.vmap(draw)(x)
 
 
-def test_what_is_not_batched_cannot_become_different_in_place() -> None:
+def test_unbatched_tensor_cannot_be_filled_differently_in_place() -> None:
     with pytest.raises(RuntimeError, match="different inplace randomness on an unbatched tensor"):
         torch.vmap(lambda a: torch.zeros(3).bernoulli_(0.5), randomness="different")(X)
 
 
-def test_a_batched_mask_selects_nothing() -> None:
+def test_batched_mask_is_refused() -> None:
     with pytest.raises(RuntimeError, match="Attempted to vmap over `mask`"):
         torch.vmap(torch.masked_select)(A, A > 1)
 
@@ -282,7 +282,7 @@ def test_chunks_draw_the_same_numbers() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
-def test_chunks_give_the_whole(size: int) -> None:
+def test_chunks_give_the_same_as_the_whole(size: int) -> None:
     assert torch.vmap(torch.neg, chunk_size=size)(A).tolist() == (-A).tolist()
 
 
@@ -363,7 +363,7 @@ ZERO_DIM: dict[str, Function] = {
 
 
 @pytest.mark.parametrize("name", ZERO_DIM)
-def test_of_numbers(name: str) -> None:
+def test_operators_of_numbers_give_the_same_as_a_loop(name: str) -> None:
     check(ZERO_DIM[name], [V], (0,))
 
 
@@ -417,7 +417,7 @@ def subsets(count: int) -> list[tuple[bool, ...]]:
     [(name, batched) for name, (_, tensors) in SEVERAL.items() for batched in subsets(len(tensors))],
     ids=str,
 )
-def test_whoever_is_batched(name: str, batched: tuple[bool, ...]) -> None:
+def test_every_choice_of_batched_arguments_gives_the_same_as_a_loop(name: str, batched: tuple[bool, ...]) -> None:
     function, whole = SEVERAL[name]
     tensors = [t if one else t.select(0, 0) for t, one in zip(whole, batched, strict=True)]
     dims = tuple(0 if one else None for one in batched)
@@ -426,7 +426,7 @@ def test_whoever_is_batched(name: str, batched: tuple[bool, ...]) -> None:
     check(function, rolled, tuple(-1 if one else None for one in batched))
 
 
-def test_gradients_of_layers() -> None:
+def test_gradients_of_layers_equal_those_of_a_loop() -> None:
     x, w, b = X.select(0, 0).clone().requires_grad_(), V.clone().requires_grad_(), V.clone().requires_grad_()
     for y in (ATEN.layer_norm(x, [2], w, b), ATEN.linear(x, X.select(0, 1), w) * b, torch.softmax(x, 0) * w * b):
 
@@ -436,7 +436,7 @@ def test_gradients_of_layers() -> None:
         assert close(listed(torch.vmap(rows)(X)), per_example(rows, [X], (0,)))
 
 
-def test_pooling_backward() -> None:
+def test_pooling_backward_gives_the_same_as_a_loop() -> None:
     x = CUBE.clone()
     _, places = ATEN.max_pool2d_with_indices(x, [2, 2])
     grads = torch.stack([places * 0 + 1.0, places * 0 + 2.0])
@@ -464,7 +464,7 @@ REFUSED: dict[str, tuple[Function, str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refusals(name: str) -> None:
+def test_unsupported_operators_are_refused(name: str) -> None:
     function, text = REFUSED[name]
     with pytest.raises(RuntimeError, match=text):
         torch.vmap(function)(X)

@@ -168,7 +168,7 @@ def taken(value: object) -> bool:
 
 
 @pytest.mark.long
-def test_the_schema_refuses_what_the_reader_refuses() -> None:
+def test_schema_and_reader_refuse_the_same_lines() -> None:
     verdicts = [(valid(value, SCHEMA), taken(value), value) for value in wrong_lines()]
     assert [each for each in verdicts if each[0] != each[1]] == []
     refused = sum(not one for one, _, _ in verdicts)

@@ -122,7 +122,7 @@ def test_the_events_of_a_file_are_those_of_a_recording_in_memory(program: Path, 
     assert printed == output.getvalue()
 
 
-def test_many_notes_are_the_same_events_when_they_are_read_piece_by_piece(tmp_path: Path) -> None:
+def test_notes_read_piece_by_piece_give_the_same_events(tmp_path: Path) -> None:
     program = _program(tmp_path, LOOP)
     expected = run(str(program), output=io.StringIO()).trace
     trace, _, _ = _streamed(program, tmp_path / "t.dvtrace")
@@ -136,7 +136,7 @@ def test_finalizers_of_the_program_run_on_its_own_thread(tmp_path: Path) -> None
     assert len(trace) == stream.events
 
 
-def test_so_many_events_are_the_first_ones(tmp_path: Path) -> None:
+def test_limit_keeps_the_first_events(tmp_path: Path) -> None:
     program = _program(tmp_path, LOOP)
     expected = run(str(program), output=io.StringIO()).trace
     trace, printed, stream = _streamed(program, tmp_path / "t.dvtrace", Limit(events=1234))
@@ -163,7 +163,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_program(room: int, suffix: s
     assert room - Path(stream.path).stat().st_size < MOST_LEFT
 
 
-def test_a_part_of_a_killed_process_of_the_same_number_stays(tmp_path: Path) -> None:
+def test_part_of_a_killed_process_with_the_same_number_is_kept(tmp_path: Path) -> None:
     program = _program(tmp_path, LOOP)
     names = []
 
@@ -180,9 +180,7 @@ def test_a_part_of_a_killed_process_of_the_same_number_stays(tmp_path: Path) -> 
     assert len(trace)
 
 
-def test_a_long_recording_keeps_next_to_nothing_of_it_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_recording_keeps_little_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writers, "EVENTS_PER_PART", 1000)
 
     def twice(gradient: torch.Tensor) -> torch.Tensor:

@@ -137,6 +137,9 @@ _OLD_WORDS = {
     "the program says so": "the program asks for it",
     "lets the call go on": "passes the call on",
     "is back": "is pushed again",
+    "taken as it is": "stored without a copy",
+    "copied, to be laid out as the tensor": "copied into the tensor's layout",
+    "a view of its base's": "a view of the base's tangent",
 }
 """Words of closed vocabularies in traces of earlier versions, and today's."""
 
