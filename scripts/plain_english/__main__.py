@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,25 +53,27 @@ class Allowed(NamedTuple):
 
 def main(arguments: Sequence[str]) -> int:
     """Print the findings; return the exit status."""
-    paths = [ROOT / each for each in arguments if not each.startswith("--")] or list(_files())
+    named = [ROOT / each for each in arguments if not each.startswith("--")]
+    paths = [path for path in named if _is_checked(path)] if named else list(_files())
     allowed = exceptions(EXCEPTIONS.read_text("utf-8"))
     found = [each for path in paths for each in findings(path)]
-    used = {entry for each in found for entry in allowed if _allows(entry, each)}
     left = [each for each in found if not any(_allows(entry, each) for entry in allowed)]
-    if "--count" in arguments:
-        print(
-            *(f"{count:5} {folder}" for folder, count in Counter(_folder(each.file) for each in left).most_common()),
-            sep="\n",
-        )
-    else:
-        print(
-            *(f"{each.file}:{each.line}: {each.rule.name}: {each.words!r} ({each.rule.advice})" for each in left),
-            sep="\n",
-        )
-    stale = [] if arguments else [each for each in allowed if each not in used]
-    print(*(f"{EXCEPTIONS.name}: nothing needs this line: {' | '.join(each)}" for each in stale), sep="\n")
+    stale = [] if named else [entry for entry in allowed if not any(_allows(entry, each) for each in found)]
+    for line in _counted(left) if "--count" in arguments else map(_line, left):
+        print(line)
+    for entry in stale:
+        print(f"{EXCEPTIONS.name}: no text needs this exception: {' | '.join(entry)}")
     print(f"{len(left)} findings, {len(allowed)} exceptions")
     return int(bool(left or stale))
+
+
+def _line(found: Finding) -> str:
+    return f"{found.file}:{found.line}: {found.rule.name}: {found.words!r} ({found.rule.advice})"
+
+
+def _counted(found: Iterable[Finding]) -> Iterator[str]:
+    for folder, count in Counter(_folder(each.file) for each in found).most_common():
+        yield f"{count:5} {folder}"
 
 
 def findings(path: Path, source: str | None = None) -> Iterator[Finding]:

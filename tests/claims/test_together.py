@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.explain.calls import key_reasons
 from dispatchviz.explain.kinds import dispatch
 from dispatchviz.explain.sentences import functorch_sentences
 from dispatchviz.running.program import run
@@ -108,7 +107,7 @@ def test_past_contradictions_are_detected(monkeypatch: pytest.MonkeyPatch, contr
 
 
 def test_a_variable_with_a_capital_is_found(monkeypatch: pytest.MonkeyPatch, contradicted_once: Trace) -> None:
-    monkeypatch.setattr(key_reasons, "_names", lambda trace, computed: ())
+    monkeypatch.setattr(dispatch, "argument_names", lambda trace, computed: ())
     assert [each for each in found_in(contradicted_once) if each.endswith("\n    the variable is nothing")]
 
 

@@ -1,4 +1,4 @@
-"""Autocast: its policies against PyTorch's, the thread's keys, the casts and their cache, what a trace tells of it."""
+"""Autocast: its policies against PyTorch's, the thread's keys, the casts and their cache, the trace of it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def fresh_thread() -> Iterator[None]:
 
 
 def excluded() -> int:
-    """The thread's excluded set, raw."""
+    """The thread-local exclude set, as a raw integer."""
     return torch._C._dispatch_tls_local_exclude_set().raw_repr()
 
 
@@ -277,7 +277,7 @@ def test_the_call_chain() -> None:
 def test_sentences() -> None:
     on, off = sentences(events.AutocastChanged)
     assert on.startswith("Autocast for cpu is on: the thread no longer excludes AutocastCPU.")
-    assert off.startswith("Autocast for cpu is off: the thread excludes AutocastCPU again")
+    assert off.startswith("Autocast for cpu is off: the thread-local exclude set removes AutocastCPU again")
     kept, cast, again = sentences(events.AutocastCast)
     assert "is a float32 leaf that requires grad, and no view: autocast's cache keeps the cast until" in kept
     assert "replaces it among the arguments, from float32." in cast

@@ -1,4 +1,4 @@
-"""The code generator: fresh output, kernels only where PyTorch has some, and mistakes refused with their place."""
+"""The code generator: fresh output, kernels only where PyTorch has some, and mistakes refused with their location."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ DERIVATIVE = """\
 
 
 def names_with_functions() -> set[str]:
-    """Without ``aten::``."""
+    """The names without ``aten::`` of operators with functions."""
     generated = [module.KERNELS for module in native_library.GENERATED.values()]
     return {name for table in [*generated, *hand_written_kernels.KERNELS.values()] for name in table}
 
@@ -286,7 +286,7 @@ MISTAKES = {
     ),
     "structured without dispatch": (
         ADD.replace("  dispatch:\n    CPU, CUDA: ufunc_add\n", ""), DERIVATIVE,
-        r"yaml:3: add\.out: a structured operator has a dispatch section",
+        r"yaml:3: add\.out: a structured operator needs a dispatch section",
     ),
     "ufunc without Generic": (
         ADD + "  ufunc_inner_loop:\n    ScalarOnly: add (Bool)\n", DERIVATIVE,
@@ -365,7 +365,7 @@ def test_the_example_is_right(tmp_path: Path) -> None:
 
 @pytest.fixture
 def one_generation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes seconds, and its result does not change."""
+    """Run the generator once, since it takes seconds and its result does not change."""
     monkeypatch.setattr(command, "generate", GENERATED)
 
 

@@ -1,4 +1,4 @@
-"""No exception from outside is lost in what C calls and does not ask about exceptions."""
+"""No exception from outside is lost in calls from C that ignores exceptions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dispatchviz.live.running_hooks import WatchedHook
 
 
 class _OwnError(Exception):
-    """Of the program."""
+    """An error of the program."""
 
 
 def _raises(number: int, frame: object) -> None:
@@ -29,7 +29,7 @@ def _raises(number: int, frame: object) -> None:
 
 @pytest.fixture
 def arrives() -> Iterator[Callable[[], object]]:
-    """A signal arrives, and no instruction of Python's handles it before the next one."""
+    """Yield a function that makes a signal arrive, which no Python instruction handles before the next one."""
     before = signal.signal(signal.SIGUSR1, _raises)
     yield partial(ctypes.CDLL(None)["raise"], signal.SIGUSR1)
     signal.signal(signal.SIGUSR1, before)
@@ -44,7 +44,7 @@ class _Thing:
 
 
 def _in_c(*functions: Callable[[], object]) -> list[object]:
-    """Their results. No instruction of Python's comes between the calls."""
+    """Return the results of the functions. No Python instruction comes between the calls."""
     return list(map(operator.call, functions))
 
 

@@ -1,4 +1,4 @@
-"""Devices: which array library is found, and devices that are not there."""
+"""Devices: the array library that is found, and devices that do not exist."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def says(folder: Path, code: str = "", flags: tuple[str, ...] = ()) -> str:
-    """What a process prints that finds first what is in a folder."""
+    """The output of a process that imports from a folder first."""
     code = code or "from dispatchviz.core.device import array_library as a; f, why = a.detect(); print(bool(f), why)"
     path = os.pathsep.join([str(folder), str(ROOT)])
     env = {**os.environ, "PYTHONPATH": path}
@@ -61,7 +61,7 @@ def test_a_cupy_that_does_not_work_has_a_reason(text: str, flags: tuple[str, ...
 
 
 def test_the_real_one_is_tried_when_nothing_is_replaced() -> None:
-    """The same answer in this process as in a fresh one."""
+    """This process and a new one give the same answer."""
     from dispatchviz.core.device.array_library import detect
 
     module, reason = detect()

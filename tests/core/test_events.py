@@ -1,4 +1,4 @@
-"""The classes of events, and the builder that makes events of notes."""
+"""The classes of events, and the builder that turns notes into events."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_every_vocabulary_has_a_docstring() -> None:
 
 
 def test_the_page_is_fresh() -> None:
-    """Else: ``python -m scripts.events_page``."""
+    """If it fails, run ``python -m scripts.events_page``."""
     assert PAGE.read_text("utf-8") == page()
 
 
@@ -80,9 +80,15 @@ def test_a_value_outside_of_its_vocabulary_is_named_in_one_line() -> None:
     wrong = line(CALL).replace('"call"', '"shout"')
     after = ev.Printed(1, 0, "hello\n")
     trace = reopened(wrong, line(after))
-    assert trace.notice == "t.jsonl has a value at step 0 that this version does not know: it is shown as it is"
+    assert trace.notice == "t.jsonl has a value at step 0 that this version does not know: it is shown unchanged"
     assert trace[0] == ev.Unknown(0, None, "Dispatched", '["shout","aten::add.Tensor",1,"CPU"]')
     assert trace[1] == after
+
+
+def test_old_words_of_a_vocabulary_are_read_as_todays() -> None:
+    pushed = ev.DynamicLayerPushed(0, None, 1, "Vmap", "is pushed again", 0)
+    trace = reopened(line(pushed).replace("is pushed again", "is back"))
+    assert (trace[0], trace.notice) == (pushed, "")
 
 
 def test_a_value_of_another_type_is_named_too() -> None:
@@ -137,7 +143,7 @@ def test_a_fallthrough_is_recorded_while_it_was_one() -> None:
 
 
 def adds(barrier: threading.Barrier, count: int) -> Callable[[], None]:
-    """Add in a thread of its own, step by step with the others."""
+    """Return a function that adds in a thread of its own, step by step with the others."""
 
     def work() -> None:
         x = torch.ones(2, requires_grad=True)
@@ -149,7 +155,7 @@ def adds(barrier: threading.Barrier, count: int) -> Callable[[], None]:
 
 
 def nested_rightly(trace: Trace) -> None:
-    """Every kernel is within its own call, every Node within a kernel of its operator."""
+    """Assert that every kernel is within its own call, and every Node within a kernel of its operator."""
     for event in trace:
         around = None if event.parent is None else trace[event.parent]
         if isinstance(event, KernelEntered):
@@ -236,7 +242,7 @@ def test_a_fault_while_reading_ends_the_trace_with_a_notice(monkeypatch: pytest.
         result = torch.ones(2, requires_grad=True) + 1
     assert result.tolist() == [2.0, 2.0]
     assert len(trace) > 3
-    assert "by a fault of dispatchviz: ZeroDivisionError('ours')" in trace.notice
+    assert "because of a bug in dispatchviz: ZeroDivisionError('ours')" in trace.notice
     assert recorder.active is None
 
 

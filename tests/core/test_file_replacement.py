@@ -1,4 +1,4 @@
-"""A file is there whole or not at all."""
+"""A file is complete or does not exist."""
 
 from __future__ import annotations
 

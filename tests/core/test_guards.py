@@ -1,4 +1,4 @@
-"""Guards that the machine itself uses: which sets they change, and guards that are one."""
+"""Guards that the machine itself uses: the sets that they change, and guards fused with a redispatch."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_force_without_sets_only_writes_back() -> None:
 
 @pytest.mark.parametrize("error", [False, True])
 def test_include_and_exclude_write_back_their_own_set_alone(error: bool) -> None:
-    """What is done to the other set inside stays, in PyTorch too."""
+    """A change to the other set inside stays, in PyTorch too."""
     with guards.ForceDispatchKeyGuard():
         try:
             with guards.IncludeDispatchKeyGuard(CUDA):

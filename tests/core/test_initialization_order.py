@@ -31,7 +31,7 @@ def test_the_order_of_initialization() -> None:
 
 
 def test_what_came_first_is_behind_what_came_later() -> None:
-    """PyTorch's dumps have the kernels under one key newest first."""
+    """In PyTorch's dumps, the kernels of one key are ordered newest first."""
     compared = 0
     for operator in pytorch_registry().operators.values():
         for kernels in operator.registrations.values():

@@ -1,4 +1,4 @@
-"""Libraries: what may be registered where, PyTorch's words when it may not, and how it is undone."""
+"""Libraries: the allowed registrations, PyTorch's text for refused ones, and how they are undone."""
 
 from __future__ import annotations
 

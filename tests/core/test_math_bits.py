@@ -25,7 +25,7 @@ def complex_tensor() -> Any:
 
 
 def steps(function: Any) -> list[tuple[str, str, str, int]]:
-    """Dispatch steps at the top: of nothing that a kernel calls."""
+    """The dispatch steps at the top, without those of calls that kernels make."""
     with dispatchviz.record() as trace:
         function()
     return [
@@ -137,7 +137,7 @@ def test_clones_are_made_only_of_what_has_the_bit() -> None:
 
 
 def test_memory_shared_with_a_written_argument_is_read_as_it_was() -> None:
-    """x and its conjugate share memory; the clone of what is written keeps both right."""
+    """x and its conjugate share memory. The clone of the written argument keeps both right."""
     x = complex_tensor()
     y = x.conj()
     y.sub_(x)

@@ -1,4 +1,6 @@
-"""One operator: candidates for a cell, masks, lookups that fail, dumps; its tables are compared in other modules."""
+"""One operator: candidates for a dispatch table entry, masks, failing lookups, dumps. Other modules compare its
+tables.
+"""
 
 from __future__ import annotations
 
@@ -181,8 +183,9 @@ def test_a_fallthrough_that_is_redispatched_to_is_an_internal_error() -> None:
 def test_a_kernel_that_only_pytorch_has_raises() -> None:
     text = failure(pytorch().operators["aten::add.Tensor"], 0x800001)
     assert text == (
-        "the cell of aten::add.Tensor for SparseCPU holds PyTorch's kernel wrapper_SparseCPU_Tensor_add (registered at "
-        "build/aten/src/ATen/RegisterSparseCPU_0.cpp:387), which dispatchviz does not implement"
+        "the dispatch table entry of aten::add.Tensor for SparseCPU holds PyTorch's kernel "
+        "wrapper_SparseCPU_Tensor_add (registered at build/aten/src/ATen/RegisterSparseCPU_0.cpp:387), "
+        "which dispatchviz does not implement"
     )
 
 

@@ -1,4 +1,4 @@
-"""What runs follows from the modes of the process alone, and nothing is exchanged that the table does not list."""
+"""The modes of the process alone decide which functions run, and the table lists everything that is exchanged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.exchangeable import exchangeable
 
 
 class Changes:
-    """Switches modes as programs do, and knows how to switch them off."""
+    """Changes of modes as programs make them, with a way to undo each."""
 
     def __init__(self) -> None:
         self.recorder: Recorder | None = None
@@ -79,7 +79,7 @@ ENDS = ("stop_recording", "no_anomaly", "one_stream", "pop_function_mode", "pop_
 
 @contextmanager
 def put_back() -> Iterator[Changes]:
-    """Every mode is as it was afterwards, each left in its own way."""
+    """Restore every mode after the block, each in its own way."""
     before, queues, changes = process_modes.exchange(NEW_PROCESS), streams.exchange_state(), Changes()
     try:
         yield changes
@@ -98,12 +98,12 @@ def put_back() -> Iterator[Changes]:
 
 
 def installed() -> dict[str, Any]:
-    """What the owners of the table's rows have now."""
+    """The functions that the owners of the table's rows have now."""
     return {named(row): vars(row.owner)[row.name] for row in process_modes.table}
 
 
 def named(row: HotFunction) -> str:
-    """As ``exchangeable`` calls it."""
+    """The name of a row, as ``exchangeable`` gives it."""
     module = getattr(row.owner, "__module__", None)
     return f"{module}.{row.owner.__qualname__}.{row.name}" if isinstance(row.owner, type) else _of_module(row)
 
@@ -133,7 +133,7 @@ def test_the_table_lists_everything_that_is_exchanged(change: str) -> None:
 
 
 def test_every_mode_matters_to_a_hot_function_or_to_the_engine() -> None:
-    """The engine itself reads whether there are threads."""
+    """The engine itself checks whether there are threads."""
     relevant = NO_MODE
     for row in process_modes.table:
         relevant |= row.relevant
@@ -141,7 +141,7 @@ def test_every_mode_matters_to_a_hot_function_or_to_the_engine() -> None:
 
 
 class Owner:
-    """Has a function that depends on modes."""
+    """A class with a function that depends on modes."""
 
     def run(self) -> str:
         return "plain"
@@ -153,7 +153,7 @@ def _saying(text: str) -> Callable[[Any], str]:
 
 @pytest.fixture
 def modes() -> Iterator[ProcessModes]:
-    """Of another process."""
+    """Return the modes of another process."""
     plain = Owner.run
     found = ProcessModes()
     recorded, both = _saying("recorded"), _saying("recorded in anomaly mode")

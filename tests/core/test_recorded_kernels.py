@@ -1,4 +1,4 @@
-"""Recorded and guarded calls: those written out for a number of arguments do what those for any number do."""
+"""Recorded and guarded calls: the functions written out for a number of arguments do what the general ones do."""
 
 from __future__ import annotations
 

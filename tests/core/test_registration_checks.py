@@ -1,4 +1,4 @@
-"""Signatures and inferred schemas: what a registration is checked for. More texts are compared live with PyTorch."""
+"""Checks of registrations: signatures and inferred schemas. More texts are compared live with PyTorch."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ Mismatch in kernel C++ signatures
 
 
 def test_the_first_typed_kernel_fixes_the_signature() -> None:
-    """Of PyTorch's own operators that is the one of the object file that was linked first."""
+    """For PyTorch's own operators, the kernel of the object file that was linked first fixes it."""
     import dispatchviz.torch  # noqa: F401  what makes the process PyTorch's
 
     library = Library("IMPL", "aten", K.VE)

@@ -1,4 +1,4 @@
-"""Random histories of registrations, and every order: as PyTorch."""
+"""Random histories of registrations, and every order, give the same tables as PyTorch."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_nothing_of_a_history_stays() -> None:
 
 
 def test_the_histories_reach_everything() -> None:
-    """So that the file cannot silently stop asking."""
+    """It ensures that the file does not silently lose cases."""
     verbs = Counter(
         (step[0], error is None)
         for steps, seen in zip(HISTORIES, DATA["seen"], strict=True)

@@ -1,4 +1,4 @@
-"""The registry of the process: all of PyTorch's operators by name, made when they are asked for; the two builds."""
+"""The registry of the process: all of PyTorch's operators by name, created on first use; the two builds."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from tests.core.experiments import kernel, recomputed, stored
 K = DispatchKey
 CUDA_KEYS = {K.CUDA, K.SparseCUDA, K.SparseCsrCUDA, K.QuantizedCUDA, K.NestedTensorCUDA}
 OTHERS = {K.AutocastCUDA, K.Meta, K.BackendSelect, K.HIP, K.CompositeExplicitAutograd}
-"""What files of CUDA's register besides, for a few operators: recurrent networks, symmetric memory, random states."""
+"""Registrations of CUDA's own files for a few operators: recurrent networks, symmetric memory, random states."""
 
 
 def made(registry: Registry) -> list[str]:
-    """Operators that exist already."""
+    """The operators that have been created."""
     return [op.name for op in registry.operators.made()]
 
 
@@ -84,7 +84,7 @@ def test_overloads_come_in_the_order_in_which_pytorch_tries_them() -> None:
 
 
 def test_a_kernel_for_an_operator_that_was_not_used_yet() -> None:
-    """It comes in front of PyTorch's, and goes again."""
+    """The kernel precedes PyTorch's, and can be removed."""
     registry, mine = pytorch_registry("cpu"), kernel("mine")
     library = Library("IMPL", "aten", K.CPU, registry, where="test.py:1")
     library.impl("tanh", mine)
@@ -150,20 +150,21 @@ def test_what_only_pytorch_has_raises() -> None:
     assert K.CPU not in implemented(name)
     cell = process.find(name).redispatch_lookup[0x10001]
     assert cell.kernel is not None
-    words = f"the cell of {name} for CPU holds PyTorch's kernel {cell.kernel.name} ({cell.kernel.debug}), which"
+    held = f"holds PyTorch's kernel {cell.kernel.name} ({cell.kernel.debug}), which"
+    words = f"the dispatch table entry of {name} for CPU {held}"
     with pytest.raises(NotImplementedError, match=re.escape(words)):
         cell.function(0x10001)
 
 
 def test_the_facts_are_those_of_pytorchs_registry() -> None:
-    """Functions are put behind kernels; which kernels there are, and what is known of them, is not changed."""
+    """Functions are put behind kernels. The set of kernels and their facts do not change."""
     alone = pytorch_registry(chosen_build())
     for name in ("aten::add.Tensor", "aten::matmul", "aten::randn", "aten::view", "aten::zeros_like", "prims::sin"):
         assert facts(process.find(name)) == facts(alone.find(name))
 
 
 def facts(op: OperatorEntry) -> list[Any]:
-    """Of every cell."""
+    """The facts of every dispatch table entry."""
     return [(cell.key, cell.reason, cell.kernel and (cell.kernel.name, cell.kernel.debug)) for cell in op.table]
 
 
@@ -177,7 +178,7 @@ def test_a_program_runs() -> None:
 
 
 def test_a_cuda_build_has_more_kernels_and_lacks_none() -> None:
-    """1,720 that torchgen writes, and those of CUDA's own files, nearly all of them for its keys."""
+    """torchgen writes 1,720 of them. The others are in CUDA's own files, nearly all for its keys."""
     cpu, cuda = (Counter(rows(PyTorch(build))) for build in ("cpu", "cuda"))
     more = cuda - cpu
     assert not cpu - cuda

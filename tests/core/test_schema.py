@@ -1,4 +1,4 @@
-"""Schemas, the types of their arguments, and what is on a stack for Python objects."""
+"""Schemas, the types of their arguments, and the stack values of Python objects."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ UNKNOWN_TYPE = (
     ],
 )
 def test_what_is_no_schema(text: str, problem: str, underlined: tuple[int, int]) -> None:
-    """The texts are PyTorch's; many more are compared live."""
+    """The texts are PyTorch's. Many more are compared live."""
     with pytest.raises(SchemaError) as caught:
         parse(text)
     start, length = underlined

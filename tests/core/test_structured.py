@@ -21,12 +21,12 @@ STEPS = (ev.MetaEntered, ev.OutputAllocated, ev.ImplEntered, ev.ProxyCopied, ev.
 
 
 def impl(target: Tensor) -> None:
-    """Write 1 to 4 in the order of the memory that it is given."""
+    """Write 1 to 4 in the order of the target's memory."""
     target._array[...] = [[1, 3], [2, 4]]
 
 
 def run(op: Structured, ask: Callable[[Structured], None]) -> tuple[Tensor, Trace]:
-    """Meta, impl and the end of a kernel."""
+    """Run meta, impl and the end of a kernel."""
     with dispatchviz.record() as trace:
         op.enter_meta()
         ask(op)
@@ -37,7 +37,7 @@ def run(op: Structured, ask: Callable[[Structured], None]) -> tuple[Tensor, Trac
 
 
 def columns(op: Structured) -> None:
-    """A meta function of a kernel that needs columns."""
+    """A meta function of a kernel that requires columns."""
     op.set_output_strided((2, 2), (1, 2), torch.float32, CPU)
 
 
@@ -105,18 +105,18 @@ def test_every_step_is_explained() -> None:
     given, copied = (next(event for event in trace if isinstance(event, kind)) for kind in (STEPS[1], STEPS[3]))
     assert label(trace, given.seq) == "set_output_strided: result (t1) [2, 2] float32 (out, proxy t0)"
     assert why_here(trace, given.seq) == (
-        "The meta function declares its output (set_output_strided: the kernel needs exactly these strides). The "
-        "caller passed out=: result (t1) already has the right size. result (t1) has other strides, so a proxy "
+        "The meta function declares its output with set_output_strided: the kernel needs exactly these strides. The "
+        "caller passed out=, and result (t1) already has the right size. result (t1) has other strides, so a proxy "
         "replaces it for the kernel: it writes t0, which is copied later."
     )
     assert label(trace, copied.seq) == "proxy t0 → result (t1)"
     assert why_here(trace, copied.seq) == (
-        "The kernel wrote the proxy t0; now copy_ copies the data into result (t1), which keeps its own strides."
+        "The kernel wrote to the proxy t0. copy_ now copies the data into result (t1), which keeps its own strides."
     )
 
 
 def test_casts_come_before_the_output_is_requested() -> None:
-    """PyTorch's log of the same calls on a backend whose memory comes through the dispatcher."""
+    """The expected calls are PyTorch's log on a backend whose memory comes through the dispatcher."""
     keys = torch._C.DispatchKeySet(torch._C.DispatchKey.PrivateUse1)
     x, y = torch.tensor([[1, 2], [3, 4]]), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     with dispatchviz.record() as trace:
@@ -138,7 +138,7 @@ def test_what_runs_within_meta_and_impl_is_recorded_within() -> None:
 
 
 def within(trace: Trace, kind: type[ev.Event]) -> list[list[str]]:
-    """The calls that happen at once within each event of a kind."""
+    """The direct calls within each event of a kind."""
     return [
         [e.operator.removeprefix("aten::") for e in trace.children(event.seq) if isinstance(e, ev.Dispatched)]
         for event in trace
@@ -201,7 +201,7 @@ def test_the_warning_of_a_resize_names_the_users_line() -> None:
 
 
 def calls_below(trace: Trace) -> list[str]:
-    """The operators called by what a program calls at once, without what these call in turn."""
+    """The operators called by the program's direct calls, without deeper ones."""
     found = [event for event in trace if isinstance(event, ev.Dispatched) and event.how == "call"]
     around = [sum(isinstance(outer, ev.Dispatched) for outer in trace.ancestors(event.seq)) for event in found]
     return [event.operator for event, depth in zip(found, around, strict=True) if depth == min(around)]

@@ -1,4 +1,4 @@
-"""Operator tables: computed from PyTorch's own registrations they are PyTorch's, cell by cell, reason by reason."""
+"""Operator tables computed from PyTorch's registrations equal PyTorch's, entry by entry and reason by reason."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ K = DispatchKey
 
 
 def cells(op: OperatorEntry) -> dict[str, list[Any]]:
-    """Debug text, reason, fallthrough of every valid cell of the stored table."""
+    """The debug text, reason and fallthrough of every valid entry of the stored table."""
     valid = ((cell.key.name, cell.kernel, cell.reason) for cell in op.table if cell.kernel is not None)
     return {key: [kernel.debug, reason, kernel.fallthrough] for key, kernel, reason in valid}
 
@@ -42,19 +42,19 @@ def test_every_cell_and_reason_is_pytorchs(name: str) -> None:
 
 @pytest.mark.long
 def test_the_tables_of_all_operators_are_pytorchs() -> None:
-    """By their digests; ``make conformance`` compares them all cell by cell."""
+    """Their digests are compared here; ``make conformance`` compares them entry by entry."""
     found = {name: cells(op) for name, op in pytorch().operators.items()}
     assert {name for name, table in found.items() if digest(table) != tables()["digests"][name]} == set()
 
 
 def digest(table: dict[str, list[Any]]) -> str:
-    """As ``truth/recorders/dispatch_tables.py`` makes it."""
+    """The digest of a table, as ``truth/recorders/dispatch_tables.py`` computes it."""
     lines = (f"{key}: {debug} {reason} {through}\n" for key, (debug, reason, through) in table.items())
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:12]
 
 
 def test_how_much_was_compared() -> None:
-    """So that an empty file cannot pass."""
+    """It ensures that an empty file cannot pass."""
     sample = [cell for table in tables()["tables"].values() for cell in table.values()]
     assert list(tables()["digests"]) == list(pytorch_operators())
     assert (len(tables()["digests"]), tables()["cells"]) == (3598, 329_704)

@@ -1,4 +1,4 @@
-"""Classes derived from Tensor behave as Python's classes do, and plain tensors are made as before."""
+"""Classes derived from Tensor behave as Python's classes do, and plain tensors are created as before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Python keys in the dispatcher: chains and sets by raw integer, and what the trace says of handlers."""
+"""The Python keys in the dispatcher: chains and key sets as raw integers, and the trace of handlers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Dispatches = list[tuple[str, str, str]]
 
 
 class Passing(TorchDispatchMode):
-    """Changes nothing."""
+    """A mode that changes nothing."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))
 
 
 class Wrapper(torch.Tensor):
-    """Holds another tensor."""
+    """A tensor that holds another tensor."""
 
     elem: Any
 
@@ -116,7 +116,7 @@ def test_a_wrapper_on_cuda() -> None:
 
 
 def test_gradient_of_a_wrapper_on_cuda() -> None:
-    """PyTorch's CPU build ends the process here, so it cannot be asked."""
+    """PyTorch's CPU build ends the process here, so there is no comparison."""
     a = Wrapper(torch.ones(2, requires_grad=True), "cuda")
     (a * a).sum().backward()
     assert type(a.grad) is Wrapper
@@ -161,9 +161,8 @@ def test_sentences() -> None:
     trace = added(torch.ones(2), torch.ones(2))
     said = [why_here(trace, e.seq) for e in trace if isinstance(e, ev.TorchDispatchEntered | ev.TorchDispatchLeft)]
     assert said[0] == (
-        "The mode Passing gets aten.add.Tensor in its __torch_dispatch__, now that the keys above Python have been "
-        "handled. It is off the mode stack meanwhile, so what it calls on plain tensors goes straight to the "
-        "backend."
+        "The mode Passing gets aten.add.Tensor in its __torch_dispatch__, because the keys above Python have been "
+        "handled. The mode is off the mode stack meanwhile, so its calls on plain tensors go straight to the backend."
     )
     assert said[1].startswith("The __torch_dispatch__ of Passing is done and returns")
     guards = [why_here(trace, e.seq) for e in of_kind(trace, ev.GuardEntered)]
@@ -239,7 +238,7 @@ def test_pre_dispatch_only_passes_the_call_on() -> None:
     "shape_of", [lambda x: x * 3, lambda x: x.view(2), lambda x: x.sum()], ids=["mul", "view", "sum"]
 )
 def test_none_from_a_handler_within_backward_is_an_undefined_gradient(shape_of: Any) -> None:
-    """As in PyTorch: the leaf gets no gradient."""
+    """The leaf gets no gradient, as in PyTorch."""
 
     class Nothing(torch.Tensor):
         @classmethod

@@ -1,4 +1,6 @@
-"""With Tracer included by hand every operator that we have passes its TraceType kernel, and gives what it gives."""
+"""If Tracer is included by hand, every operator of the model passes its TraceType kernel and returns the same
+result.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ CASES = {
     "x.detach()": "Tracer AutogradCPU ADInplaceOrView CPU",
     "x.unbind(0)": "Tracer AutogradCPU ADInplaceOrView CPU",
 }
-"""Keys of the operator named; compared with PyTorch when written down."""
+"""The keys of the named operator. They were compared with PyTorch when they were written."""
 
 
 def tracing() -> Any:
@@ -48,7 +50,7 @@ def test_the_result_is_the_same() -> None:
 
 
 def test_fallthroughs_stay_fallthroughs() -> None:
-    """PyTorch's ten."""
+    """The ten fallthroughs are PyTorch's."""
     names = (
         *("_backward", "_fw_primal", "_make_dual", "_version", "data", "is_leaf", "output_nr", "requires_grad_"),
         *("retain_grad", "set_data"),

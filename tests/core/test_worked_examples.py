@@ -1,8 +1,8 @@
-"""Key sets by raw integer: how calls come to theirs, which ones tensors have, what modes and guards do to a thread's.
+"""Key sets as raw integers: those of calls, of tensors, and the changes that modes and guards make to a thread's.
 
-Programs are in ``truth/questions/worked_examples.txt``; what PyTorch does with them is in
-``truth/records/worked_examples.json`` (``truth/recorders/worked_examples.py``), tensors of a CUDA device included. The
-numbers below are written out for people; both PyTorch's record and the model must agree with them.
+Programs are in ``truth/questions/worked_examples.txt``. PyTorch's results are in ``truth/records/worked_examples.json``
+(``truth/recorders/worked_examples.py``), including those for tensors of a CUDA device. The numbers below are written
+out for readers. Both PyTorch's record and the model must agree with them.
 """
 
 from __future__ import annotations
@@ -78,10 +78,10 @@ add_under_a_mode                 pythonTLSSnapshotFallback, AutogradCPU 0x101001
 THEN_ROWS = {line.split()[0]: line.split(maxsplit=1)[1] for line in THEN.strip().split("\n")}
 
 ONLY_IN_PYTORCH = {
-    "add_sparse_coo": "the cell of aten::add.Tensor for SparseCPU holds PyTorch's kernel wrapper_SparseCPU_Tensor_add",
-    "add_mkldnn": "the cell of aten::add.Tensor for MkldnnCPU holds PyTorch's kernel wrapper_MkldnnCPU_Tensor_add",
+    "add_sparse_coo": "aten::add.Tensor for SparseCPU holds PyTorch's kernel wrapper_SparseCPU_Tensor_add",
+    "add_mkldnn": "aten::add.Tensor for MkldnnCPU holds PyTorch's kernel wrapper_MkldnnCPU_Tensor_add",
 }
-"""Calls of tensors that the model has no memory for, and where they end."""
+"""Calls of tensors for which the model has no memory, and where they end."""
 
 
 @functools.cache
@@ -91,7 +91,7 @@ def measured() -> dict[str, Any]:
 
 
 def of(device: str, layout: str = "strided", dtype: str = "float32") -> Any:
-    """A plain tensor; one that only its keys make what it is, where the model has no such tensors."""
+    """A plain tensor, or one with the keys of a device or layout that the model lacks."""
     if device in ("cpu", "cuda", "meta") and layout == "strided" and dtype == "float32":
         return torch.empty(2, 2, device=device)
     keys = tensor_key_set(device, thread.state.inference_mode, layout, dtype_is_quantized=dtype.startswith("q"))
@@ -99,7 +99,7 @@ def of(device: str, layout: str = "strided", dtype: str = "float32") -> Any:
 
 
 def given() -> Globals:
-    """For one program."""
+    """The variables for one program."""
     return Globals(torch, {"of": of})
 
 
@@ -129,7 +129,7 @@ def within(trace: Trace, event: Dispatched, kind: type[Any]) -> Any:
 
 
 def rows(table: str) -> dict[str, list[str]]:
-    """By name."""
+    """The rows of a table, by name."""
     return {name: rest for name, *rest in (line.split() for line in table.strip().split("\n"))}
 
 
@@ -214,7 +214,7 @@ NOT_IN_THE_MODEL = {
         *(K.Python, K.PythonTLSSnapshot),
     ),
 }
-"""Tensors that the model has not even an empty one of; the keys of theirs."""
+"""Tensors of which the model cannot even create an empty one, and their keys."""
 
 
 def test_tensors_in_PyTorch() -> None:
@@ -270,7 +270,7 @@ OF_STATES = {
     ],
     "set_autocast_enabled": [(INCLUDED, EXCLUDED & ~raw(K.AutocastCPU)), (INCLUDED, EXCLUDED)],
 }
-"""Pairs of included and excluded set."""
+"""Pairs of include and exclude set."""
 
 
 def test_states_in_PyTorch() -> None:
@@ -287,7 +287,7 @@ def test_state_in_the_model(name: str) -> None:
 
 
 def test_autocast_on_cuda() -> None:
-    """A CPU build of PyTorch warns and leaves it off; the model has a CUDA device on every machine."""
+    """A CPU build of PyTorch warns and leaves autocast off. The model has a CUDA device on every machine."""
     variables = given()
     variables.run('with torch.autocast("cuda"): note()')
     assert variables.noted == [[INCLUDED, EXCLUDED & ~raw(K.AutocastCUDA)]]
@@ -300,7 +300,7 @@ def test_a_factory_of_torch_keeps_autograd_out() -> None:
 
 
 def test_the_queries_want_all_bits_of_a_key() -> None:
-    """AutogradCPU is kept out of every dispatch here, yet its backend bit is not in the set."""
+    """AutogradCPU is excluded from every dispatch here, yet its backend bit is not in the set."""
     C = torch._C
     with C._ExcludeDispatchKeyGuard(C.DispatchKeySet(C.DispatchKey.AutogradCUDA)):
         assert not C._dispatch_tls_is_dispatch_key_excluded("AutogradCPU")

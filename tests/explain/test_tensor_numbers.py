@@ -185,7 +185,7 @@ def test_that_the_recording_waited_for_a_gpu_is_said(kind: str) -> None:
     assert True in cuda
     assert False in cuda
     assert [event.waited for event in told] == [where and kind != "emulated" for where in cuda]
-    assert ["the recording waited" in why_here(trace, event.seq) for event in told] == [event.waited for event in told]
+    assert ["The recording waited" in why_here(trace, event.seq) for event in told] == [event.waited for event in told]
 
 
 @pytest.mark.parametrize("kind", [STAND_IN])
@@ -220,8 +220,8 @@ def test_from_the_limit_on_no_numbers_are_told() -> None:
     }
     assert trace.steps_of(ev.NumbersRecorded)[-1] == end
     told = "\n".join(row.plain for row in tensor_rows(trace, len(trace) - 1, 80))
-    assert f"From step {end} on no numbers are recorded" in told
-    assert "From step" not in "\n".join(row.plain for row in tensor_rows(trace, end - 1, 80))
+    assert f"No numbers are recorded from step {end} on" in told
+    assert "from step" not in "\n".join(row.plain for row in tensor_rows(trace, end - 1, 80))
     without = [type(event) for event in whole if not isinstance(event, ev.NumbersRecorded)]
     assert without == [type(event) for event in trace if not isinstance(event, ev.NumbersRecorded)]
     assert without == [type(event) for event in run(Code(LOOP), output=io.StringIO()).trace], "recorded as without them"

@@ -29,11 +29,11 @@ def origin(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str:
     bit = raw(key)
     carried = _carried(trace, computed, key) if any(ks & bit for _, _, ks in computed.arguments) else ""
     if not carried and undefined_keys(computed) & bit:
-        carried = "an undefined tensor among the arguments (None in Python) has it"
+        carried = "an undefined tensor among the arguments (None in Python) has this key"
     if not computed.included & bit:
         return carried
-    included = _included(trace, computed, key)
-    return f"{carried}; {included} too" if carried else included
+    included = _included(trace, computed, key, "it" if carried else "this key")
+    return f"{carried}, and {included}" if carried else included
 
 
 def undefined_keys(computed: ev.KeySetComputed) -> int:
@@ -47,13 +47,13 @@ def _carried(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str
     who = tensor_names(trace, carriers, computed.seq)
     several = len(set(carriers)) > 1
     if not backend:
-        return f"{who} {'have' if several else 'has'} it{_habit(key)}"
+        return f"{who} {'have' if several else 'has'} this key{_habit(key)}"
     device = backend_name(highest_backend(backend))
     lower = [backend_name(found) for found in backends(computed.united) if backend_bit(found) < backend]
     rank = f" ({device} comes before {listed(lower)})" if lower else ""
     kind = f"{who} {f'are {device} tensors' if several else f'is {_article(device)} {device} tensor'}{rank}"
     if key == DispatchKey.AutogradFunctionality:
-        return f"{kind}, and every ordinary {device} tensor has it from the moment it is made"
+        return f"{kind}, and every ordinary {device} tensor has this key from the moment it is made"
     return kind
 
 
@@ -74,24 +74,24 @@ def _habit(key: DispatchKey) -> str:
     return ""
 
 
-def _included(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str:
+def _included(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey, it: str) -> str:
     guard = includer(trace, computed.seq, raw(key))
     if guard is not None:
-        return f"the guard {guard.guard} includes it"
+        return f"the guard {guard.guard} includes {it}"
     always = " by default" if default_included_set & raw(key) else ""
-    return f"the thread includes it{always}"
+    return f"{it} is in the thread-local include set{always}"
 
 
-def exclusion(trace: Trace, seq: int, key: DispatchKey) -> str:
-    """Why the thread excludes a key at a step: ``autograd has already been handled``."""
+def exclusion(trace: Trace, seq: int, key: DispatchKey, it: str = "it") -> str:
+    """Why a key is excluded at a step: ``the guard G excludes it because autograd has already been handled``."""
     guard = excluder(trace, seq, raw(key))
     if guard is not None:
-        return f"the guard {guard.guard} excludes it, because {guard_reason(trace, guard)}"
+        return f"the guard {guard.guard} excludes {it} because {guard_reason(trace, guard)}"
     if is_autograd(key.name) and latest(index(trace).inference, seq):
-        return "inference mode excludes it"
+        return f"inference mode excludes {it}"
     if key.name.startswith("Autocast") and default_excluded_set & raw(key):
-        return "the thread excludes it while autocast is off"
-    return "the thread excludes it"
+        return f"the thread-local exclude set has {it} while autocast is off"
+    return f"the thread-local exclude set has {it}"
 
 
 def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
@@ -122,10 +122,10 @@ def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
     if key and raw(recorded_key(key)) & guard.excluded & ~guard.excluded_before:
         return f"{key} has already been handled"
     if key == "Functionalize":
-        return "this runs on meta tensors, for their shapes alone"
+        return "this call runs on meta tensors, only to compute shapes"
     if kernel is not None:
-        return f"{kernel.kernel} asks for that in the operators that it calls"
-    return _of_new_numbers(trace, guard) or "the program itself entered it"
+        return f"{kernel.kernel} needs it for the operators that it calls"
+    return _of_new_numbers(trace, guard) or "the program entered it"
 
 
 MODES = raw(DispatchKey.Python, DispatchKey.FuncTorchDynamicLayerFrontMode, DispatchKey.FuncTorchDynamicLayerBackMode)
@@ -138,9 +138,9 @@ def _of_new_numbers(trace: Trace, guard: ev.GuardEntered) -> str:
         return ""
     taken = guard.excluded & ~guard.excluded_before
     if taken == TRACER:
-        return "torch.jit.trace is not to record how a tensor is made of Python's numbers"
+        return "torch.jit.trace must not record how a tensor is made from Python numbers"
     if taken & MODES == MODES:
-        return "no mode and no transform may intercept the making of a new tensor, or wrap it before it is finished"
+        return "no mode or transform may intercept or wrap a new tensor before it is finished"
     return ""
 
 
@@ -155,30 +155,33 @@ def _name(key: DispatchKey, computed: ev.KeySetComputed) -> str:
 
 
 def _reason(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed, key: DispatchKey) -> str:
-    names = _names(trace, computed)
+    names = argument_names(trace, computed)
     begin = capital(origin(trace, computed, key), names)
     anyway = ", whether it requires grad or not" if is_autograd(key.name) and computed.united & raw(key) else ""
     return f"{begin}{anyway}. {capital(_fate(trace, call, computed, key), names)}."
 
 
-def _names(trace: Trace, computed: ev.KeySetComputed) -> frozenset[str]:
-    """What the arguments are called."""
+def argument_names(trace: Trace, computed: ev.KeySetComputed) -> frozenset[str]:
+    """Return the names of the arguments at the call."""
     return frozenset(tensor_name(trace, tensor, computed.seq) for _, tensor, _ in computed.arguments)
 
 
 def _fate(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed, key: DispatchKey) -> str:
     bit = raw(key)
     if next(functionalities(computed.effective), None) == key:
-        return "the highest key left, so it wins"
+        return "it is the highest key left, so it wins"
     if computed.effective & bit:
-        return f"in the set, but not the highest: {call.key} is higher"
+        return f"it is in the key set, but {call.key} is higher"
     if not computed.without_excluded & bit:
-        return f"not in the set: {exclusion(trace, computed.seq, key)}"
-    return f"not in the set: its cell of {call.operator} holds a fallthrough, so the operator's mask takes it out"
+        return f"it is not in the key set, because {exclusion(trace, computed.seq, key)}"
+    return (
+        f"it is not in the key set, because {call.operator} has a fallthrough for it and the operator's mask removes "
+        "such keys"
+    )
 
 
 def higher_keys_kept_out(trace: Trace, computed: ev.KeySetComputed) -> str:
-    """A clause on the keys above the winner that the thread excludes, autocast aside; empty if there are none."""
+    """A sentence on the excluded keys above the winner, apart from autocast; empty if there are none."""
     winner = next(functionalities(computed.effective), None)
     lost = computed.with_included & ~computed.without_excluded
     keys = [key for key in functionalities(lost) if not key.name.startswith("Autocast")]
@@ -186,20 +189,12 @@ def higher_keys_kept_out(trace: Trace, computed: ev.KeySetComputed) -> str:
     if not above:
         return ""
     names = listed([_name(key, computed) for key in reversed(above)])
-    have = "have" if len(above) > 1 else "has"
-    guard = excluder(trace, computed.seq, raw(above[0]))
-    if guard is None:
-        why = exclusion(trace, computed.seq, above[0])
-        return f"{names} would be higher, but {why.replace('excludes it', f'excludes {_them(above)}')}"
-    return f"{names} {have} been excluded: {guard_reason(trace, guard)} ({guard.guard})"
-
-
-def _them(keys: list[DispatchKey]) -> str:
-    return "them" if len(keys) > 1 else "it"
+    them = "them" if len(above) > 1 else "it"
+    return f"{names} would be higher, but {exclusion(trace, computed.seq, above[0], them)}"
 
 
 def grad_note(trace: Trace, computed: ev.KeySetComputed) -> str:
-    """A sentence on which arguments require grad, and that no key depends on it; empty without tensor arguments."""
+    """The sentences on which arguments require grad; empty without tensor arguments."""
     known = index(trace)
     tensors = list(dict.fromkeys(tensor for _, tensor, _ in computed.arguments))
     if not tensors:
@@ -208,15 +203,16 @@ def grad_note(trace: Trace, computed: ev.KeySetComputed) -> str:
     others = [tensor for tensor in tensors if tensor not in needed]
     if is_unseen(trace.header, ev.RequiresGradSet) and others:
         return ""
+    return f"{_requiring(trace, computed, needed, tensors)} {_NO_KEY}"
+
+
+_NO_KEY = "That makes no difference here: requires_grad never changes a tensor's dispatch keys."
+
+
+def _requiring(trace: Trace, computed: ev.KeySetComputed, needed: list[int], tensors: list[int]) -> str:
+    """Return which arguments require grad: ``Only x requires grad.``"""
     if not needed:
-        nobody = (
-            "none of them requires"
-            if len(tensors) > 1
-            else f"{tensor_name(trace, tensors[0], computed.seq)} does not require"
-        )
-        return f"{capital(nobody, _names(trace, computed))} grad; no key depends on that."
-    who = f"{tensor_names(trace, needed, computed.seq)} {'require' if len(needed) > 1 else 'requires'} grad"
-    if not others:
-        return f"That {who} changes nothing here: no key depends on it."
-    do = "do" if len(others) > 1 else "does"
-    return f"Only {who}, {tensor_names(trace, others, computed.seq)} {do} not; no key depends on that."
+        name = tensor_name(trace, tensors[0], computed.seq)
+        return f"{name} does not require grad." if len(tensors) == 1 else "None of them requires grad."
+    who = f"{tensor_names(trace, needed, computed.seq)} {'require' if len(needed) > 1 else 'requires'} grad."
+    return who if len(needed) == len(tensors) else f"Only {who}"

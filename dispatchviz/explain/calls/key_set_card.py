@@ -133,19 +133,19 @@ def _given(trace: Trace, call: ev.Dispatched) -> KeySetCard:
 def _given_reason(trace: Trace, call: ev.Dispatched, kernel: ev.KernelEntered | None, column: Column) -> str:
     kept = bool(call.key_set & column.bit)
     if kernel is None:
-        return "In the set that was given."
+        return "It is in the key set that was given."
     if kept and not kernel.key_set & column.bit:
-        return f"{kernel.kernel} added it: it {purpose(DispatchKey[column.functionality])}."
+        return f"{kernel.kernel} added this key, which {purpose(DispatchKey[column.functionality])}."
     if not kept:
         if column.name == key_of_kernel(trace, kernel):
             return f"{kernel.kernel} ran for this key and removes it, so that the redispatch reaches the keys below it."
         mask = mask_of(trace, call)
-        by = f", by {mask.name}" if mask else ""
-        return f"Removed together with the key whose kernel ran{by}."
+        by = f" by {mask.name}" if mask else ""
+        return f"It is removed{by} together with the key whose kernel ran."
     return (
-        "Highest key left, so it wins."
+        "It is the highest key left, so it wins."
         if column.name == call.key
-        else f"In the set, but not the highest: {call.key} is higher."
+        else f"It is in the key set, but {call.key} is higher."
     )
 
 

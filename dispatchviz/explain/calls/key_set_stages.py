@@ -82,7 +82,7 @@ def _united(card: KeySetCard) -> str:
         return f"{lane.said.removeprefix('by ')} was called with {_set(lane.keys)}"
     if ARGUMENTS in stages(card):
         return f"together they carry {_set(lane.keys)}"
-    return f"{lane.said}, so the set is empty" if lane.said else _carried(lane)
+    return f"{lane.said}, so the key set is empty" if lane.said else _carried(lane)
 
 
 def _included(card: KeySetCard) -> str:
@@ -90,23 +90,23 @@ def _included(card: KeySetCard) -> str:
     included = next(row.raw for row in card.rows[::-1] if row.title == "included")
     there = [runtime_name(key, after) for key in functionalities(included & before)]
     new = [name for name in names_of(after) if name not in names_of(before)]
-    known = f"; {_are(there)} in the set already" if there else ""
-    return f"the thread adds {_listed(new) if new else 'nothing'}{known}"
+    known = f"; {_are(there)} already there" if there else ""
+    return f"the thread-local include set adds {_listed(new) if new else 'nothing'}{known}"
 
 
 def _excluded(card: KeySetCard) -> str:
     taken = _of_stage(card, EXCLUDED)[0].keys
-    return f"the thread takes {_listed(taken) if taken else 'nothing'} away"
+    return f"the thread-local exclude set removes {_listed(taken) if taken else 'nothing'}"
 
 
 def _mask(card: KeySetCard) -> str:
     lane = _of_stage(card, MASK)[0]
     if not lane.keys:
-        return f"{_mask_name(card)} takes nothing away"
+        return f"{_mask_name(card)} removes nothing"
     if _is_computed(card):
-        falls = "its cell is a fallthrough" if len(lane.keys) == 1 else "their cells are fallthroughs"
-        return f"{_mask_name(card)} takes {_listed(lane.keys)} away: {falls}"
-    return f"{_mask_name(card)} takes {_listed(lane.keys)} away"
+        falls = "whose entry is a fallthrough" if len(lane.keys) == 1 else "whose entries are fallthroughs"
+        return f"{_mask_name(card)} removes {_listed(lane.keys)}, {falls}"
+    return f"{_mask_name(card)} removes {_listed(lane.keys)}"
 
 
 def _mask_name(card: KeySetCard) -> str:

@@ -43,25 +43,25 @@ def _kernel(op: OperatorEntry, cell: Cell) -> Statement:
     if kernel.fallthrough:
         return _fallthrough(cell)
     if cell.reason == AMBIGUOUS:
-        text = "The call raises RuntimeError (ambiguous autogradother). In inference mode it does not reach this cell."
+        text = "The call raises RuntimeError (ambiguous autogradother). In inference mode it does not reach this entry."
         return Statement("cell: ambiguous", text, holds(cell))
     if is_autograd(key.name):
         return autograd(op, cell)
     if cell.reason == MATH:
         return Statement(
             "cell: composite",
-            f"{kernel.name} computes nothing for {key} in particular: it calls other operators, each through the "
-            "dispatcher, and their kernels do the work.",
+            f"{kernel.name} has no code for {key} in particular. It calls other operators through the dispatcher, and "
+            "their kernels do the work.",
             holds(cell),
         )
     if key == K.Undefined:
-        text = "It runs when the key set is empty, as for a call without tensors."
+        text = "It runs when the key set is empty, as in a call without tensors."
         return Statement("cell: no key", text, holds(cell))
     if cell.reason == FALLBACK:
         return _fallback(cell)
     if is_backend(key.name):
         return _backend(op, cell)
-    text = f"The kernels at {key} compute no result: this key {purpose(key.functionality)}."
+    text = f"The kernels for {key} compute no result. This key {purpose(key.functionality)}."
     return Statement("cell: layer", text, holds(cell))
 
 
@@ -77,18 +77,19 @@ def _error(op: OperatorEntry, key: DispatchKey) -> Statement:
     begins = f"Could not run '{op.name}' with arguments from the '{key}' backend."
     return Statement(
         "cell: empty",
-        f"A call whose highest key is {key} raises NotImplementedError: {begins} The list in that error names the "
-        "keys that do have a kernel.",
+        f"A call whose highest key is {key} raises NotImplementedError: {begins} The error then lists the keys that "
+        "have a kernel.",
         (MissingRaises(op.name, str(key), begins),),
     )
 
 
 def _fallthrough(cell: Cell) -> Statement:
-    whose = "this operator's own" if cell.reason == KERNEL else "the key's fallback"
+    whose = "registered for this operator" if cell.reason == KERNEL else "the fallback of the key"
     return Statement(
         "cell: fallthrough",
-        f"No call reaches this cell. It holds a fallthrough ({whose}): it is no function but a zero in the operator's "
-        f"mask, which takes {cell.key} out of the set of every call before the highest key is picked.",
+        f"No call reaches this entry, because it is a fallthrough ({whose}). A fallthrough is not a function but a "
+        f"zero in the operator's mask, which removes {cell.key} from the key set of every call before the highest key "
+        "is picked.",
         holds(cell),
     )
 
@@ -114,7 +115,7 @@ def _fallback(cell: Cell) -> Statement:
             holds(cell),
         )
     text = (
-        f"The fallback serves every operator without a kernel of its own there: it {purpose(cell.key.functionality)}."
+        f"The fallback serves every operator without a kernel of its own there. It {purpose(cell.key.functionality)}."
     )
     return Statement("cell: fallback", text, holds(cell))
 
@@ -125,15 +126,15 @@ def _backend(op: OperatorEntry, cell: Cell) -> Statement:
     if cell.source == K.CompositeExplicitAutogradNonFunctional and is_structured(op.name):
         return Statement(
             "cell: structured default",
-            f"{name} runs the operator's meta function, allocates the output and calls the out= form "
-            "through the dispatcher: a backend that has a kernel only for the out= form needs no other.",
+            f"{name} runs the operator's meta function, allocates the output and calls the out= form through the "
+            "dispatcher. A backend therefore needs a kernel only for the out= form.",
             holds(cell),
         )
     if cell.source in (K.CompositeExplicitAutograd, K.CompositeExplicitAutogradNonFunctional):
         return _for_many_backends(op, cell, name)
     return Statement(
         "cell: backend",
-        f"{name} gives the result for {key} tensors, by itself or with the help of operators that it calls. It does "
+        f"{name} computes the result for {key} tensors, alone or with the help of operators that it calls. It does "
         "not redispatch.",
         holds(cell),
     )
@@ -142,19 +143,17 @@ def _backend(op: OperatorEntry, cell: Cell) -> Statement:
 def _for_many_backends(op: OperatorEntry, cell: Cell, name: str) -> Statement:
     """Of an alias that does not cover the autograd keys."""
     begin = (
-        f"{name} is one function for many backends: what has to be computed on {cell.key} is done by other operators "
-        "that it calls, below autograd."
+        f"{name} is one function for many backends. It calls other operators, below autograd, which do the work on "
+        f"{cell.key}."
     )
     recorder = op.kernel(K.Autograd)
     if recorder is None or not recorder.name.startswith("VariableType::"):
-        text = (
-            f"{begin} Whatever is recorded for backward is up to the operator's autograd key, not to these operators."
-        )
+        text = f"{begin} The operator's autograd kernel, not these operators, decides what is recorded for backward."
         return Statement("cell: explicit composite without derivative", text, holds(cell))
     return Statement(
         "cell: explicit composite",
-        f"{begin} Its derivative does not come from theirs but is registered to Autograd: {recorder.name}, the "
-        f"operator's autograd kernel, runs before the call reaches {cell.key}.",
+        f"{begin} Its derivative does not come from theirs. {recorder.name}, the operator's autograd kernel, is "
+        f"registered for Autograd and runs before the call reaches {cell.key}.",
         holds(cell),
     )
 
@@ -170,13 +169,13 @@ def _tensors_with(key: DispatchKey) -> Statement | None:
         return Statement("cell: AutogradOther's tensors", text, carries)
     own = AUTOGRAD_KEY[backend.backend]
     if own != key and key != K.AutogradNestedTensor:
-        text = f"No tensor has the key {key}: {backend} tensors have {own} instead."
+        text = f"No tensor has the key {key}, because {backend} tensors have {own} instead."
         return Statement("cell: no tensor has the key", text, carries)
     return Statement(
         "cell: every tensor has both keys",
-        f"Why a call comes here: every ordinary {backend} tensor has both keys, {backend} and {key}, from the moment "
-        f"it is made, whether it requires grad or not (the two alone are {hexed(raw(key, backend))}). {key} is the "
-        f"higher one, so its cell comes first; {backend}, which computes, comes later.",
+        f"A call comes here because every ordinary {backend} tensor has both keys, {backend} and {key}, from the "
+        f"moment it is made, whether it requires grad or not (the two alone are {hexed(raw(key, backend))}). {key} is "
+        f"the higher key, so its kernel runs first. The kernel for {backend}, which computes the result, runs later.",
         carries,
     )
 
@@ -187,9 +186,9 @@ def _path(op: OperatorEntry, cell: Cell) -> Statement | None:
         return None
     found = call_path(op, backend)
     skipped = listed([runtime_name(key, found.tensor) for key in found.skipped])
-    skips = f"; {skipped} {'fall' if len(found.skipped) > 1 else 'falls'} through" if skipped else ""
+    skips = f". {skipped} {'fall' if len(found.skipped) > 1 else 'falls'} through" if skipped else ""
     text = (
-        f"A call with an ordinary {backend} tensor has the key set {shown(found.effective)}{skips}. It visits "
+        f"A call with an ordinary {backend} tensor has the key set {shown(found.effective)}{skips}. The call visits "
         f"{path_text(found)}."
     )
     visits = CallVisits(op.name, str(backend), tuple(str(visited.key) for visited in found.cells))
@@ -204,8 +203,8 @@ def _missed(cell: Cell, found: CallPath) -> str:
     last = found.cells[-1]
     ends = "decomposes it first" if last.reason == MATH else "ends it"
     return (
-        f" So it does not reach this cell: {last.key} {ends}. Only calls below autograd do: in inference mode, or "
-        "from a kernel that excludes the autograd keys."
+        f" It does not reach this entry, because {last.key} {ends}. Only calls below autograd reach it: in inference "
+        "mode, or from a kernel that excludes the autograd keys."
     )
 
 
@@ -229,11 +228,12 @@ def counted_cells(op: OperatorEntry) -> Statement:
         *(claim for cell in op.table for claim in holds(cell)),
     )
     if not empty:
-        return Statement("table: full", "All 137 cells hold a kernel.", claims)
+        return Statement("table: full", "All 137 entries of the operator's dispatch table hold a kernel.", claims)
     return Statement(
         "table: filled cells",
-        f"{137 - len(empty)} of the operator's 137 cells hold a kernel. The other {len(empty)} are empty: "
-        f"{grouped_keys_text(empty)}. A call that lands there raises NotImplementedError (Could not run '{op.name}' "
-        "with arguments from the '...' backend), and the list in that error is the keys that are not empty.",
+        f"{137 - len(empty)} of the 137 entries of the operator's dispatch table hold a kernel. The other "
+        f"{len(empty)} are empty: {grouped_keys_text(empty)}. A call that lands there raises NotImplementedError "
+        f"(Could not run '{op.name}' with arguments from the '...' backend). The error lists the keys that are not "
+        "empty.",
         claims,
     )

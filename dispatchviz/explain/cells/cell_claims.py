@@ -33,15 +33,15 @@ from dispatchviz.foundation.english import counted, listed
 K = DispatchKey
 
 TAGS = {
-    KERNEL: "registered for this key itself; nothing comes before that",
+    KERNEL: "registered for this key itself, which nothing outranks",
     DEFAULT_BACKEND: "from an alias that serves every backend without a kernel of its own",
     NESTED: "from the alias of composites written for nested tensors",
-    MATH: "a composite: written in terms of other operators, which bring their own derivatives",
+    MATH: "a composite, written in terms of other operators, which have their own derivatives",
     AUTOGRAD: "from the alias Autograd, which covers the autograd keys of all backends",
     BATCHED: "from the alias for operators that vmap may decompose",
-    FALLBACK: "the key's own fallback, the same for every operator that has nothing better there",
-    AMBIGUOUS: "two kernels that exclude each other; a call fails",
-    MISSING: "nothing fills the cell; a call fails",
+    FALLBACK: "the key's own fallback, for every operator without a kernel of its own there",
+    AMBIGUOUS: "two kernels that exclude each other, so a call fails",
+    MISSING: "nothing fills the entry, so a call fails",
 }
 """PyTorch's tags, and what each means."""
 
@@ -52,18 +52,20 @@ def because(op: OperatorEntry, cell: Cell) -> Statement:
     if cell.kernel is None or source is None:
         return Statement(
             "cell: why empty",
-            f"Nothing is registered for {key}, no alias that covers it has a kernel of this operator, and {key} has no "
-            "fallback. So the cell is empty.",
+            f"The dispatch table entry is empty, because nothing is registered for {key}, no alias that covers it has "
+            f"a kernel of this operator, and {key} has no fallback.",
             _holds(cell),
         )
     if cell.reason == KERNEL:
-        text = f"{cell.kernel.name} is registered for {key} itself. Such a kernel takes precedence over all others."
+        text = (
+            f"{cell.kernel.name} is registered for {key} itself. A key's own kernel takes precedence over all others."
+        )
         return Statement("cell: own kernel", text, _holds(cell))
     if cell.reason == FALLBACK:
         return Statement(
             "cell: key's fallback",
-            f"Nothing of this operator covers {key}, so the cell holds {key}'s fallback, {cell.kernel.name}, which "
-            "serves every such operator alike.",
+            f"This operator registers nothing that covers {key}, so its dispatch table entry holds the fallback of "
+            f"{key}, {cell.kernel.name}. The fallback serves all operators of this kind.",
             _holds(cell),
         )
     if cell.reason == AMBIGUOUS:
@@ -78,7 +80,9 @@ def _holds(cell: Cell) -> tuple[CellHolds, ...]:
 
 def _nothing_itself(key: DispatchKey) -> str:
     if key == K.Undefined:
-        return "Undefined is the cell of calls without any key, and no kernel can be registered for it."
+        return (
+            "Calls without any key use the dispatch table entry of Undefined, and no kernel can be registered for it."
+        )
     return f"Nothing is registered for {key} itself."
 
 
@@ -86,15 +90,19 @@ def _covered(op: OperatorEntry, cell: Cell, source: DispatchKey) -> Statement:
     """How an alias fills the cell, and how many others with it."""
     key, many = cell.key, len(ALIAS_MEMBERS[source])
     filled = sum(cell in ALIAS_MEMBERS[source] for cell in served(op, source))
-    stands = f"The alias {source} covers {counted(many, 'key')}: {ALIAS_TEXTS[source]}."
-    here = ", this one among them" if key in ALIAS_MEMBERS[source] else "; Undefined is none of them, but gets it too"
+    covers = f"The alias {source} covers {counted(many, 'key')}: {ALIAS_TEXTS[source]}."
+    here = (
+        ", including this one"
+        if key in ALIAS_MEMBERS[source]
+        else (". Undefined is not one of them but gets the kernel too")
+    )
     other = many - filled
     others = f" ({'one has' if other == 1 else f'{other} have'} a kernel of higher precedence)" if other else ""
-    cells = "all their cells" if filled == many else f"{filled} of their cells{others}"
+    cells = "all their entries" if filled == many else f"{filled} of their entries{others}"
     return Statement(
         "cell: filled by an alias",
-        f"{_nothing_itself(key)} {stands} When kernels are registered, not when the operator is called, the alias is "
-        f"resolved: its kernel fills {cells}{here}. A call then just reads the cell.",
+        f"{_nothing_itself(key)} {covers} The alias is resolved when kernels are registered, not when the operator is "
+        f"called: its kernel fills {cells}{here}. A call only reads the entry.",
         (*_holds(cell), AliasKeys(str(source), tuple(map(str, sorted(ALIAS_MEMBERS[source]))))),
     )
 
@@ -105,7 +113,7 @@ def _ambiguous(op: OperatorEntry, cell: Cell) -> Statement:
         "cell: why ambiguous",
         f"The operator has a composite kernel and kernels of its own for {listed(names)}. AutogradOther serves all of "
         "these backends at once, so PyTorch cannot decide whether to run the composite (whose derivative comes from "
-        "its parts) or the backend's kernel (which has none), and puts a kernel there that only raises.",
+        "its parts) or the backend's kernel (which has none). It puts a kernel there that only raises an error.",
         _holds(cell),
     )
 
@@ -121,7 +129,7 @@ def outcome(op: OperatorEntry, cell: Cell, candidate: Candidate) -> str:
         return (
             "nothing registered"
             if candidate.kernel is None
-            else "has a kernel, but of lower precedence than the one taken"
+            else "has a kernel, but with lower precedence than the chosen one"
         )
     if candidate.outcome.startswith(NOT_COVERED):
         return f"has a kernel, but does not cover {cell.key}" + _beside(source, cell.key)

@@ -41,12 +41,14 @@ def of_fallthrough(tried: Tried) -> tuple[Statement, ...]:
 def _here(tried: Tried, cell: Cell) -> Iterator[Statement]:
     new = tried.effects.get(cell.key)
     if new is None:
-        text = f"The {cell.key} cell stays as it is."
+        text = f"The entry for {cell.key} stays as it is."
         yield Statement("change: cell stays", text, tried.holds(cell_of(tried.after, cell.key)))
         return
     inactive = cell.reason == KERNEL and cell.kernel is not None and new.kernel is YOURS and new.reason == KERNEL
-    behind = f"; {cell.kernel.name} is kept behind it, inactive" if inactive and cell.kernel else ""
-    yield Statement("change: cell holds", f"The {cell.key} cell then holds {_named(new)}{behind}.", tried.holds(new))
+    behind = f". {cell.kernel.name} is kept behind it but inactive" if inactive and cell.kernel else ""
+    yield Statement(
+        "change: cell holds", (f"The entry for {cell.key} then holds {_named(new)}{behind}."), tried.holds(new)
+    )
     if new.kernel is not YOURS:
         yield from _consequence(tried, cell, [new])
 
@@ -65,7 +67,7 @@ def _elsewhere(tried: Tried, cell: Cell) -> Iterator[Statement]:
         if tried.how != WITHOUT:
             yield from _consequence(tried, cell_of(tried.before, cells[0].key), cells)
     if mine := [new for new in others.values() if new.kernel is YOURS]:
-        text = f"So {'does' if len(mine) == 1 else 'do'} {counted(len(mine), 'other cell')}."
+        text = f"So {'does' if len(mine) == 1 else 'do'} {counted(len(mine), 'other entry', 'other entries')}."
         yield Statement("change: other cells hold yours", text, tried.holds(*mine))
 
 
@@ -85,15 +87,16 @@ def _consequence(tried: Tried, old: Cell, cells: list[Cell]) -> Iterator[Stateme
     if old.reason == MATH and new.reason != AMBIGUOUS and tried.how == IMPL and is_backend(tried.under.name):
         yield Statement(
             "change: composite disabled",
-            "This is by design: at an autograd key the composite decomposes a call before it can reach the backend, "
-            "and your kernel would never run. So a backend's own kernel disables the composite there.",
+            "This is by design. At an autograd key, the composite would decompose the call before it reaches the "
+            "backend, and your kernel would never run. A backend's own kernel therefore disables the composite there.",
             claims,
         )
     if new.reason == AUTOGRAD and new.kernel is not None:
         yield Statement(
             "change: Node instead of composite",
-            f"{new.kernel.name} makes the operator's Node and redispatches to the kernel below; backward then "
-            "evaluates PyTorch's formula of this operator, and the backend needs the operators that it calls, too.",
+            f"{new.kernel.name} creates the operator's Node and redispatches to the kernel below. Backward then "
+            "evaluates PyTorch's formula of this operator, so the backend also needs the operators that the formula "
+            "calls.",
             claims,
         )
     elif new.reason == FALLBACK and old.reason == MATH:
@@ -101,14 +104,14 @@ def _consequence(tried: Tried, old: Cell, cells: list[Cell]) -> Iterator[Stateme
     elif new.reason == FALLBACK and old.reason != FALLBACK:
         yield Statement(
             "change: autograd fallback",
-            "The fallback redispatches and records no derivative: the result is computed, the operator's own gradient "
-            "ends there.",
+            "The fallback redispatches and records no derivative. The result is computed, but the operator's own "
+            "gradient ends there.",
             claims,
         )
     elif new.reason == AMBIGUOUS:
         yield Statement(
             "change: ambiguous",
-            "Calls then fail: PyTorch cannot choose between the composite and the backend's kernel.",
+            "Calls then fail, because PyTorch cannot choose between the composite and the backend's kernel.",
             claims,
         )
     elif new.reason == MATH:
@@ -122,12 +125,11 @@ def _consequence(tried: Tried, old: Cell, cells: list[Cell]) -> Iterator[Stateme
 def _fallback_left(new: Cell, claims: tuple[CellAfter, ...]) -> Statement:
     return Statement(
         "change: autograd fallback left",
-        "Nothing is registered to Autograd for this operator, since its composite needed no derivative of its "
-        f"own. So {new.key} is left with its fallback: the call works, and the gradient ends there, unless your "
-        "kernel calls differentiable operators itself. Register a "
-        f"kernel for {new.key} as well, or leave the composite alone and register what it calls{_parts(new)}. (In "
-        "releases whose autograd key had no fallback the call failed: Could not run ... with arguments from the "
-        f"'{new.key}' backend.)",
+        "Nothing is registered for Autograd, because the operator's composite needed no derivative of its own. "
+        f"{new.key} is left with its fallback: the call works, but the gradient ends there unless your kernel calls "
+        f"differentiable operators itself. Register a kernel for {new.key} as well, or leave the composite alone and "
+        f"register the operators that it calls{_parts(new)}. (In releases whose autograd key had no fallback, the "
+        f"call failed: Could not run ... with arguments from the '{new.key}' backend.)",
         claims,
     )
 
@@ -162,9 +164,9 @@ def _reached(tried: Tried) -> Iterator[Statement]:
     last = found.cells[-1]
     yield Statement(
         "change: kernel is not reached",
-        f"But a call with an ordinary {tried.under} tensor never reaches it: the call lands in {last.key}, which "
-        f"holds {_named(last)} and does not depend on whether {tried.under} has a kernel. The new kernel runs only "
-        "below autograd, as in inference mode.",
+        f"A call with an ordinary {tried.under} tensor never reaches it, because the call ends at {last.key}, which "
+        f"holds {_named(last)} whether {tried.under} has a kernel or not. The new kernel runs only below autograd, as "
+        "in inference mode.",
         tried.visits(found),
     )
 
@@ -191,8 +193,8 @@ def _stale(tried: Tried) -> Iterator[Statement]:
     if stale:
         yield Statement(
             "change: stale cells",
-            f"PyTorch does not recompute {grouped_keys_text(stale)} then: until another change does, what they hold "
-            "is out of date, and PyTorch's own invariant check fails.",
+            f"PyTorch does not recompute the entries of {grouped_keys_text(stale)}. They are out of date until "
+            "another change recomputes them, and PyTorch's own invariant check fails.",
             (StaleAfter(tried.before.name, tried.how, str(tried.under), tuple(map(str, stale))),),
         )
 
@@ -206,10 +208,10 @@ def _masked(tried: Tried) -> Iterator[Statement]:
     claims = tried.holds(*tried.effects.values())
     others = {other: new for other, new in tried.effects.items() if other != key}
     if not others:
-        text = "It would only take the key out of the operator's mask."
+        text = "It would only remove the key from the operator's mask."
         yield Statement("fallthrough: only the mask", text, claims)
         return
-    text = f"It would take the key out of the operator's mask, and still counts as a kernel of {key}."
+    text = f"It would remove the key from the operator's mask, and it still counts as a kernel for {key}."
     yield Statement("fallthrough: counts as kernel", text, claims)
     yield from _elsewhere(tried, cell_of(tried.before, key))
 
@@ -232,13 +234,13 @@ def _loop(tried: Tried) -> Iterator[Statement]:
     if tried.under == K.PythonDispatcher:
         yield Statement(
             "fallthrough: PythonDispatcher loops",
-            "This key is the one that loops: every FULL_AFTER set keeps PythonDispatcher, so a kernel that masks its "
-            "set and redispatches lands here again, at every level.",
+            "Only this key loops: every FULL_AFTER set keeps PythonDispatcher, so a kernel that masks its set and "
+            "redispatches lands here again, at every level.",
         )
         return
     yield Statement(
         "fallthrough: redispatch",
         "redispatch does not apply the operator's mask. If a kernel redispatches with a set that still has the key, a "
-        "fallthrough there is an internal error; and a kernel that redispatches with its own set unchanged recurses "
-        "for ever.",
+        "fallthrough there is an internal error. A kernel that redispatches with its own set unchanged recurses "
+        "forever.",
     )

@@ -113,8 +113,8 @@ def _sentences(
         return
     if key == K.Undefined:
         text = (
-            "The cell of calls with an empty key set. No kernel can be registered for it; the Composite aliases fill "
-            "it."
+            "Undefined is the dispatch table entry of calls with an empty key set. No kernel can be registered for it, "
+            "but the Composite aliases fill it."
         )
         yield Statement("key: Undefined", text)
         return
@@ -127,8 +127,8 @@ def _sentences(
         yield Statement(
             "key: operators served",
             f"With the kernels of its aliases, {counted(served, 'operator')} of {len(registry.names())} can be called "
-            f"with {key} as the highest key. The others raise: Could not run ... with arguments from the '{key}' "
-            "backend.",
+            f"with {key} as the highest key. The others raise an error: Could not run ... with arguments from the "
+            f"'{key}' backend.",
             (OperatorsServed(str(key), served),),
         )
     if key in CELL:
@@ -140,8 +140,9 @@ def _what(key: DispatchKey) -> Statement:
         return Statement("key: what for", f"{key} {purpose(key.functionality)}.")
     return Statement(
         "key: functionality",
-        f"{key} {purpose(key)}. It is a functionality: one bit for all backends, joined with a backend bit to a "
-        "runtime key. Kernels cannot be registered for it in a way that reaches a cell, only for its keys.",
+        f"{key} {purpose(key)}. It is a functionality: one bit for all backends, which forms a runtime key together "
+        "with a backend bit. A kernel registered for it reaches no dispatch table entry. Register kernels for its "
+        "keys.",
     )
 
 
@@ -156,12 +157,12 @@ def _carriers(key: DispatchKey) -> Iterator[Statement]:
         text = "Tensors of backends without an autograd key of their own have it: HIP, VE, MKL-DNN, FPGA, Vulkan, ..."
         yield Statement("key: AutogradOther's tensors", text, carries)
     elif is_autograd(key.name) and key not in (own, K.AutogradNestedTensor):
-        yield Statement("key: no tensor has it", f"No tensor has it: tensors of {backend} have {own}.", carries)
+        yield Statement("key: no tensor has it", f"No tensor has it, because tensors of {backend} have {own}.", carries)
     elif key == K.AutogradNestedTensor:
-        text = "Every nested tensor has it, beside the autograd key of its device."
+        text = "Every nested tensor has it, in addition to the autograd key of its device."
         yield Statement("key: nested tensors have it", text, carries)
     elif is_backend(key.name):
-        text = f"Every ordinary {backend} tensor has it: {shown(tensor_set(backend))}, from the moment it is made."
+        text = f"Every ordinary {backend} tensor has it from the moment it is made: {shown(tensor_set(backend))}."
         yield Statement("key: tensors of the backend", text, carries)
     else:
         yield _autograd_of(key, backend, carries)
@@ -170,7 +171,10 @@ def _carriers(key: DispatchKey) -> Iterator[Statement]:
 def _autograd_of(key: DispatchKey, backend: DispatchKey, carries: tuple[BackendKeys, ...]) -> Statement:
     begin = f"Every ordinary {backend} tensor has it, whether it requires grad or not: {shown(tensor_set(backend))}."
     backends = listed([str(found) for found in members(BACKENDS_OF_AUTOGRAD[key])])
-    text = f"{begin} Its cell holds an operator's composite kernel only if there is none for {backends} itself."
+    text = (
+        f"{begin} Its dispatch table entry holds an operator's composite kernel only if {backends} has no kernel of "
+        "its own."
+    )
     return Statement("key: autograd key", text, carries)
 
 
@@ -183,14 +187,14 @@ def _alias(key: DispatchKey) -> Iterator[Statement]:
     )
     yield Statement(
         "alias: what it is",
-        f"An alias: a name to register a kernel under for {counted(len(ALIAS_MEMBERS[key]), 'key')} at once. It has "
-        "no bit, is in no key set and has no cell; when a kernel is registered, the cells of its keys are filled, "
-        "those without a kernel of higher precedence.",
+        f"It is an alias: a name to register a kernel for {counted(len(ALIAS_MEMBERS[key]), 'key')} at once. It has "
+        "no bit, no dispatch table entry, and is in no key set. When a kernel is registered for it, the kernel fills "
+        "the entries of its keys that have no kernel of higher precedence.",
     )
     yield Statement("alias: covers", f"It covers {ALIAS_TEXTS[key]}.")
     yield Statement(
         "alias: keys",
-        f"Its keys: {covered}{'; and the cell of Undefined besides' if undefined else ''}.",
+        f"Its keys: {covered}{'; it also fills the entry of Undefined' if undefined else ''}.",
         (AliasKeys(str(key), tuple(map(str, sorted(ALIAS_MEMBERS[key])))),),
     )
 
@@ -198,10 +202,10 @@ def _alias(key: DispatchKey) -> Iterator[Statement]:
 def _fallback(key: DispatchKey, registry: Registry) -> Statement:
     fallback = registry.fallbacks.get(key)
     if fallback is None:
-        text = "It has no fallback: where an operator has no kernel, the cell is empty."
+        text = "It has no fallback, so the entry is empty if an operator has no kernel."
         return Statement("key: no fallback", text, (FallbackIs(str(key), "none"),))
     if fallback.fallthrough:
-        text = "Its fallback is a fallthrough: calls skip the key, unless an operator registers a kernel for it."
+        text = "Its fallback is a fallthrough, so calls skip the key unless an operator registers a kernel for it."
         return Statement("key: fallthrough", text, (FallbackIs(str(key), "fallthrough"),))
     text = f"Its fallback, {fallback.name}, serves every operator that registers nothing better."
     return Statement("key: fallback", text, (FallbackIs(str(key), "kernel"),))
@@ -210,10 +214,10 @@ def _fallback(key: DispatchKey, registry: Registry) -> Statement:
 def _counted(key: DispatchKey, registered: tuple[str, ...]) -> Statement:
     claims = (OperatorsRegistered(str(key), len(registered)),)
     if not registered:
-        return Statement("key: nothing registered", f"No operator registers anything under {key} itself.", claims)
+        return Statement("key: nothing registered", f"No operator registers a kernel for {key} itself.", claims)
     verb = "registers" if len(registered) == 1 else "register"
     some = ", ".join(registered[:3]) + (", ..." if len(registered) > 3 else "")
-    text = f"{capital(counted(len(registered), 'operator'))} {verb} a kernel under {key} itself: {some}"
+    text = f"{capital(counted(len(registered), 'operator'))} {verb} a kernel for {key} itself: {some}"
     return Statement("key: operators registered", text, claims)
 
 
@@ -223,7 +227,7 @@ def _unparsable(key: DispatchKey) -> Iterator[Statement]:
     except RuntimeError:
         yield Statement(
             "key: name cannot be parsed",
-            f"PyTorch cannot parse this name (could not parse dispatch key: {key}): no Python code can register for "
-            "it.",
+            f"PyTorch cannot parse this name (could not parse dispatch key: {key}), so Python code cannot register "
+            "kernels for it.",
             (Unparsable(str(key)),),
         )

@@ -56,15 +56,16 @@ K = DispatchKey
 ALIAS_TEXTS = {
     K.Autograd: "the autograd keys of all backends",
     K.CompositeImplicitAutograd: (
-        "every backend, in every layout, and their autograd keys: the kernel has no derivative of its own, since the "
-        "operators that it calls have theirs"
+        "every backend, in every layout, and their autograd keys (its kernels have no derivative of their own, because "
+        "the operators that they call have theirs)"
     ),
     K.CompositeExplicitAutograd: (
-        "every backend, nested tensors aside, but no autograd key: the derivative is registered separately, to Autograd"
+        "every backend except nested tensors, but no autograd key (the derivative is registered separately, for "
+        "Autograd)"
     ),
     K.CompositeExplicitAutogradNonFunctional: (
-        "what CompositeExplicitAutograd covers except the Sparse keys (COO), XLA and Lazy: such a kernel relies on "
-        "views or on writing to memory, as most do that allocate the output and call the operator's out= form"
+        "the keys of CompositeExplicitAutograd except the Sparse keys (COO), XLA and Lazy (its kernels rely on views "
+        "or on writing to memory, like most kernels that allocate the output and call the operator's out= form)"
     ),
     K.CompositeImplicitAutogradNestedTensor: "the NestedTensor keys and AutogradNestedTensor",
     K.FuncTorchBatchedDecomposition: "FuncTorchBatched alone",

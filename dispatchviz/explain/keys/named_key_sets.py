@@ -10,22 +10,27 @@ from dispatchviz.explain.keys.key_text import is_autograd, is_backend
 K = DispatchKey
 
 NAMED = {
-    key_set.autograd_dispatch_keyset: "autograd_dispatch_keyset: what AutoDispatchBelowAutograd keeps out",
-    key_set.autograd_dispatch_keyset_with_ADInplaceOrView: "autograd_dispatch_keyset_with_ADInplaceOrView: what "
-    "AutoDispatchBelowADInplaceOrView keeps out",
-    key_set.after_autograd_keyset: "after_autograd_keyset: what autograd kernels mask with before they pass a call on",
-    key_set.after_ADInplaceOrView_keyset: "after_ADInplaceOrView_keyset: what ADInplaceOrView kernels mask with",
-    key_set.after_func_keyset: "after_func_keyset: what functionalization masks with",
-    key_set.after_Python_keyset: "what is kept out while Python code of a mode or subclass runs",
-    key_set.default_included_set: "default_included_set: what a thread joins to every call",
-    key_set.default_excluded_set: "default_excluded_set: what a thread keeps out of every call while autocast is off",
+    key_set.autograd_dispatch_keyset: "autograd_dispatch_keyset: the keys that AutoDispatchBelowAutograd excludes",
+    key_set.autograd_dispatch_keyset_with_ADInplaceOrView: (
+        "autograd_dispatch_keyset_with_ADInplaceOrView: the keys that AutoDispatchBelowADInplaceOrView excludes"
+    ),
+    key_set.after_autograd_keyset: (
+        "after_autograd_keyset: the mask that autograd kernels apply before they pass a call on"
+    ),
+    key_set.after_ADInplaceOrView_keyset: "after_ADInplaceOrView_keyset: the mask that ADInplaceOrView kernels apply",
+    key_set.after_func_keyset: "after_func_keyset: the mask that functionalization applies",
+    key_set.after_Python_keyset: "the keys that are excluded while Python code of a mode or subclass runs",
+    key_set.default_included_set: "default_included_set: the keys that a thread includes in every call",
+    key_set.default_excluded_set: (
+        "default_excluded_set: the keys that a thread excludes from every call while autocast is off"
+    ),
     key_set.autogradother_backends: "autogradother_backends: the backends that share AutogradOther",
     key_set.backend_dispatch_keyset: "the keys that CompositeExplicitAutograd covers",
     key_set.non_functional_backend_dispatch_keyset: "the keys that CompositeExplicitAutogradNonFunctional covers",
     key_set.math_dispatch_keyset: "the keys that CompositeImplicitAutograd covers",
     key_set.nested_dispatch_keyset: "the keys that CompositeImplicitAutogradNestedTensor covers",
     key_set.autograd_dispatch_keyset | BACKEND_MASK: "the keys that Autograd covers",
-    key_set.python_ks: "python_ks: what a subclass with __torch_dispatch__ adds to a tensor",
+    key_set.python_ks: "python_ks: the keys that a subclass with __torch_dispatch__ adds to a tensor",
     key_set.functorch_transforms_ks: "functorch_transforms_ks",
     FULL: "every key (FULL)",
 }

@@ -37,19 +37,24 @@ RENAMED = {
 """Old name to the key that has its part today."""
 
 STORIES = {
-    "CatchAll": "a kernel registered without a key; today it is stored under CompositeImplicitAutograd. In C++ the "
-    "name is still another one for Undefined",
-    "VariableTensorId": "the one key of autograd, for all backends; since 1.7 each backend has its own (AutogradCPU, "
-    "AutogradCUDA, ...)",
-    "Autocast": "the one key of autocast, which served CUDA; it is AutocastCUDA now, beside the Autocast keys of other "
-    "backends",
-    "Named": "carried the names of named tensors from operator to operator; named tensors are gone from 2.13, and the "
-    "key with them",
-    "Profiler": "the profiler's; profiling is no dispatch key any more (RecordFunction does it in Dispatcher::call)",
+    "CatchAll": (
+        "a kernel registered without a key. Today it is stored under CompositeImplicitAutograd. In C++ the name is "
+        "still an alias of Undefined"
+    ),
+    "VariableTensorId": (
+        "the one key of autograd, for all backends. Since 1.7 each backend has its own (AutogradCPU, AutogradCUDA, ...)"
+    ),
+    "Autocast": "the one key of autocast, for CUDA. It is AutocastCUDA now, beside the Autocast keys of other backends",
+    "Named": (
+        "carried the names of named tensors from operator to operator. Release 2.13 removed named tensors and the key"
+    ),
+    "Profiler": (
+        "the key of the profiler. Profiling is no longer a dispatch key (RecordFunction does it in Dispatcher::call)"
+    ),
     "MSNPU": "an accelerator out of tree",
     "MSNPUTensorId": "an accelerator out of tree",
-    "MLC": "Apple's ML Compute; MPS came after it",
-    "AutogradMLC": "autograd of Apple's ML Compute; AutogradMPS came after it",
+    "MLC": "Apple's ML Compute, the predecessor of MPS",
+    "AutogradMLC": "autograd of Apple's ML Compute, the predecessor of AutogradMPS",
     "FuncTorchPython": "an experiment of functorch",
     "MKLDNN": "a device type of Caffe2",
     "MKLDNNTensorId": "a device type of Caffe2",
@@ -59,10 +64,10 @@ STORIES = {
     "OpenCLTensorId": "a device type of Caffe2",
     "IDEEP": "a device type of Caffe2",
     "IDEEPTensorId": "a device type of Caffe2",
-    "ComplexCPU": "complex tensors out of tree; complex is an ordinary dtype now and needs no key",
-    "ComplexCPUTensorId": "complex tensors out of tree; complex is an ordinary dtype now and needs no key",
-    "ComplexCUDA": "complex tensors out of tree; complex is an ordinary dtype now and needs no key",
-    "ComplexCUDATensorId": "complex tensors out of tree; complex is an ordinary dtype now and needs no key",
+    "ComplexCPU": "complex tensors, out of tree. Complex is an ordinary dtype now and needs no key",
+    "ComplexCPUTensorId": "complex tensors, out of tree. Complex is an ordinary dtype now and needs no key",
+    "ComplexCUDA": "complex tensors, out of tree. Complex is an ordinary dtype now and needs no key",
+    "ComplexCUDATensorId": "complex tensors, out of tree. Complex is an ordinary dtype now and needs no key",
 }
 """Keys without a successor of the same kind, and what they were for."""
 

@@ -127,7 +127,7 @@ def _bits(raw: int) -> list[Bit]:
 def _notes(raw: int, beyond: list[int]) -> list[str]:
     notes = []
     if raw == 0:
-        notes.append("The empty set: that of an undefined tensor, and of calls that nothing brings a key to.")
+        notes.append("This is the empty set. Undefined tensors have it, and calls without any key.")
     keys, there = list(functionalities(raw)), backends(raw)
     per_backend = [key.name for key in keys if key in CUSTOMIZABLE]
     if beyond:
@@ -136,19 +136,18 @@ def _notes(raw: int, beyond: list[int]) -> list[str]:
         names = listed([backend_name(backend) for backend in there])
         notes.append(
             f"The backend {'bits' if len(there) > 1 else 'bit'} {names} {'have' if len(there) > 1 else 'has'} no "
-            "functionality to go with, so printing the set shows nothing of "
-            f"{'them' if len(there) > 1 else 'it'}. Taking keys away leaves such bits behind: only remove_backend "
-            "clears one."
+            f"functionality beside it, so printing the set does not show {'them' if len(there) > 1 else 'it'}. "
+            "Removing keys leaves backend bits behind. Only remove_backend clears one."
         )
     if per_backend and not there:
         notes.append(
-            f"{listed(per_backend)} {'have' if len(per_backend) > 1 else 'has'} one key for each backend, and no "
-            "backend bit is set: printing the set leaves them out. Masks and the sets of guards look so: they mean "
-            "every backend." + _cpu_cell(raw)
+            f"{listed(per_backend)} {'have' if len(per_backend) > 1 else 'has'} one key for each "
+            "backend, and no backend bit is set, so printing the set leaves them out. Masks and the "
+            "sets of guards look like this: they mean every backend." + _cpu_cell(raw)
         )
     if len(there) > 1 and len(per_backend) > 1:
         notes.append(
-            f"Backends are bits of the whole set, not of a key: {listed(per_backend)} each count for "
+            f"Backends are bits of the whole set, not of a key. {listed(per_backend)} each count for "
             f"{listed([backend_name(backend) for backend in there[::-1]])}, and the highest backend decides "
             f"({backend_name(there[0])})."
         )
@@ -159,7 +158,9 @@ def _cpu_cell(raw: int) -> str:
     if highest_functionality(raw) not in CUSTOMIZABLE or raw & BACKEND_MASK:
         return ""
     cell = RUNTIME_KEYS[table_index(raw)]
-    return f" As the set of a call it would pick the cell of {cell}, although its highest key prints as {highest(raw)}."
+    return (
+        f" As the set of a call it would select the entry of {cell}, although its highest key prints as {highest(raw)}."
+    )
 
 
 def _beyond(beyond: list[int]) -> str:

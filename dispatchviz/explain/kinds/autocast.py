@@ -15,18 +15,21 @@ from dispatchviz.foundation.english import counted, plain_dtype
 def _changed(event: ev.AutocastChanged) -> Statement:
     dtype = plain_dtype(event.dtype)
     if event.excluded == event.excluded_before:
-        when = "From here on" if event.enabled else "When it is on,"
-        text = f"{when} autocast for {event.device} casts to {dtype}; no key set changes."
+        now = f"now casts to {dtype}" if event.enabled else f"will cast to {dtype} once it is on"
+        text = f"Autocast for {event.device} {now}. No key set changes."
         return Statement("autocast dtype set", text)
     key = keys_text(event.excluded ^ event.excluded_before)
     if event.enabled:
         text = (
-            f"Autocast for {event.device} is on: the thread no longer excludes {key}. The tensors have had that key "
-            "all along, so operators with an autocast kernel now begin with it; for the others its cell is a "
-            "fallthrough."
+            f"Autocast for {event.device} is on, so {key} is no longer in the thread-local exclude set. The tensors "
+            "have had that key all along: operators with an autocast kernel now run it, and the others have a "
+            "fallthrough there."
         )
         return Statement("autocast on", text)
-    text = f"Autocast for {event.device} is off: the thread excludes {key} again, whichever tensors have it."
+    text = (
+        f"Autocast for {event.device} is off, so {key} is in the thread-local exclude set again. Calls skip that key "
+        "even if a tensor has it."
+    )
     return Statement("autocast off", text)
 
 
@@ -36,18 +39,20 @@ def _cast(trace: Trace, event: ev.AutocastCast) -> Statement:
     claims = (Dtype(event.tensor, event.before), Dtype(event.result, event.after))
     if event.how == "taken from the cache":
         text = (
-            f"Autocast has cast {tensor} before and kept the cast: its {after} copy {result} is used again, so all "
+            f"Autocast cast {tensor} to {after} before and cached the result, {result}. It uses {result} again, so all "
             "uses share the Node of one cast."
         )
         return Statement("autocast cast used again", text, claims)
-    takes = f"{result}, {tensor} in {after}, replaces it among the arguments"
+    casts = (
+        f"Autocast casts {tensor} from {plain_dtype(event.before)} to {after} and passes the result, {result}, instead."
+    )
     if event.how == "cast and kept":
         text = (
-            f"{takes}. {tensor} is a {plain_dtype(event.before)} leaf that requires grad, and no view: autocast's "
-            "cache keeps the cast until the outermost autocast ends."
+            f"{casts} {tensor} is a leaf that requires grad and is not a view, so autocast's cache keeps the result "
+            "until the outermost autocast ends."
         )
         return Statement("autocast cast kept", text, (*claims, RequiresGrad(event.tensor, True)))
-    return Statement("autocast cast", f"{takes}, from {plain_dtype(event.before)}.", claims)
+    return Statement("autocast cast", casts, claims)
 
 
 _AUTOCAST = "aten/src/ATen/autocast_mode.cpp"
@@ -63,10 +68,9 @@ def _autocast_cast_label(trace: Trace, event: ev.AutocastCast) -> str:
 
 
 def _why_autocast_cache_cleared(trace: Trace, event: ev.AutocastCacheCleared) -> Statement:
-    gone = f"{counted(event.casts, 'cached cast')} {'is' if event.casts == 1 else 'are'} dropped"
     text = (
-        f"No autocast is active any more, or its cache was cleared by hand: {gone}, so later uses are "
-        "cast again, with the values of that time."
+        f"Autocast drops {counted(event.casts, 'cached cast')}, because the outermost autocast ended or the program "
+        "cleared the cache. Later uses are cast again, with the values that the tensors have then."
     )
     return Statement("autocast cache cleared", text)
 
@@ -78,7 +82,7 @@ AUTOCAST_KINDS = (
         label=_autocast_label,
         why=lambda trace, event: _changed(event),
         rule=Rule(
-            "Autocast is on for a device if the thread does not exclude the device's Autocast key.",
+            "Autocast is on for a device if the device's Autocast key is not in the thread-local exclude set.",
             "at::autocast::set_autocast_enabled",
             _AUTOCAST,
         ),
@@ -93,12 +97,12 @@ AUTOCAST_KINDS = (
         label=_autocast_cast_label,
         why=_cast,
         rule=Rule(
-            "Autocast casts the floating tensors of its device, float64 aside; the cast of a float32 leaf that "
-            "requires grad to the lower precision is cached.",
+            "Autocast casts floating-point tensors of its device, except float64. It caches the cast of a float32 "
+            "leaf that requires grad to the lower precision.",
             "at::autocast::cached_cast",
             _AUTOCAST,
         ),
-        known=unseen("a cast is seen as a call"),
+        known=unseen("a cast appears as a call"),
         level="calls",
         panes=("tensors", "thread state"),
         reason_in_log="always",
@@ -108,8 +112,10 @@ AUTOCAST_KINDS = (
         group="thread",
         label=lambda trace, event: f"autocast's cache cleared ({event.casts})",
         why=_why_autocast_cache_cleared,
-        rule=Rule("Leaving the outermost autocast clears the cache.", "at::autocast::clear_cache", _AUTOCAST),
-        known=unseen("the cache of autocast is inside autocast"),
+        rule=Rule(
+            ("A cached cast lives at most until the outermost autocast ends."), "at::autocast::clear_cache", _AUTOCAST
+        ),
+        known=unseen("autocast does not expose its cache"),
         reason_in_log="always",
     )
 )

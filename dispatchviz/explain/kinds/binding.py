@@ -31,11 +31,11 @@ def _why_binding(trace: Trace, event: ev.BindingEntered) -> Statements:
     fits = (
         "The first signature fits"
         if event.signatures_tried < 2
-        else (f"Of its signatures the {ordinal(event.signatures_tried)} is the first that fits")
+        else f"The {ordinal(event.signatures_tried)} signature is the first that fits"
     )
-    leads = f"; it leads to the operator {operator}" if operator else ""
-    said = f"{fits}, {event.signature}{_tensors(trace, event)}{leads}."
-    return Statement("binding", first, claims), Statement("signature", said)
+    leads = f" It leads to the operator {operator}." if operator else ""
+    signature = f"{fits}: {event.signature}{_tensors(trace, event)}.{leads}"
+    return Statement("binding", first, claims), Statement("signature", signature)
 
 
 def _tensors(trace: Trace, event: ev.BindingEntered) -> str:
@@ -56,11 +56,12 @@ BINDING_KINDS = Kind(
     label=lambda trace, event: shortened(call_text(trace, event), WIDTH),
     why=_why_binding,
     rule=lambda event: Rule(
-        "A binding tries the signatures of its function in order and takes the first one that the arguments fit.",
+        "The Python argument parser tries the signatures of a function in order and takes the first one that fits the "
+        "arguments.",
         event.pytorch_function,
         binding_file(event),
     ),
-    known=unseen("the Python bindings call the operator without a word"),
+    known=unseen("the Python bindings do not report that they call the operator"),
     level="keys",
     panes=("calls", "source"),
 )

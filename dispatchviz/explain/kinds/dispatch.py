@@ -8,7 +8,7 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_text import call_text
-from dispatchviz.explain.calls.key_reasons import grad_note, higher_keys_kept_out, origin
+from dispatchviz.explain.calls.key_reasons import argument_names, grad_note, higher_keys_kept_out, origin
 from dispatchviz.explain.calls.redispatch_masks import mask_of
 from dispatchviz.explain.calls.stack_text import stack_values
 from dispatchviz.explain.keys.key_text import functionalities, is_autograd, is_backend, keys_text
@@ -56,19 +56,18 @@ def _with_contents_label(trace: Trace, event: ev.Boxed | ev.Unboxed, label: str)
 def _boxed(trace: Trace, event: ev.Boxed) -> Statement:
     values = counted(event.values, "value")
     if _converted_before(trace, event):
-        are = "is" if event.values == 1 else "are"
-        text = f"What the kernel of {event.operator} returned, {values}, {are} pushed onto the caller's stack."
+        text = f"The results of {event.operator}, {values}, are pushed onto the caller's stack."
         return Statement("boxed results", text)
     return Statement(
         "boxed arguments",
-        f"The arguments of {event.operator}, {values}, are pushed onto a stack: the kernel is boxed, it takes a stack "
-        "of IValues instead of the operator's own parameters.",
+        f"The arguments of {event.operator}, {values}, are pushed onto a stack, because the kernel is boxed: it takes "
+        "a stack of IValues instead of the operator's own parameters.",
     )
 
 
 def _unboxed(event: ev.Unboxed) -> Statement:
     values, are = counted(event.values, "value"), "is" if event.values == 1 else "are"
-    text = f"{capital(values)} of {event.operator} {are} popped off the stack, for code that takes typed arguments."
+    text = f"{capital(values)} of {event.operator} {are} popped off the stack for code that takes typed arguments."
     return Statement("unboxed", text)
 
 
@@ -76,8 +75,8 @@ def _contents(trace: Trace, event: ev.Boxed | ev.Unboxed) -> Statements:
     values = stack_values(trace, event)
     if not values:
         return ()
-    tagged = "As an IValue" if len(values) == 1 else "As IValues, the deepest first"
-    return (Statement("stack contents", f"{tagged}: {listed(values)}."),)
+    text = f"The IValue is {values[0]}." if len(values) == 1 else f"The IValues are {listed(values)}, deepest first."
+    return (Statement("stack contents", text),)
 
 
 def _converted_before(trace: Trace, event: ev.Boxed) -> bool:
@@ -90,12 +89,15 @@ def _called(trace: Trace, event: ev.Dispatched) -> Statements:
     if event.how == "callBoxedForDispatchKey":
         return Statement(
             "call for a key",
-            "The kernel was chosen by key, not by the highest key of a set. The key set that it gets is computed from "
-            f"the arguments all the same: {own_hex(trace.header, event.key_set)}, {event.key} included.",
+            "The caller chose the kernel by its key, not by the highest key of a set. The key set that the kernel "
+            f"receives is still computed from the arguments: {own_hex(trace.header, event.key_set)}, which includes "
+            f"{event.key}.",
         )
-    pick = Statement("call: highest key", f"The highest key of its key set selects the kernel: {event.key}.")
+    pick = Statement(
+        "call: highest key", (f"{event.key} is the highest key in the call's key set, so it selects the kernel.")
+    )
     if "Boxed" in event.how:
-        return _caller_sentence(trace, event), pick, Statement("call: boxed", "Its arguments are on a stack (boxed).")
+        return _caller_sentence(trace, event), pick, Statement("call: boxed", "The arguments are on a stack (boxed).")
     return _caller_sentence(trace, event), pick
 
 
@@ -107,23 +109,23 @@ def _caller_sentence(trace: Trace, event: ev.Dispatched) -> Statement:
         case ev.KernelEntered() as kernel if passed := functorch_sentences.passed_on(trace, kernel, event):
             return Statement("called by functorch", passed)
         case ev.KernelEntered() as kernel:
-            text = f"{kernel.kernel} calls {operator}: a full dispatch, with a key set of its own."
+            text = f"{kernel.kernel} calls {operator}. This is a full dispatch, which computes its own key set."
             return Statement("called by a kernel", text)
         case ev.MetaEntered() | ev.ImplEntered() as part:
-            text = f"{part.function} calls {operator}: a full dispatch, with a key set of its own."
+            text = f"{part.function} calls {operator}. This is a full dispatch, which computes its own key set."
             return Statement("called by a structured kernel", text)
         case ev.ForwardFormulaEntered():
             return Statement("called by a forward formula", f"The forward formula calls the operator {operator}.")
         case ev.NodeStarted() as node:
             title = node_title(trace, node.node, event.seq)
-            text = f"{title} calls {operator} for the gradient: an ordinary call, with a full dispatch."
+            text = f"{title} calls {operator} to compute the gradient. This is an ordinary call with a full dispatch."
             return Statement("called by a Node", text)
         case ev.BackwardStarted():
             return Statement("called by the engine", f"The engine calls the operator {operator}.")
         case ev.SourceLine() as line if operator == "aten::ones_like" and event.parent != line.seq:
             return Statement(
                 "called for the first gradient",
-                "backward() was called without a gradient, so it starts with one of ones, made with aten::ones_like.",
+                "backward() was called without a gradient, so it starts with a tensor of ones from aten::ones_like.",
             )
         case _ as outer:
             return Statement("called by the program", f"{_caller_of(trace, outer)} calls the operator {operator}.")
@@ -145,16 +147,16 @@ def _caller_of(trace: Trace, outer: ev.AnyEvent | None) -> str:
 def _redispatched(trace: Trace, event: ev.Dispatched) -> Statement:
     kernel, given = kernel_before(trace, event), own_shown(trace.header, event.key_set)
     if kernel is None:
-        text = f"{event.operator} is called with a given key set, {given}: {event.key} is next."
+        text = f"{event.operator} is called with a given key set, {given}, so {event.key} is next."
         return Statement("redispatch: given set", text)
     if key_of_kernel(trace, kernel) == "BackendSelect":
         return _backend_selected(trace, event)
     mask = mask_of(trace, event)
-    masks = f"masks it with {mask.name}, which keeps {mask.keeps}" if mask else "changes it"
+    masks = f"masks it with {mask.name}, which keeps {mask.keeps}. That leaves" if mask else "passes on"
     return Statement(
         "redispatch",
-        f"{kernel.kernel} redispatches. It received {own_shown(trace.header, kernel.key_set)} and {masks}: {given} is "
-        f"left, so {event.key} is next.",
+        f"{kernel.kernel} redispatches. It received {own_shown(trace.header, kernel.key_set)} and {masks} {given}, so "
+        f"{event.key} is next.",
         (NamedSet(mask.name, mask.raw),) if mask else (),
     )
 
@@ -164,13 +166,13 @@ def _backend_selected(trace: Trace, event: ev.Dispatched) -> Statement:
     if computed is not None and computed.arguments:
         return Statement(
             "redispatch: BackendSelect with tensors",
-            f"The BackendSelect kernel of {event.operator} has looked up the requested device, adds its key to those "
-            f"of the tensors, {given}, and redispatches with that set: {event.key} is next.",
+            f"The BackendSelect kernel of {event.operator} adds the key of the requested device to the keys of the "
+            f"tensors. It redispatches with that set, {given}, so {event.key} is next.",
         )
     return Statement(
         "redispatch: BackendSelect",
-        f"The BackendSelect kernel of {event.operator} has looked up the device, makes the key set for it, "
-        f"{given}, and redispatches with that set: {event.key} is next.",
+        f"The BackendSelect kernel of {event.operator} makes the key set of the requested device. It redispatches "
+        f"with that set, {given}, so {event.key} is next.",
     )
 
 
@@ -182,14 +184,14 @@ def key_set(trace: Trace, event: ev.KeySetComputed) -> Statement:
             "key set: empty", f"No key is left, so Undefined wins: {_why_empty(event)}.", _argument_keys(event)
         )
     name = highest(event.effective).name
+    reason = capital(_reason_in_short(trace, event, winner), argument_names(trace, event))
+    wins = f"{name} is the highest key left, so it wins. {reason}."
     if is_autograd(name):
-        wins = f"{name} is the highest key left and wins: {origin(trace, event, winner)}."
         text = " ".join(filter(None, (wins, grad_note(trace, event))))
         return Statement("key set: autograd wins", text, (*_argument_keys(event), *_requiring_grad(trace, event)))
-    first = f"{name} is the highest key left and wins: {_reason_in_short(trace, event, winner)}."
     if kept_out := higher_keys_kept_out(trace, event):
-        return Statement("key set: higher keys excluded", f"{first} {capital(kept_out)}.", _argument_keys(event))
-    return Statement("key set: highest wins", first, _argument_keys(event))
+        return Statement("key set: higher keys excluded", f"{wins} {kept_out}.", _argument_keys(event))
+    return Statement("key set: highest wins", wins, _argument_keys(event))
 
 
 def _why_empty(event: ev.KeySetComputed) -> str:
@@ -199,7 +201,7 @@ def _why_empty(event: ev.KeySetComputed) -> str:
     carried = any(True for _ in functionalities(event.united))
     clauses = [
         "" if carried else f"no argument {'has a key' if event.arguments else 'is a tensor'}",
-        f"the thread excludes {keys_text(excluded)}" if excluded else "",
+        f"the thread-local exclude set removes {keys_text(excluded)}" if excluded else "",
         f"the operator's mask removes {keys_text(masked)}" if masked else "",
     ]
     return listed([clause for clause in clauses if clause])
@@ -223,7 +225,7 @@ def _reason_in_short(trace: Trace, event: ev.KeySetComputed, winner: DispatchKey
         device = highest(event.generator).name
         return f"no argument is a tensor, the generator has the key {device}, and {origin(trace, event, winner)}"
     if not event.arguments:
-        return f"no argument is a tensor, so no argument has a key, and {origin(trace, event, winner)}"
+        return f"no argument is a tensor, and {origin(trace, event, winner)}"
     return origin(trace, event, winner)
 
 
@@ -235,9 +237,9 @@ def _skipped(trace: Trace, event: ev.FallthroughSkipped) -> Statement:
     too = " too" if call and call.key != DispatchKey.Undefined.name else ""
     return Statement(
         "fallthrough skipped",
-        f"{listed(names)} {'was' if one else 'were'} in the set{too}, but {operator} has no kernel to run there: "
-        f'{"its cell holds" if one else "their cells hold"} a fallthrough ("go on to the next key"), and the '
-        f"operator's mask removes such keys. {_owners(event, operator)}",
+        f"{listed(names)} {'was' if one else 'were'} in the key set{too}, but {operator} has only "
+        f'{"a fallthrough" if one else "fallthroughs"} there ("go on to the next key"), so the operator\'s mask '
+        f"removes {'it' if one else 'them'}. {_owners(event, operator)}",
         tuple(CellHolds(operator, key, FALLTHROUGH, reason) for key, reason, _ in event.keys),
     )
 
@@ -249,13 +251,18 @@ def _owners(event: ev.FallthroughSkipped, operator: str) -> str:
     parts = []
     if fallbacks:
         files = ", ".join(debug_file(where) for _, where in fallbacks)
-        whose = "It is the key's own fallback" if len(fallbacks) == 1 else "They are the keys' own fallbacks"
-        if own:
-            whose = f"{listed([name for name, _ in fallbacks])}: the key's own fallback"
-        parts.append(f"{whose}, used by every operator that registers nothing else there ({files}).")
+        of = listed([name for name, _ in fallbacks])
+        is_for_all = (
+            f"The fallthrough of {of} is the key's fallback, which serves"
+            if len(fallbacks) == 1
+            else f"The fallthroughs of {of} are the keys' fallbacks, which serve"
+        )
+        parts.append(f"{is_for_all} every operator without a kernel of its own there ({files}).")
     if own:
         files = ", ".join(dict.fromkeys(debug_file(where) for _, where in own))
-        parts.append(f"{listed([name for name, _ in own])}: registered for {operator} itself ({files}).")
+        of = listed([name for name, _ in own])
+        is_own = f"The fallthrough of {of} is" if len(own) == 1 else f"The fallthroughs of {of} are"
+        parts.append(f"{is_own} registered for {operator} itself ({files}).")
     return " ".join(parts)
 
 
@@ -263,39 +270,41 @@ def selected(event: ev.KernelSelected) -> Statement:
     """Which kernel the cell holds, and by which rule."""
     holds = (CellHolds(event.operator, event.key, event.kernel, event.reason),)
     if event.reason == "missing" or not event.kernel:
-        text = f"{event.operator} has no kernel for {event.key}: its cell is empty, and calling it is an error."
+        text = (
+            f"{event.operator} has no kernel for {event.key}: its dispatch table entry is empty, so the call raises an "
+            "error."
+        )
         return Statement("cell is empty", text, (CellHolds(event.operator, event.key, "", "missing"),))
-    begin = f"The {event.key} cell of {event.operator} holds {kernel_sentences.named(event.kernel)}, "
-    return Statement("kernel in the cell", begin + _claim(event), holds)
+    begin = f"The dispatch table of {event.operator} holds {kernel_sentences.named(event.kernel)} for {event.key}."
+    return Statement("kernel in the cell", f"{begin} {_claim(event)}", holds)
 
 
 def _claim(event: ev.KernelSelected) -> str:
-    """Why that kernel is in the cell, as the end of a sentence and perhaps a second one."""
+    """Return the sentences that say why the entry holds this kernel."""
     nothing = f"Nothing is registered for {event.key} itself"
-    alias = f"the kernel registered to the alias key {event.source}"
+    alias = f"It is registered for the alias key {event.source}"
     match event.reason:
         case "kernel":
-            return f"registered for {event.key} itself: such a kernel takes precedence over all others."
+            return f"It is registered for {event.key} itself, and a key's own kernel takes precedence over all others."
         case "autograd kernel":
             return (
-                f"{alias}. {nothing}, so the alias filled this cell when the table was built, as it did for every "
-                "autograd key without a kernel of higher precedence."
+                f"{alias}. {nothing}, so the alias fills this entry, as it does for every autograd key without a "
+                "kernel of higher precedence."
             )
         case "default backend kernel":
             most = "most " if event.source.endswith("NonFunctional") else ""
-            return f"{alias}. {nothing}, and that alias covers {most}backends without a kernel of their own."
+            return f"{alias}, which covers {most}backends without a kernel of their own. {nothing}."
         case "math kernel":
             backend = event.key.removeprefix("Autograd")
             nor = f", nor for {backend}" if is_autograd(event.key) and is_backend(backend) else ""
             return (
-                f"{alias}. {nothing}{nor}. It is written in terms of other operators, which have their own derivatives."
+                f"{alias}. {nothing}{nor}. The kernel is written in terms of other operators, which have their own "
+                "derivatives."
             )
         case "backend fallback":
-            return (
-                f"the fallback that {event.key} has for all operators: this one registers nothing that covers the key."
-            )
+            return f"It is the fallback of {event.key}, because this operator registers nothing that covers the key."
         case "ambiguous autogradother":
-            return "which raises an error: the cell could hold a composite kernel or a backend kernel."
+            return "It raises an error, because both a composite kernel and a backend kernel could fill this entry."
         case _:
             return f"{alias}. {nothing}."
 
@@ -306,7 +315,7 @@ _EXTRACTOR = "aten/src/ATen/core/dispatch/DispatchKeyExtractor.h"
 _REGISTRATIONS = "from the registrations of this build"
 
 
-_BOXING = "the recorder calls every kernel on a stack, so an unboxed call cannot be seen"
+_BOXING = "the recorder calls every kernel through a stack, so an unboxed call cannot be seen"
 
 
 def _why_dispatched(trace: Trace, event: ev.Dispatched) -> Statements:
@@ -315,9 +324,12 @@ def _why_dispatched(trace: Trace, event: ev.Dispatched) -> Statements:
 
 def _dispatched_rule(event: ev.Dispatched) -> Rule:
     if event.how.startswith("re"):
-        text = "A redispatch uses the set it is given: no arguments, no thread state, no mask."
+        text = (
+            "A redispatch uses the key set that it is given. It ignores the arguments, the thread-local sets and the "
+            "operator's mask."
+        )
     else:
-        text = "A call computes a key set; its highest key selects a cell of the operator's table."
+        text = "A call computes a key set, and its highest key selects an entry of the operator's dispatch table."
     return Rule(text, *entry_point(event))
 
 
@@ -330,8 +342,8 @@ DISPATCH_KINDS = (
         rule=_dispatched_rule,
         known=Known(
             "observed",
-            "a kernel in front of the cell's own is called, with the key set",
-            {"how": ("derived", "from nesting: within a kernel of the same operator it is a redispatch")},
+            "a kernel in front of the entry's own kernel is called with the key set",
+            {"how": ("derived", "from nesting: a call within a kernel of the same operator is a redispatch")},
         ),
         level="calls",
         panes=("key set", "calls"),
@@ -343,14 +355,15 @@ DISPATCH_KINDS = (
         label=lambda trace, event: f"key set {own_hex(trace.header, event.effective)}",
         why=key_set,
         rule=Rule(
-            "((keys of all tensor arguments | included) - excluded) & mask of the operator; the highest key is called.",
+            "The key set is ((keys of all tensor arguments | included) - excluded) & the operator's mask. Its highest "
+            "key wins.",
             "c10::impl::computeDispatchKeySet",
             _EXTRACTOR,
         ),
         known=Known(
             "observed",
-            "the sets of the arguments and of the thread are read when the kernel is called",
-            {"mask": ("derived", _REGISTRATIONS), "generator": ("unseen", "a generator's set is not read")},
+            "the key sets of the arguments and of the thread are read when the kernel is called",
+            {"mask": ("derived", _REGISTRATIONS), "generator": ("unseen", "the key set of a generator is not read")},
         ),
         level="keys",
         panes=("key set", "calls"),
@@ -362,7 +375,8 @@ DISPATCH_KINDS = (
         label=lambda trace, event: shortened(f"skipped {', '.join(name for name, _, _ in event.keys)}", WIDTH),
         why=_skipped,
         rule=Rule(
-            "An operator's mask has a zero for each key whose cell is a fallthrough, so no time is lost on it.",
+            "An operator's mask has a zero for each key whose entry is a fallthrough, so a call spends no time on "
+            "that key.",
             "c10::DispatchKeyExtractor::setOperatorHasFallthroughForKey",
             _EXTRACTOR,
         ),
@@ -377,8 +391,8 @@ DISPATCH_KINDS = (
         label=_selected_label,
         why=lambda trace, event: selected(event),
         rule=Rule(
-            "A cell takes the kernel of its own key, else of a composite alias, else of Autograd, else the key's "
-            "fallback. That is settled when kernels are registered, not when the operator is called.",
+            "An entry takes the kernel of its own key, else of a composite alias, else of Autograd, else the key's "
+            "fallback. This is decided when kernels are registered, not when the operator is called.",
             "c10::impl::OperatorEntry::computeDispatchTableEntryWithDebug",
             ENTRY,
         ),
@@ -399,7 +413,7 @@ DISPATCH_KINDS = (
         ),
         known=Known(
             "observed",
-            "a kernel in front of the cell's own is called",
+            "a kernel in front of the entry's own kernel is called",
             {"kernel": ("derived", _REGISTRATIONS), "pytorch_file": ("derived", _REGISTRATIONS)},
         ),
         level="keys",
@@ -410,8 +424,8 @@ DISPATCH_KINDS = (
         group="dispatch",
         label=_returned_label,
         why=kernel_sentences.returned,
-        rule=Rule("Results are returned through the kernels that redispatched.", "", ""),
-        known=Known("observed", "the kernel came back with these"),
+        rule=Rule("A result returns through the kernels that redispatched.", "", ""),
+        known=Known("observed", "the kernel returned these values"),
         panes=("calls", "source"),
     )
     | Kind(
@@ -420,7 +434,7 @@ DISPATCH_KINDS = (
         label=_boxed_label,
         why=lambda trace, event: (_boxed(trace, event), *_contents(trace, event)),
         rule=Rule(
-            "Boxed code works on a stack of IValues; arguments are pushed left to right.",
+            "Boxed code works on a stack of IValues. Arguments are pushed from left to right.",
             "c10::impl::boxArgs",
             "aten/src/ATen/core/boxing/impl/boxing.h",
         ),

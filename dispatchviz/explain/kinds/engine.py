@@ -50,29 +50,28 @@ LONGEST_NAME = 60
 def _started(trace: Trace, event: ev.BackwardStarted) -> Statements:
     roots = listed([node_title(trace, node, event.seq) for node, _ in dict.fromkeys(event.roots)])
     names = [tensor_name(trace, tensor, event.seq) for tensor in event.gradients if tensor is not None]
-    given = f", with the gradient{'s' if len(names) > 1 else ''} {listed(names)}" if names else ""
+    given = f" with the gradient{'s' if len(names) > 1 else ''} {listed(names)}" if names else ""
     start = f"The engine starts at {roots}{given}"
     return (_aim(trace, event, start), *_circumstances(event))
 
 
 def _aim(trace: Trace, event: ev.BackwardStarted, start: str) -> Statement:
-    requested = listed(requested_inputs(trace, event))
+    inputs = requested_inputs(trace, event)
+    requested = listed(inputs)
+    gradients = f"the gradient{'s' if len(inputs) > 1 else ''} of {requested or 'the inputs'}"
     if not event.accumulate:
-        text = (
-            f"{start}, and returns what arrives for {requested or 'the inputs'} to the caller: no leaf's .grad is "
-            "written."
-        )
+        text = f"{start}. It returns {gradients} to the caller. No leaf's .grad is written."
         return Statement("grad starts", text, _leaves(trace, event))
     if event.inputs:
         text = (
-            f"{start}. What arrives for {requested}, which backward(inputs=) names, is accumulated into .grad; no "
-            "other leaf's .grad is written."
+            f"{start}. It accumulates {gradients}, which backward(inputs=) requests, into .grad. No other leaf's .grad "
+            "is written."
         )
         if _names_an_interior_edge(trace, event):
-            text = f"{start}, and runs the Nodes on the paths to {requested}: of the leaves only those get a .grad."
+            text = f"{start} and runs the Nodes on the paths to {requested}. Only requested leaves get a .grad."
             return Statement("backward of a gradient edge starts", text, _leaves(trace, event))
         return Statement("backward of some inputs starts", text, _leaves(trace, event))
-    text = f"{start}, and accumulates what arrives at each leaf into the leaf's .grad."
+    text = f"{start}. It accumulates the gradient of each leaf into the leaf's .grad."
     return Statement("backward starts", text, _leaves(trace, event))
 
 
@@ -93,14 +92,16 @@ def _leaves(trace: Trace, event: ev.BackwardStarted) -> tuple[Claim, ...]:
 def _circumstances(event: ev.BackwardStarted) -> list[Statement]:
     found = []
     if event.create_graph:
-        found.append(Statement("backward is recorded", "The backward pass is itself recorded (create_graph=True)."))
+        found.append(
+            Statement("backward is recorded", ("The backward pass is itself recorded, because create_graph is True."))
+        )
     if event.depth:
         text = "It is reentrant: it was started inside another backward pass, which waits for it."
         found.append(Statement("backward within a backward", text))
     if event.depth and not event.depth % (MAX_DEPTH + 1):
         text = (
-            f"{MAX_DEPTH} reentrant passes stand on its caller's thread (MAX_DEPTH): this one runs on a thread of the "
-            "engine's pool."
+            f"The caller's thread already runs {MAX_DEPTH} reentrant passes (MAX_DEPTH), so this one runs on a thread "
+            "of the engine's pool."
         )
         found.append(Statement("backward on a thread of the pool", text))
     return found
@@ -109,23 +110,23 @@ def _circumstances(event: ev.BackwardStarted) -> list[Statement]:
 def _complete(trace: Trace, event: ev.BackwardFinished) -> Statements:
     backward = backward_around(trace, event.seq)
     if backward is not None and not backward.event.accumulate and not is_live(trace.header):
-        text = "No Node of this graph task is queued or running any more: grad() gives the caller what was captured."
+        text = "No Node of this graph task is queued or running any more, so grad() returns the captured gradients."
         return Statement("grad complete", text)
     live = is_live(trace.header)
     cause = "The engine returns" if live else "No Node of this graph task is queued or running any more"
-    return Statement("backward complete", f"{cause}: {'this' if live else 'the'} backward pass is complete.")
+    return Statement("backward complete", f"{cause}, so {'this' if live else 'the'} backward pass is complete.")
 
 
 def _callback(event: ev.FinalCallbackQueued | ev.FinalCallbackCalled) -> Statement:
     name, nth = shortened(event.function, LONGEST_NAME), ordinal(event.position + 1)
     if isinstance(event, ev.FinalCallbackQueued):
         text = (
-            f"The final callback {name} is queued, the {nth} of this graph task (queue_callback): it runs once no Node "
-            "of the task is queued or running."
+            f"queue_callback() queues the {nth} final callback of this graph task, {name}. It runs once no Node of the "
+            "task is queued or running."
         )
         return Statement("final callback queued", text)
     text = (
-        f"No Node of this graph task is queued or running any more, its gradients are complete: the {nth} final "
+        f"No Node of this graph task is queued or running any more and its gradients are complete, so the {nth} final "
         f"callback, {name}, runs."
     )
     return Statement("final callback runs", text)
@@ -134,7 +135,7 @@ def _callback(event: ev.FinalCallbackQueued | ev.FinalCallbackCalled) -> Stateme
 def _finished(trace: Trace, event: ev.NodeFinished) -> Statement:
     node = node_title(trace, event.node, event.seq)
     if not event.gradients:
-        return Statement("Node done, no gradients", f"{node} is done. It returns no gradients.")
+        return Statement("Node done, no gradients", f"{node} is done and returns no gradients.")
     task = pass_number(trace, event.seq)
     claims = [OutputDefined(task, event.node, i, gradient is not None) for i, gradient in enumerate(event.gradients)]
     text = f"{node} is done and returns {_outgoing(trace, event.gradients, event.seq)}."
@@ -154,7 +155,7 @@ def _skipped(trace: Trace, event: ev.FormulaSkipped) -> Statement:
     to = "a Node" if target is None else node_title(trace, target, event.seq)
     of = edge_text(trace, event.node, event.edge, event.seq)
     text = (
-        f"{node} does not compute the gradient of {of}: it would go to {to}, which this pass does not need "
+        f"{node} does not compute the gradient of {of}, because it would go to {to}, which this pass does not need "
         f"(task_should_compute_output({event.edge}) is false)."
     )
     claims = (OutputDefined(pass_number(trace, event.seq), event.node, event.edge, False),)
@@ -165,23 +166,23 @@ def _anomaly(trace: Trace, event: ev.AnomalyFound) -> Statement:
     node = node_title(trace, event.node, event.seq)
     if not event.lines:
         text = (
-            f"An error was raised in {node}. Anomaly mode was off when it was made, so the line that made it is not "
-            "recorded."
+            f"An error was raised in {node}. Anomaly mode was off when the Node was created, so the line that created "
+            "it is unknown."
         )
         return Statement("anomaly in an unknown line", text)
     lines = [line.strip() for line in event.lines.strip().splitlines()]
-    return Statement("anomaly", f"An error was raised in {node}, which was made here: {'; '.join(lines[-2:])}.")
+    return Statement("anomaly", f"An error was raised in {node}, which was created here: {'; '.join(lines[-2:])}.")
 
 
 def _released(trace: Trace, event: ev.VariablesReleased) -> Statement:
     node = node_title(trace, event.node, event.seq)
-    because = "the graph is not kept (retain_graph is False)"
+    because = "because the graph is not kept (retain_graph is False)"
     saved = history(trace).events.of_node(event.node, ev.VariableSaved)
     names = list(dict.fromkeys(e.name for e in saved if e.tensor is not None and e.seq < event.seq))
     if not names:
-        return Statement("saved tensors released", f"{capital(node)} releases its saved variables: {because}.")
+        return Statement("saved tensors released", f"{capital(node)} releases its saved variables, {because}.")
     claims = (SavedTensorsFreed(event.node, tuple(names)),)
-    text = f"{node} releases its saved variables, {listed(names)}: {because}."
+    text = f"{node} releases its saved variables {listed(names)}, {because}."
     return Statement("saved tensors released by name", text, claims)
 
 
@@ -192,8 +193,8 @@ ENGINE_KINDS = (
         label=_backward_label,
         why=_started,
         rule=Rule(
-            "One backward pass is one graph task. Without inputs= every Node runs; with them, and in grad(), only "
-            "those on the paths to them.",
+            "One backward pass is one graph task. Without inputs=, every Node runs. With inputs=, and in grad(), only "
+            "the Nodes on the paths to the inputs run.",
             "torch::autograd::Engine::execute",
             ENGINE,
         ),
@@ -208,8 +209,8 @@ ENGINE_KINDS = (
         label=_counted_label,
         why=exec_info_sentences.counts,
         rule=Rule(
-            "Edges count, not producers: two edges from one Node count two. Below the smallest topological number of "
-            "the requested Nodes none is counted.",
+            "The engine counts edges, not Nodes: two edges from one Node count as two. It skips the edges of Nodes "
+            "whose topological number is below the smallest of the requested Nodes.",
             "torch::autograd::Engine::compute_dependencies",
             ENGINE,
         ),
@@ -222,8 +223,8 @@ ENGINE_KINDS = (
         label=_exec_info_label,
         why=exec_info_sentences.needs,
         rule=Rule(
-            "A Node is needed if backward(inputs=) requests it, or if one of its edges leads to a Node that should "
-            "execute: that is needed or captured.",
+            "A Node is needed if backward(inputs=) requests it, or if one of its edges leads to a Node that is needed "
+            "or captured.",
             "torch::autograd::GraphTask::init_to_execute",
             ENGINE,
         ),
@@ -241,7 +242,7 @@ ENGINE_KINDS = (
             "torch::autograd::Node::task_should_compute_output",
             NODE,
         ),
-        known=unseen("a Node leaves out formulas without a word"),
+        known=unseen("a Node does not report the formulas that it skips"),
         panes=("backward graph", "source"),
         reason_in_log="always",
     )
@@ -251,11 +252,12 @@ ENGINE_KINDS = (
         label=lambda trace, event: shortened(f"{node_title(trace, event.node, event.seq)} done", WIDTH),
         why=_finished,
         rule=Rule(
-            "The outgoing gradients are checked against shape, dtype, device and layout of the forward inputs.",
+            "The engine checks the outgoing gradients against the shape, dtype, device and layout of the forward "
+            "inputs.",
             "torch::autograd::validate_outputs",
             ENGINE,
         ),
-        known=unseen("what a Node returns is seen as what the next one receives"),
+        known=unseen("the results of a Node appear only as the inputs of the next one"),
         panes=("backward graph", "engine"),
     )
     | Kind(
@@ -264,11 +266,12 @@ ENGINE_KINDS = (
         label=lambda trace, event: f"anomaly in {node_title(trace, event.node, event.seq)}",
         why=_anomaly,
         rule=Rule(
-            "In anomaly mode a Node stores the stack trace of its creation, printed when an error is raised in it.",
+            "In anomaly mode, a Node stores the stack trace of its creation. The engine prints it when the Node "
+            "raises an error.",
             "torch::autograd::PyAnomalyMetadata::print_stack",
             "torch/csrc/autograd/python_anomaly_mode.cpp",
         ),
-        known=unseen("what anomaly mode finds is seen as a warning"),
+        known=unseen("an anomaly appears as a warning"),
         level="calls",
         panes=("backward graph", "source"),
     )
@@ -278,7 +281,7 @@ ENGINE_KINDS = (
         label=lambda trace, event: f"{node_title(trace, event.node, event.seq)} releases its saved variables",
         why=_released,
         rule=Rule(
-            "Without retain_graph a Node releases its saved variables right after it ran, before its gradients are "
+            "Without retain_graph, a Node releases its saved variables right after it runs, before its gradients are "
             "passed on.",
             "torch::autograd::Node::release_variables",
             NODE,
@@ -291,7 +294,7 @@ ENGINE_KINDS = (
         label=lambda trace, event: "backward done",
         why=_complete,
         rule=Rule(
-            "A graph task is complete when no Node is queued or running; then its final callbacks run.",
+            "When a graph task is complete, its final callbacks run.",
             "torch::autograd::GraphTask::mark_as_completed_and_run_post_processing",
             ENGINE,
         ),
@@ -304,7 +307,8 @@ ENGINE_KINDS = (
         label=lambda trace, event: shortened(f"final callback {event.function} queued", WIDTH),
         why=lambda trace, event: _callback(event),
         rule=Rule(
-            "A final callback belongs to the graph task that runs when it is queued; outside of one it is refused.",
+            "A final callback belongs to the graph task that is running when it is queued. Outside a graph task, "
+            "queue_callback raises an error.",
             "torch::autograd::Engine::queue_callback",
             ENGINE,
         ),
@@ -317,7 +321,8 @@ ENGINE_KINDS = (
         label=lambda trace, event: shortened(f"final callback {event.function}", WIDTH),
         why=lambda trace, event: _callback(event),
         rule=Rule(
-            "Final callbacks run in the order in which they were queued; one that is queued by another runs as well.",
+            "Final callbacks run in the order in which they were queued. A callback that another one queues runs as "
+            "well.",
             "torch::autograd::GraphTask::exec_post_processing",
             ENGINE,
         ),

@@ -109,7 +109,7 @@ def cause_and_fix(message: str) -> tuple[str, str]:
 
 
 def _unknown(trace: Trace, event: ev.Unknown) -> Statement:
-    text = f"Another version of dispatchviz wrote this step, {event.kind}; this one can only show it as it is."
+    text = f"Another version of dispatchviz recorded this step ({event.kind}). This version can only show it as it is."
     return Statement("unknown step", text)
 
 
@@ -132,11 +132,11 @@ ERROR_KINDS = (
         why=_why_error,
         rule=lambda event: Rule(
             _cause(event.message)
-            or "An error unwinds every kernel and guard on its way; a guard restores its saved sets.",
+            or "An error unwinds every kernel and guard on its way. Each guard restores the sets that it saved.",
             "",
             "",
         ),
-        known=unseen("of errors only those that leave the program are seen"),
+        known=unseen("only errors that leave the program are seen"),
         level="lines",
         panes=("calls", "source"),
         reason_in_log="always",
@@ -147,7 +147,7 @@ ERROR_KINDS = (
         label=lambda trace, event: f"{event.kind} (from another version)",
         why=_unknown,
         rule=NO_RULE,
-        known=unseen("another version of dispatchviz wrote it"),
+        known=unseen("another version of dispatchviz recorded it"),
         level="lines",
     )
 )

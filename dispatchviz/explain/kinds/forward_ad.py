@@ -8,7 +8,7 @@ from dispatchviz.explain.kinds.kind import WIDTH, Kind, Rule, unseen
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
-from dispatchviz.foundation.english import counted, shortened
+from dispatchviz.foundation.english import capital, counted, shortened
 
 
 def _dual_level_left_label(trace: Trace, event: ev.DualLevelLeft) -> str:
@@ -20,31 +20,33 @@ def _tangent_label(trace: Trace, event: ev.TangentSet) -> str:
     return f"tangent of {name} = {tangent} ({event.how})"
 
 
-_FORWARD_AD = "forward mode is not watched; its calls are seen"
+_FORWARD_AD = "the recorder does not watch forward mode, only its calls"
 
 
 def _gone(tangents: int) -> str:
     if not tangents:
-        return "no tensor has a tangent of that level any more"
-    return f"{counted(tangents, 'tangent')} {'is' if tangents == 1 else 'are'} removed, and the tensors stay"
+        return "No tensor has a tangent of that level any more"
+    return f"{capital(counted(tangents, 'tangent'))} {'is' if tangents == 1 else 'are'} removed. The tensors stay"
 
 
 def _formula(trace: Trace, event: ev.ForwardFormulaEntered) -> Statement:
     call = around(trace, event.seq, ev.Dispatched)
-    who = f"An argument of {call.operator if call else 'the operator'} has a tangent, so its result gets one"
-    letters = "X_t is the tangent of argument X, X_p its primal."
+    who = f"An argument of {call.operator if call else 'the operator'} has a tangent, so the result gets one"
+    letters = "X_t is the tangent of the argument X, and X_p is its primal."
     match event.how:
         case "Function":
-            text = "An argument of a Function has a tangent: its jvp computes the tangents of its outputs."
+            text = (
+                "An argument of the Function has a tangent, so the Function's jvp computes the tangents of its outputs."
+            )
             return Statement("jvp of a Function", text)
         case "auto_linear":
-            what = "The operator is linear: the tangent is the operator applied to the tangents."
+            what = "The operator is linear, so the tangent is the operator applied to the tangents."
             text = f"{who}: {event.formula}. {what}"
             return Statement("linear forward formula", text)
         case "auto_element_wise":
             text = (
-                f"{who}: {event.formula}. It is element-wise: this is its backward formula, with the tangent in place "
-                f"of grad. {letters}"
+                f"{who}: {event.formula}. The operator is element-wise, so this is its backward formula with the "
+                f"tangent in place of grad. {letters}"
             )
             return Statement("element-wise forward formula", text)
         case _:
@@ -55,45 +57,48 @@ def _set(trace: Trace, event: ev.TangentSet) -> Statement:
     tensor, tangent = (tensor_name(trace, t, event.seq) for t in (event.tensor, event.tangent))
     match event.how:
         case "taken as it is":
-            text = f"{tensor} gets the tangent {tangent} itself: it has the same layout in memory as {tensor}."
+            text = (
+                f"{tensor} takes {tangent} itself as its tangent, because {tangent} has the memory layout of {tensor}."
+            )
             return Statement("tangent taken", text)
         case "written in place":
-            text = f"{tensor} was written to in place, and so was its tangent {tangent}: it stays the same tensor."
+            text = f"{tensor} was written to in place, and so was its tangent {tangent}, which stays the same tensor."
             return Statement("tangent written in place", text)
         case "copied, to be laid out as the tensor":
             text = (
-                f"The tangent must have the same layout in memory as {tensor}, so that views of both correspond: "
-                f"{tangent} is a copy with that layout."
+                f"The tangent is copied, because its memory layout differs from that of {tensor}: {tangent} is a copy "
+                f"with the layout of {tensor}."
             )
             return Statement("tangent copied", text)
         case "copied into a view of the base's tangent":
             text = (
-                f"{tensor} is a view that was written to, and its base had no tangent: the base gets one that is zero "
-                f"elsewhere, and {tangent}, the same view of that, is the tangent of {tensor}."
+                f"{tensor} is a view that was written to, and its base had no tangent. The base gets a tangent that is "
+                f"zero elsewhere. The tangent of {tensor}, {tangent}, is the same view of it."
             )
             return Statement("tangent of the base made", text)
         case _:
             text = (
-                f"{tensor} is a view and its base has a tangent: the same view of that, {tangent}, is the tangent of "
-                f"{tensor}; it is made now, when it is first read."
+                f"{tensor} is a view, and its base has a tangent. The tangent of {tensor}, {tangent}, is the same view "
+                "of it. It is created now, when it is first read."
             )
             return Statement("tangent of a view made", text)
 
 
 def _why_dual_level_entered(trace: Trace, event: ev.DualLevelEntered) -> Statement:
     text = (
-        f"Dual level {event.level} is open: a tensor may have a tangent from here on, and autograd's kernels "
-        "compute the tangents of their results from those of their arguments."
+        f"Dual level {event.level} is open. Tensors may now have tangents, and the autograd kernels compute the "
+        "tangents of results from the tangents of arguments."
     )
     return Statement("dual level opened", text)
 
 
 def _why_dual_level_left(trace: Trace, event: ev.DualLevelLeft) -> Statement:
-    return Statement("dual level closed", f"Dual level {event.level} is closed: {_gone(event.tangents)}.")
+    return Statement("dual level closed", f"Dual level {event.level} is closed. {_gone(event.tangents)}.")
 
 
 _LEVEL_RULE = Rule(
-    "Tangents belong to a level: leaving it removes them. One level may be open, for all threads.",
+    "Tangents belong to a level, and leaving the level removes them. Only one level can be open, for all threads "
+    "together.",
     "ForwardADLevel",
     "torch/csrc/autograd/forward_grad.cpp",
 )
@@ -139,7 +144,8 @@ FORWARD_AD_KINDS = (
         label=_tangent_label,
         why=_set,
         rule=Rule(
-            "A tensor and its tangent have the same layout; a view's tangent is that view of its base's tangent.",
+            "A tensor and its tangent have the same memory layout, so that views of both correspond. The tangent of a "
+            "view is the same view of its base's tangent.",
             "AutogradMeta::set_fw_grad",
             "torch/csrc/autograd/autograd_meta.cpp",
         ),

@@ -19,14 +19,14 @@ def _function_output_label(trace: Trace, event: ev.FunctionOutput) -> str:
 
 def _entered(event: ev.FunctionEntered) -> Statement:
     """Why the forward runs as it does."""
-    setup = " It gets no ctx; setup_context gets one when it is done." if event.setup_context else ""
+    setup = " It gets no ctx. setup_context gets the ctx when the forward is done." if event.setup_context else ""
     runs = f"{event.function}'s forward runs."
     if event.recorded:
-        reason = "The Node was made and has its edges: only its backward is recorded, so grad mode is off inside."
+        reason = "Its Node exists already and has its edges, so grad mode is off inside."
         return Statement("Function recorded", f"{runs} {reason}{setup}")
     reason = (
-        "No tensor among its arguments requires grad, or grad mode is off: the Node has no edges, and no output will "
-        "lead to it. Grad mode is off inside."
+        "No tensor argument requires grad, or grad mode is off, so its Node has no edges and no output leads to it. "
+        "Grad mode is off inside."
     )
     return Statement("Function not recorded", f"{runs} {reason}{setup}")
 
@@ -44,27 +44,27 @@ def _returned(trace: Trace, event: ev.FunctionOutput) -> Statement:
     gets_grad = (RequiresGrad(event.result, requires_grad=True),)
     match event.how:
         case "set":
-            return Statement("output of a Function", f"{result} is new: its grad_fn is {node}.", gets_grad)
+            return Statement("output of a Function", f"{result} is a new tensor, so its grad_fn is {node}.", gets_grad)
         case "rebased":
             text = (
-                f"{result} is an input that the forward wrote to and marked as dirty (mark_dirty): its history is "
-                f"rebased onto the Function's Node, {node}, as after any in-place operation."
+                f"The forward wrote to its input {result} and marked it as dirty (mark_dirty). The history of {result} "
+                f"is rebased onto the Function's Node, {node}, as after any in-place operation."
             )
             return Statement("dirty input returned", text, gets_grad)
         case "viewed":
             text = (
-                f"The forward returned its input {returned} as it is. The input must keep its own history, so the "
+                f"The forward returned its input {returned} unchanged. The input must keep its own history, so the "
                 f"caller gets {result}, a view of it."
             )
             return Statement("input returned as a view", text)
         case "detached":
             text = (
-                f"{returned} is an input that requires grad, and this output has no gradient: the caller gets "
-                f"{result}, the same memory without history."
+                f"{returned} is an input that requires grad, but this output has no gradient. The caller gets "
+                f"{result}, which shares the memory of {returned} and has no history."
             )
             return Statement("input returned detached", text, (RequiresGrad(event.result, requires_grad=False),))
         case "detached in place":
-            text = f"{result} requires grad, and this output has no gradient: it is detached from its history."
+            text = f"{result} requires grad, but this output has no gradient, so it is detached from its history."
             return Statement("output detached", text, (RequiresGrad(event.result, requires_grad=False),))
         case _:
             return _plain(event, returned, result)
@@ -72,9 +72,11 @@ def _returned(trace: Trace, event: ev.FunctionOutput) -> Statement:
 
 def _plain(event: ev.FunctionOutput, returned: str, result: str) -> Statement:
     if event.marked == "non-differentiable":
-        text = f"{returned} was marked as non-differentiable: the Function gives it no history."
+        text = f"{returned} was marked as non-differentiable, so the Function gives it no history."
         return Statement("non-differentiable output", text)
-    return Statement("plain output of a Function", f"{result} is returned as it is: the Function gives it no history.")
+    return Statement(
+        "plain output of a Function", (f"{result} is returned unchanged, and the Function gives it no history.")
+    )
 
 
 _LIMITS = {
@@ -91,9 +93,9 @@ def _limit(trace: Trace, event: ev.FunctionOutput) -> Statement | None:
         return None
     claims = view_sentences.raising_writes(trace, event.result, view.base, event.creation_meta, event.seq)
     if index(trace).grad_needed(event.result, event.seq):
-        text = f"{reason}: while grad mode is on, an in-place operation on it raises an error."
+        text = f"{reason}, so an in-place operation on it raises an error while grad mode is on."
         return Statement("write to the output raises", text, claims)
-    text = f"{reason}: while grad mode is on, an in-place operation that would make it require grad raises an error."
+    text = f"{reason}, so an in-place operation that would make it require grad raises an error while grad mode is on."
     return Statement("write to the output raises once it requires grad", text, claims)
 
 
@@ -103,7 +105,7 @@ FUNCTION_KINDS = Kind(
     label=lambda trace, event: f"{event.function}.apply{'' if event.recorded else ', not recorded'}",
     why=lambda trace, event: _entered(event),
     rule=Rule(
-        "A Function's forward runs without grad mode; its Node, made before, represents all of it.",
+        "A Function's forward runs without grad mode, because its Node represents all of it in the graph.",
         "THPFunction_apply",
         "torch/csrc/autograd/python_function.cpp",
     ),
@@ -117,8 +119,8 @@ FUNCTION_KINDS = Kind(
     label=_function_output_label,
     why=_output,
     rule=Rule(
-        "Outputs of a Function: an input that was marked dirty is rebased, one returned as it is becomes a "
-        "view, what is non-differentiable is detached, all else gets the Function's Node as its grad_fn.",
+        "An output that is a dirty input is rebased. An input that is returned unchanged becomes a view. A "
+        "non-differentiable output is detached. Every other output gets the Function's Node as its grad_fn.",
         "torch::autograd::_wrap_outputs",
         "torch/csrc/autograd/custom_function.cpp",
     ),

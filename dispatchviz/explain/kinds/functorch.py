@@ -24,10 +24,10 @@ def _pushed(event: ev.DynamicLayerPushed) -> Statement:
         return Statement("transform pushed again", text)
     what = f"A transform begins: the {_transform(event)} is on top of the stack"
     if event.level > 1:
-        return Statement("inner transform begins", f"{what}. It gets a call before those below it do.")
+        return Statement("inner transform begins", f"{what}. It gets each call before the transforms below it.")
     text = (
-        f"{what}. From here on the thread includes FuncTorchDynamicLayerFrontMode, so every call of this thread goes "
-        "to the transform first, and FuncTorchDynamicLayerBackMode, where the call leaves the transform."
+        f"{what}. The thread-local include set now has FuncTorchDynamicLayerFrontMode, so every call of this thread "
+        "goes to the transform first. It also has FuncTorchDynamicLayerBackMode, where a call leaves the transform."
     )
     return Statement("transform begins", text)
 
@@ -35,13 +35,10 @@ def _pushed(event: ev.DynamicLayerPushed) -> Statement:
 def _popped(event: ev.DynamicLayerPopped) -> Statement:
     last = event.level == 1
     if event.why == "ends":
-        rest = "calls are ordinary calls again" if last else "those below it go on"
-        return Statement("transform ends", f"The {_transform(event)} ends and is popped off the stack: {rest}.")
-    where = "as it would have been without any transform" if last else f"by the transform of level {event.level - 1}"
-    text = (
-        f"The {_transform(event)} has processed the call and is popped off the stack, so that the call is handled "
-        f"{where}."
-    )
+        rest = "Calls are ordinary calls again" if last else "The transforms below it stay"
+        return Statement("transform ends", f"The {_transform(event)} ends and is popped off the stack. {rest}.")
+    where = "as it would without a transform" if last else f"to the transform of level {event.level - 1}"
+    text = f"The {_transform(event)} has processed the call and is popped off the stack. The call goes on {where}."
     return Statement("transform popped", text)
 
 
@@ -51,9 +48,9 @@ def _why_batched(trace: Trace, event: ev.BatchedTensorMade) -> Statement:
     made = index(trace).tensors.get(event.tensor)
     seen = f", so the function sees {shaped(made.shape)}" if made is not None else ""
     text = (
-        f"{tensor_name(trace, event.tensor, event.seq)} is {value} with its dimension {event.bdim} hidden, for the "
-        f"vmap of level {event.level}{seen}. It has the keys of {value}'s device and FuncTorchBatched, which picks the "
-        "batch rules."
+        f"{tensor_name(trace, event.tensor, event.seq)} is {value} with dimension {event.bdim} hidden for the vmap of "
+        f"level {event.level}{seen}. It has the keys of {value}'s device and FuncTorchBatched, which selects the batch "
+        "rules."
     )
     return Statement("BatchedTensor made", text)
 
@@ -64,8 +61,8 @@ def _why_wrapped(trace: Trace, event: ev.TensorWrapperMade) -> Statement:
     name, transform = tensor_name(trace, event.tensor, event.seq), _transform_of(trace, event.level, event.seq)
     own = "tangent" if transform == "jvp" else "history"
     text = (
-        f"{name} wraps {value} for the {transform} of level {event.level}: its {own} belongs to that level, {value} "
-        "does not have it."
+        f"{name} wraps {value} for the {transform} of level {event.level}. Its {own} belongs to that level, and "
+        f"{value} does not have it."
     )
     return Statement("TensorWrapper made", text)
 
@@ -75,7 +72,7 @@ def _transform_of(trace: Trace, level: int, at: int) -> str:
     return latest(index(trace).transforms.get(level, []), at) or "transform"
 
 
-_TRANSFORMS = "of transforms only the calls at their keys are seen"
+_TRANSFORMS = "only the calls at the keys of transforms are seen"
 
 
 def _wrapper_label(trace: Trace, event: ev.TensorWrapperMade) -> str:
@@ -89,8 +86,8 @@ def _batched_label(trace: Trace, event: ev.BatchedTensorMade) -> str:
 
 
 _LAYER_RULE = (
-    "The transform on top of the stack gets a call first; then the call goes to the others one by one, and after the "
-    "last one to an ordinary dispatch."
+    "The transform on top of the stack gets a call first. The call then goes to the others one by one, and finally to "
+    "an ordinary dispatch."
 )
 
 FUNCTORCH_KINDS = (
@@ -119,7 +116,7 @@ FUNCTORCH_KINDS = (
         label=_batched_label,
         why=_why_batched,
         rule=Rule(
-            "A BatchedTensor has the shape of one example; the batch is in the tensor that it wraps.",
+            "A BatchedTensor has the shape of one example. The tensor that it wraps holds the whole batch.",
             "at::functorch::makeBatched",
             "aten/src/ATen/functorch/BatchedTensorImpl.cpp",
         ),
@@ -131,7 +128,7 @@ FUNCTORCH_KINDS = (
         label=_wrapper_label,
         why=_why_wrapped,
         rule=Rule(
-            "Each level of grad has tensors of its own, so that the levels' histories stay separate.",
+            "Each level of grad has its own wrapper tensors, so the histories of the levels stay separate.",
             "at::functorch::makeTensorWrapper",
             "aten/src/ATen/functorch/TensorWrapper.cpp",
         ),

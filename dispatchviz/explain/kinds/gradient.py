@@ -28,10 +28,10 @@ def _buffered_label(trace: Trace, event: ev.GradientBuffered) -> str:
 def _reduced(trace: Trace, event: ev.GradientReduced) -> Statement:
     before, after = (tensor_name(trace, tensor, event.seq) for tensor in (event.before, event.after))
     had = index(trace).shape(event.before, event.seq)
-    shape = f" has the shape {shaped(had)} and" if had is not None else ""
+    shape = f" has the shape {shaped(had)} but" if had is not None else ""
     text = (
-        f"The gradient {before}{shape} goes to an input of the shape {shaped(event.shape)}: as for one that was "
-        f"broadcast it is summed to that shape, {after}."
+        f"The gradient {before}{shape} goes to an input of shape {shaped(event.shape)}, so it is summed to that shape: "
+        f"{after}."
     )
     return Statement("gradient summed to a shape", text)
 
@@ -43,9 +43,9 @@ def _buffered(trace: Trace, event: ev.GradientBuffered) -> Statement:
     if event.how == "stored":
         return Statement(
             "gradient stored",
-            f"{gradient} is stored in the input buffer of {place}: the first gradient to arrive there.",
+            f"{gradient} is stored in the input buffer of {place}. It is the first gradient to arrive there.",
         )
-    meet = f"Several gradients meet at {place}: {gradient} is added"
+    meet = f"Several gradients meet at {place}, so {gradient} is added"
     if event.how == "added in place":
         return Statement("gradients added in place", f"{meet} in place{_because(event.why)}.")
     return Statement("gradients added out of place", f"{meet} into a new tensor{_because(event.why)}.")
@@ -57,7 +57,7 @@ def _accumulated(trace: Trace, event: ev.GradientAccumulated) -> Statement:
     match event.how:
         case "stolen":
             taken = f"is set to the gradient {gradient} without a copy{because}"
-            text = f"{grad} {taken}: t{event.result} shares its memory."
+            text = f"{grad} {taken}. t{event.result} shares its memory."
             return Statement("gradient stolen", text, claims)
         case "copied":
             return Statement("gradient copied", f"{grad} gets a copy of the gradient {gradient}{because}.", claims)
@@ -65,7 +65,7 @@ def _accumulated(trace: Trace, event: ev.GradientAccumulated) -> Statement:
             text = f"The gradient {gradient} is added to {grad} in place{because}."
             return Statement("gradient added to .grad in place", text, claims)
         case _:
-            text = f"{grad} becomes a new tensor, the old one plus the gradient {gradient}{because}."
+            text = f"{grad} becomes a new tensor: the old one plus the gradient {gradient}{because}."
             return Statement("gradient added to .grad out of place", text, claims)
 
 
@@ -83,11 +83,13 @@ def _captured(trace: Trace, event: ev.GradientCaptured) -> Statement:
     nth = ordinal(event.position + 1)
     requested = f"grad() requests the gradient of {tensor_behind(trace, event.node, event.input_nr, event.seq)}"
     if event.tensor is None:
-        text = f"{requested}, but what has arrived at {place} is undefined: its {nth} result stays undefined."
+        text = (
+            f"{requested}, but the gradient that arrived at {place} is undefined, so its {nth} result stays undefined."
+        )
         return Statement("nothing captured", text, claims)
-    hooks = " as it is before its hooks, since the Node runs as well" if _has_hooks(trace, event) else ""
+    hooks = " It is captured before its hooks, because the Node runs as well." if _has_hooks(trace, event) else ""
     name = tensor_name(trace, event.tensor, event.seq)
-    text = f"{requested}: {name}, which has arrived at {place}, becomes its {nth} result{hooks}."
+    text = f"{requested}. {name}, which arrived at {place}, becomes its {nth} result.{hooks}"
     return Statement("gradient captured", text, claims)
 
 
@@ -101,7 +103,7 @@ def _has_hooks(trace: Trace, event: ev.GradientCaptured) -> bool:
 
 
 def _because(why: str) -> str:
-    return f" ({why})" if why else ""
+    return f" ({why.replace('nobody else', 'nothing else').replace('somebody else', 'something else')})" if why else ""
 
 
 GRADIENT_KINDS = (
@@ -111,11 +113,11 @@ GRADIENT_KINDS = (
         label=_reduced_label,
         why=_reduced,
         rule=Rule(
-            "A gradient of a broadcast input is summed back to the input's shape.",
+            "The gradient of a broadcast input is summed back to the input's shape.",
             "torch::autograd::validate_outputs",
             ENGINE,
         ),
-        known=unseen("a sum to an input's size is seen as a call"),
+        known=unseen("a sum to an input's size appears as a call"),
         reason_in_log="always",
     )
     | Kind(
@@ -124,12 +126,13 @@ GRADIENT_KINDS = (
         label=_buffered_label,
         why=_buffered,
         rule=Rule(
-            "Gradients that meet at one input of a Node are summed before it runs: in place if grad mode is off and "
-            "the buffer alone owns the first one, a dense tensor without overlaps and no subclass.",
+            "Gradients that meet at one input of a Node are summed before the Node runs. The sum is in place if grad "
+            "mode is off and the first gradient is dense, without overlaps, no subclass, and owned by the buffer "
+            "alone.",
             "torch::autograd::InputBuffer::add",
             "torch/csrc/autograd/input_buffer.cpp",
         ),
-        known=unseen("of input buffers only the sums are seen, as calls between Nodes"),
+        known=unseen("input buffers show only their sums, as calls between Nodes"),
         panes=("engine", "backward graph"),
         reason_in_log="always",
     )
@@ -140,8 +143,9 @@ GRADIENT_KINDS = (
         why=_accumulated,
         rule=Rule(
             "The first gradient is stolen (detached, not copied) if grad mode is off, nothing else references it, and "
-            "its strides obey the layout contract: the leaf's strides if that is dense without overlaps, else "
-            "contiguous. Otherwise it is copied into such strides. Later ones are added, in place if grad mode is off.",
+            "its strides obey the layout contract: the strides of the leaf if it is dense without overlaps, else "
+            "contiguous strides. Otherwise it is copied into these strides. Later gradients are added, in place if "
+            "grad mode is off.",
             "torch::autograd::AccumulateGrad::accumulateGrad",
             "torch/csrc/autograd/functions/accumulate_grad.h",
         ),
@@ -158,12 +162,12 @@ GRADIENT_KINDS = (
         label=lambda trace, event: f"result {event.position} taken at {node_title(trace, event.node, event.seq)}",
         why=_captured,
         rule=Rule(
-            "grad() captures a gradient in the input buffer of the Node that it arrives at: before its tensor pre "
-            "hooks if the Node runs as well, else after them.",
+            "grad() captures a gradient from the input buffer of the Node where it arrives. It does so before the "
+            "tensor pre hooks if the Node runs as well, and after them otherwise.",
             "torch::autograd::Engine::evaluate_function",
             ENGINE,
         ),
-        known=unseen("what grad() returns is taken out of the input buffers"),
+        known=unseen("the results of grad() are taken from the input buffers"),
         panes=("engine", "backward graph"),
     )
 )

@@ -29,11 +29,11 @@ from dispatchviz.foundation.english import capital, listed, shortened
 def _deleted(trace: Trace, event: ev.NodeDeleted) -> Statement:
     """The last reference is gone, an edge or anything else."""
     node = capital(node_title(trace, event.node, event.seq))
-    saved = ", with what it saved" if _still_saves(trace, event) else ""
+    saved = " with its saved tensors" if _still_saves(trace, event) else ""
     if event.by is None:
-        return Statement("Node freed", f"{node} is freed{saved}: nothing refers to it any more.")
+        return Statement("Node freed", f"{node} is freed{saved}, because nothing refers to it any more.")
     last = f"the last reference to it was an edge of {node_title(trace, event.by, event.seq)}, which is freed too"
-    return Statement("Node freed with another", f"{node} is freed{saved}: {last}.")
+    return Statement("Node freed with another", f"{node} is freed{saved}, because {last}.")
 
 
 def _still_saves(trace: Trace, event: ev.NodeDeleted) -> bool:
@@ -86,14 +86,11 @@ def _rebased_label(trace: Trace, event: ev.HistoryRebased) -> str:
 
 def _accumulator(trace: Trace, event: ev.AccumulatorMade) -> Statement:
     leaf = tensor_name(trace, event.tensor, event.seq)
-    text = (
-        f"{leaf} keeps a weak reference to its AccumulateGrad, so that all its uses share it: only the graphs that "
-        "lead to it keep it alive."
-    )
+    text = f"{leaf} keeps a weak reference to its AccumulateGrad, so that all uses of {leaf} share one."
     return Statement("AccumulateGrad referenced", text)
 
 
-_ENDS = "The graph of what is computed from it ends there: no backward pass goes on to what was detached."
+_ENDS = "Backward passes end there and do not reach the detached tensor."
 
 
 def _no_node(trace: Trace, event: ev.NoNodeMade) -> Statement:
@@ -102,26 +99,38 @@ def _no_node(trace: Trace, event: ev.NoNodeMade) -> Statement:
         case "no input requires grad":
             return _no_input(trace, event)
         case "never differentiable":
-            text = f"{event.operator} is never differentiable, so no Node is made: the kernel only redispatches."
+            text = f"{_plain(event.operator)} has no derivative, so no Node is recorded and gradients stop here."
             return Statement("never differentiable", text)
         case "detached":
             return Statement(
-                "detached", f"No Node is made: detach returns a tensor without history, on the same memory. {_ENDS}"
+                "detached",
+                (f"No Node is recorded, because detach returns a tensor without history on the same memory. {_ENDS}"),
             )
         case _:
-            text = "Grad mode is off, so no Node is made: the kernel only redispatches."
+            text = "Grad mode is off, so no Node is recorded. The kernel only redispatches."
             return Statement("grad mode is off", text)
+
+
+def _plain(operator: str) -> str:
+    """Return the name by which a program calls an operator: ``argmax``; with its namespace if that is not PyTorch's."""
+    return operator.removeprefix("aten::").partition(".")[0]
 
 
 def _no_input(trace: Trace, event: ev.NoNodeMade) -> Statement:
     computed = arguments(trace, event.seq)
     tensors = dict.fromkeys(tensor for _, tensor, _ in computed.arguments) if computed else {}
     if any(index(trace).grad_needed(tensor, event.seq) for tensor in tensors):
-        text = f"No input of {event.operator} that has a derivative requires grad: no Node is made."
+        text = f"No input of {event.operator} that has a derivative requires grad, so no Node is recorded."
         return Statement("no differentiable input requires grad", text)
     names = [tensor_name(trace, tensor, event.seq) for tensor in tensors]
-    who = f"{names[0]} does not require" if len(names) == 1 else f"None of {listed(names) or 'the inputs'} requires"
-    text = f"{who} grad, so {event.operator} is not recorded for backward: no Node is made."
+    match names:
+        case [name]:
+            who = f"{name} does not require"
+        case [one, other]:
+            who = f"Neither {one} nor {other} requires"
+        case _:
+            who = f"None of {listed(names) or 'the inputs'} requires"
+    text = f"{who} grad, so no Node is recorded for {event.operator}."
     return Statement("no input requires grad", text, tuple(RequiresGrad(tensor, False) for tensor in tensors))
 
 
@@ -132,11 +141,11 @@ def _deleted_label(trace: Trace, event: ev.NodeDeleted) -> str:
 
 def _node_created_rule(event: ev.NodeCreated) -> Rule:
     if event.name == "torch::autograd::AccumulateGrad":
-        text = "A leaf's AccumulateGrad takes no sequence number from the counter: it has the maximum, 2**64 - 1."
+        text = "A leaf's AccumulateGrad takes no sequence number from the counter. It has the maximum, 2**64 - 1."
         return Rule(text, "torch::autograd::AccumulateGrad", "torch/csrc/autograd/functions/accumulate_grad.h")
     text = (
-        "A kernel that records makes a Node with c10::make_intrusive: it counts the references to itself. "
-        "Sequence numbers count up per thread, in the order of creation."
+        "A kernel creates a Node with c10::make_intrusive, so the Node counts the references to itself. Sequence "
+        "numbers count up in each thread, in the order of creation."
     )
     return Rule(text, "torch::autograd::Node::Node", NODE)
 
@@ -150,8 +159,11 @@ GRAPH_KINDS = (
         rule=_node_created_rule,
         known=Known(
             "observed",
-            "grad_fn of a result and what its edges lead to, when the autograd kernel has returned",
-            {"topological_nr": ("derived", "0 when it is made"), "thread": ("unseen", "it is 1 of all")},
+            "grad_fn of a result and the Nodes behind its edges, when the autograd kernel has returned",
+            {
+                "topological_nr": ("derived", "0 when the Node is created"),
+                "thread": ("unseen", ("the thread is always recorded as 1")),
+            },
         ),
         level="calls",
         panes=("backward graph", "source"),
@@ -163,8 +175,8 @@ GRAPH_KINDS = (
         label=_edges_label,
         why=node_sentences.why_edges,
         rule=Rule(
-            "Edge i goes to the Node that made input i, or to its AccumulateGrad if it is a leaf; an input that "
-            "requires no grad has an empty edge.",
+            "Edge i leads to the Node that created input i, or to its AccumulateGrad if the input is a leaf. The edge "
+            "of an input that does not require grad is empty.",
             "torch::autograd::collect_next_edges",
             "torch/csrc/autograd/function.h",
         ),
@@ -172,7 +184,7 @@ GRAPH_KINDS = (
             "observed",
             "next_functions of the Node",
             {
-                "inputs": ("unseen", "which argument is behind which edge is not told"),
+                "inputs": ("unseen", "Python does not show which argument an edge belongs to"),
                 "topological_nr": ("derived", "from the edges"),
             },
         ),
@@ -184,7 +196,7 @@ GRAPH_KINDS = (
         group="forward",
         label=lambda trace, event: shortened(f"saves {event.name} = {event.value}", WIDTH),
         why=saved_variable_sentences.why_attribute,
-        rule=Rule("Plain values are saved as they are; they keep no tensor in memory.", "", f"{GENERATED}/Functions.h"),
+        rule=Rule("Plain values are saved as they are. They keep no tensor in memory.", "", f"{GENERATED}/Functions.h"),
         known=Known("observed", "_saved_ attributes of the Node"),
         panes=("backward graph", "source"),
     )
@@ -194,7 +206,8 @@ GRAPH_KINDS = (
         label=_variable_label,
         why=saved_variable_sentences.why_saved,
         rule=Rule(
-            "A tensor is saved with its version, unless a hook packs it; unpacking it after a change raises.",
+            "A tensor is saved with its version, unless a hook packs it. If an in-place operation changes that "
+            "version later, using the saved tensor raises an error.",
             "torch::autograd::SavedVariable",
             "torch/csrc/autograd/saved_variable.cpp",
         ),
@@ -202,7 +215,7 @@ GRAPH_KINDS = (
             "observed",
             "_saved_ attributes of the Node",
             {
-                "tensor": ("derived", "from the name: an argument's or result"),
+                "tensor": ("derived", "from the name of the argument or result"),
                 "is_output": ("derived", "from the name"),
             },
         ),
@@ -214,7 +227,7 @@ GRAPH_KINDS = (
         label=lambda trace, event: f"does not save {event.name}",
         why=saved_variable_sentences.why_not_saved,
         rule=Rule(
-            "A tensor that only one formula uses is saved only if that formula's edge is not empty.",
+            "A tensor that only one formula uses is saved only if the edge of that formula is not empty.",
             "torch::autograd::Node::should_compute_output",
             NODE,
         ),
@@ -227,7 +240,8 @@ GRAPH_KINDS = (
         label=_accumulator_label,
         why=_accumulator,
         rule=Rule(
-            "A leaf has one AccumulateGrad, by a weak reference; the graphs that lead to it own it.",
+            "A leaf has one AccumulateGrad and holds a weak reference to it. Only the graphs that lead to it keep it "
+            "alive.",
             "torch::autograd::impl::grad_accumulator",
             VARIABLE,
         ),
@@ -240,7 +254,7 @@ GRAPH_KINDS = (
         label=_history_label,
         why=history_sentences.why_set,
         rule=Rule(
-            "A result's grad_fn is the Node of its operator; flatten_tensor_args makes one list of all results.",
+            "A result's grad_fn is the Node of its operator. flatten_tensor_args makes one list of all results.",
             "torch::autograd::set_history",
             HISTORY,
         ),
@@ -254,8 +268,8 @@ GRAPH_KINDS = (
         label=_rebased_label,
         why=history_sentences.why_rebased,
         rule=Rule(
-            "An in-place operator rebases the history onto its Node: the tensor's, or its base's if it is a view. "
-            "A view's own grad_fn is then regenerated from its base's.",
+            "An in-place operator rebases the tensor's history onto its own Node. If the tensor is a view, the "
+            "history of its base is rebased, and the view's grad_fn is then regenerated from it.",
             "torch::autograd::rebase_history",
             VARIABLE_TYPE,
         ),
@@ -269,11 +283,11 @@ GRAPH_KINDS = (
         label=lambda trace, event: f"no Node: {event.why}",
         why=_no_node,
         rule=Rule(
-            "A Node is made if grad mode is on and a differentiable input requires grad.",
+            "A Node is recorded if grad mode is on and a differentiable input requires grad.",
             "torch::autograd::compute_requires_grad",
             HISTORY,
         ),
-        known=unseen("the reason why no Node was made cannot be seen"),
+        known=unseen("the reason why no Node was recorded cannot be seen"),
         level="calls",
         reason_in_log="always",
     )
@@ -283,9 +297,9 @@ GRAPH_KINDS = (
         label=_deleted_label,
         why=_deleted,
         rule=Rule(
-            "A Node is freed when the last c10::intrusive_ptr to it goes. Nodes that only its edges kept go along, "
-            "from a stack (gatherFunctions) and not by recursion, so a chain may have any length. In older "
-            "releases that was done by deleteNode, which is no more.",
+            "A Node is freed when the last c10::intrusive_ptr to it is gone. Nodes that only its edges kept alive are "
+            "freed with it, from a stack (gatherFunctions) and not by recursion, so a chain may have any length. "
+            "Older releases used deleteNode for this.",
             "torch::autograd::Node::release_resources",
             NODE,
         ),

@@ -19,7 +19,7 @@ from dispatchviz.foundation.english import capital, listed
 _LOCAL = "c10/core/impl/LocalDispatchKeySet.h"
 
 
-_SETS = "from the key sets of the kernel around and of this one"
+_SETS = "from the key sets of the outer kernel and of this one"
 
 GUARD_FILES = {
     "AutoDispatchBelowAutograd": "aten/src/ATen/core/LegacyTypeDispatch.h",
@@ -41,10 +41,10 @@ _MODE = "torch/utils/_python_dispatch.py"
 
 def _inference_mode(event: ev.InferenceModeChanged) -> Statement:
     if not event.enabled:
-        return Statement("inference mode off", "Inference mode is off: the autograd keys are no longer excluded.")
+        return Statement("inference mode off", "Inference mode is off, so the autograd keys are no longer excluded.")
     text = (
-        "Inference mode is on: the thread excludes the autograd keys and no longer includes ADInplaceOrView, so calls "
-        "skip the autograd kernels altogether, not just the making of Nodes."
+        "Inference mode is on, so calls skip the autograd kernels. Under no_grad these kernels would still run, but "
+        "record no Nodes."
     )
     return Statement("inference mode on", text)
 
@@ -52,9 +52,9 @@ def _inference_mode(event: ev.InferenceModeChanged) -> Statement:
 def _entered(trace: Trace, event: ev.GuardEntered) -> Statement:
     changes = _changes(event)
     if not changes:
-        return Statement("idle guard", f"The guard {event.guard} sets what is already set: nothing changes.")
+        return Statement("idle guard", f"The guard {event.guard} changes nothing, because its keys are already set.")
     because = f"{guard_reason(trace, event)}{_after(trace, event)}"
-    return Statement("guard", f"Until the guard {event.guard} ends, the thread {listed(changes)}: {because}.")
+    return Statement("guard", f"The guard {event.guard} {listed(changes)} until it ends, because {because}.")
 
 
 def _changes(event: ev.GuardEntered) -> list[str]:
@@ -62,12 +62,12 @@ def _changes(event: ev.GuardEntered) -> list[str]:
         return now & ~before & ~BACKENDS
 
     return [
-        f"{verb} {keys_text(keys)}"
-        for verb, keys in (
-            ("excludes", moved(event.excluded, event.excluded_before)),
-            ("no longer excludes", moved(event.excluded_before, event.excluded)),
-            ("includes", moved(event.included, event.included_before)),
-            ("no longer includes", moved(event.included_before, event.included)),
+        f"{verb} {keys_text(keys)} {place} set"
+        for verb, keys, place in (
+            ("adds", moved(event.excluded, event.excluded_before), "to the thread-local exclude"),
+            ("removes", moved(event.excluded_before, event.excluded), "from the thread-local exclude"),
+            ("adds", moved(event.included, event.included_before), "to the thread-local include"),
+            ("removes", moved(event.included_before, event.included), "from the thread-local include"),
         )
         if keys
     ]
@@ -87,19 +87,19 @@ def _after(trace: Trace, event: ev.GuardEntered) -> str:
 def _left(trace: Trace, event: ev.GuardLeft) -> Statement:
     entered = trace[event.parent] if event.parent is not None else None
     gone = entered.excluded & ~event.excluded if isinstance(entered, ev.GuardEntered) else 0
-    back = ": calls from here on can reach autograd again" if gone & autograd_dispatch_keyset else ""
-    return Statement("guard ended", f"The guard {event.guard} ends and restores the sets that it saved{back}.")
+    back = ", so calls can reach autograd again" if gone & autograd_dispatch_keyset else ""
+    return Statement("guard ended", f"The guard {event.guard} ends and restores the thread-local sets{back}.")
 
 
 def _grad_mode(trace: Trace, event: ev.GradModeChanged) -> Statement:
     if event.why == "inference mode":
-        return Statement("grad mode off by inference mode", "Inference mode switches grad mode off as well.")
-    how = f"{_switch(event.why)} {'puts grad mode back' if event.why.startswith('leaving') else 'switches grad mode'}"
+        return Statement("grad mode off by inference mode", "Inference mode turns grad mode off as well.")
+    how = f"{_switch(event.why)} {'turns grad mode back' if event.why.startswith('leaving') else 'turns grad mode'}"
     if event.enabled:
-        return Statement("grad mode on", f"{how} on: operators record Nodes again.")
+        return Statement("grad mode on", f"{how} on, so operators record Nodes again.")
     if latest(index(trace).inference, event.seq):
-        return Statement("grad mode off in inference mode", f"{how} off, for inference mode is still on.")
-    text = f"{how} off: no key changes and the autograd kernels still run, but they make no Nodes until it is on again."
+        return Statement("grad mode off in inference mode", f"{how} off, because inference mode is still on.")
+    text = f"{how} off. The autograd kernels still run, but they record no Nodes until it is on again."
     return Statement("grad mode off", text)
 
 
@@ -116,7 +116,8 @@ GUARD_KINDS = (
         label=lambda trace, event: f"guard {event.guard}",
         why=_entered,
         rule=lambda event: Rule(
-            "A guard saves the thread's whole included and excluded sets and changes them. Exclusion wins.",
+            "A guard saves the thread-local include and exclude sets, then changes them. A key in both sets is "
+            "excluded.",
             event.guard,
             GUARD_FILES.get(event.guard, _MODE),
         ),
@@ -131,7 +132,7 @@ GUARD_KINDS = (
         label=lambda trace, event: f"guard {event.guard} ends",
         why=_left,
         rule=lambda event: Rule(
-            "A guard that ends restores the sets that it saved, whatever happened in between.",
+            "A guard that ends restores the sets that it saved, whatever changed in between.",
             event.guard,
             GUARD_FILES.get(event.guard, _MODE),
         ),
@@ -144,7 +145,7 @@ GUARD_KINDS = (
         label=lambda trace, event: f"grad mode {'on' if event.enabled else 'off'} ({event.why})",
         why=_grad_mode,
         rule=Rule(
-            "Grad mode is a thread-local flag that autograd kernels check; it is no dispatch key.",
+            "Grad mode is a thread-local flag that autograd kernels check. It changes no dispatch key.",
             "c10::GradMode::set_enabled",
             "c10/core/GradMode.h",
         ),
@@ -158,7 +159,8 @@ GUARD_KINDS = (
         label=lambda trace, event: f"inference mode {'on' if event.enabled else 'off'}",
         why=lambda trace, event: _inference_mode(event),
         rule=Rule(
-            "Inference mode excludes the autograd keys and takes ADInplaceOrView out of the included set.",
+            "Inference mode adds the autograd keys to the thread-local exclude set and removes ADInplaceOrView from "
+            "the include set.",
             "c10::InferenceMode",
             "c10/core/InferenceMode.h",
         ),

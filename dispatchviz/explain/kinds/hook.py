@@ -17,8 +17,8 @@ from dispatchviz.explain.trace_index.display_names import attribute, node_title,
 from dispatchviz.foundation.english import capital, shortened
 
 _HOOK_ORDER = (
-    "Tensor pre hooks run first, then retains-grad hooks, then the Node's pre hooks; post hooks run after the Node, "
-    "post-accumulate hooks once .grad is written."
+    "Tensor pre hooks run first, then retains-grad hooks, then the Node's pre hooks. Post hooks run after the Node, "
+    "and post-accumulate hooks once .grad is written."
 )
 
 
@@ -40,24 +40,22 @@ def _hook(trace: Trace, event: ev.HookRan) -> Statement:
     if event.kind == "retains-grad hook":
         if event.kept:
             text = (
-                f"retain_grad() retains the gradient that arrives at {node}: it is copied into .grad of its tensor, "
-                "or added to what is there."
+                f"retain_grad() keeps the gradient that arrives at {node}. It copies the gradient into .grad of the "
+                "tensor, or adds it to the .grad that is there."
             )
             return Statement("gradient retained", text)
         text = (
-            f"retain_grad() would retain the gradient that arrives at {node}, but it is undefined, or the tensor is "
-            "gone: no .grad is written."
+            f"retain_grad() writes no .grad, because the gradient that arrives at {node} is undefined or the tensor no "
+            "longer exists."
         )
         return Statement("no gradient retained", text)
-    called = f"A {event.kind} of {node} is called, {event.function}"
+    runs = f"The {event.kind} {event.function} of {node} runs"
     if event.replaced:
-        text = f"{called}, and what it returns replaces {_replaceable(event.kind)}."
+        text = f"{runs}, and its result replaces {_replaceable(event.kind)}."
         return Statement("hook replaces gradients", text)
     if event.kind == "post-accumulate hook":
-        return Statement("hook after accumulation", f"{called}: .grad of the leaf is up to date by now.")
-    return Statement(
-        "hook replaces nothing", f"{called}, and returns nothing that replaces {_replaceable(event.kind)}."
-    )
+        return Statement("hook after accumulation", f"{runs} now that .grad of the leaf is up to date.")
+    return Statement("hook replaces nothing", f"{runs} and does not replace {_replaceable(event.kind)}.")
 
 
 def _replaceable(kind: str) -> str:
@@ -77,11 +75,11 @@ _HOOK = "torch/csrc/autograd/function_hook.h"
 
 
 _WHEN: dict[ev.HookKind, str] = {
-    "tensor pre hook": "It gets the gradient of {tensor} when that is complete, and may replace it.",
-    "retains-grad hook": "It writes the gradient of {tensor}, as the tensor pre hooks leave it, to {grad}.",
-    "pre hook": "It gets all gradients that arrive at the Node before the Node runs, and may replace them.",
-    "post hook": "It gets what the Node returned and what it was given, and may replace what it returned.",
-    "post-accumulate hook": "It gets {tensor} itself once {grad} is written, and must return None.",
+    "tensor pre hook": "The hook gets the complete gradient of {tensor} and may replace it.",
+    "retains-grad hook": "After the tensor pre hooks, it writes the gradient of {tensor} to {grad}.",
+    "pre hook": "Before the Node runs, the hook gets all gradients that arrive there and may replace them.",
+    "post hook": "The hook gets the inputs and the results of the Node, and may replace the results.",
+    "post-accumulate hook": "The hook gets {tensor} itself once {grad} is written, and must return None.",
 }
 """When a hook of each kind is called, and with what."""
 
@@ -92,23 +90,23 @@ def _registered(trace: Trace, event: ev.HookRegistered) -> Statement:
     keeper = tensor if event.node is None else node_title(trace, event.node, event.seq)
     if event.moved:
         text = (
-            f"{capital(tensor, named)} has another grad_fn, {keeper}, and its retains-grad hook goes along: "
-            f"{grad} will be the gradient of what it holds now. Its tensor pre hooks stay with the Node before."
+            f"{capital(tensor, named)} has a new grad_fn, {keeper}, and its retains-grad hook moves there: {grad} will "
+            "be the gradient of the new value. Its tensor pre hooks stay with the old Node."
         )
         return Statement("retains-grad hook moved", text)
     when = _WHEN[event.kind].format(tensor=tensor, grad=grad)
-    return Statement("hook registered", f"{capital(keeper, named)} keeps a {event.kind}, {event.function}. {when}")
+    return Statement("hook registered", f"{capital(keeper, named)} keeps the {event.kind} {event.function}. {when}")
 
 
 def _removed(trace: Trace, event: ev.HookRemoved) -> Statement:
     hook = registration(trace, event.hook)
     what = f"The {hook.kind} {hook.function}" if hook else "A hook"
-    text = f"{what} is removed: its handle was told to."
+    text = f"{what} is removed, because remove() of its handle was called."
     return Statement("hook removed", text)
 
 
 def _hook_label(trace: Trace, event: ev.HookRegistered) -> str:
-    moved = " goes along" if event.moved else ""
+    moved = " moved" if event.moved else ""
     return shortened(f"{event.kind} {event.function}{moved}: {_keeper_label(trace, event)}", WIDTH)
 
 
@@ -130,11 +128,11 @@ HOOK_KINDS = (
         label=_saved_hook_label,
         why=saved_variable_sentences.why_hook,
         rule=Rule(
-            "The innermost pair of hooks packs what is saved; what it returns is kept, and no version is compared.",
+            "The innermost pair of hooks packs a saved tensor. Its result is kept, and no version is compared.",
             "torch::autograd::SavedVariable",
             "torch/csrc/autograd/saved_variable.cpp",
         ),
-        known=unseen("of hooks that pack and unpack only the lines of the program's own are seen"),
+        known=unseen("pack and unpack hooks show only their lines in the program"),
         panes=("backward graph", "source"),
     )
     | Kind(
@@ -145,7 +143,7 @@ HOOK_KINDS = (
         rule=lambda event: Rule(
             _HOOK_ORDER, *_HOOKS.get(event.kind, ("torch::autograd::Engine::evaluate_function", ENGINE))
         ),
-        known=Known("observed", "the engine calls the hook by way of what stands in its place meanwhile"),
+        known=Known("observed", "the engine calls a wrapper in place of the hook"),
         level="calls",
     )
     | Kind(
@@ -154,12 +152,12 @@ HOOK_KINDS = (
         label=_hook_label,
         why=_registered,
         rule=Rule(
-            "A tensor's hooks are kept by its grad_fn, a leaf's by the leaf; hooks registered on a Node by the Node. "
-            "They run in the order of registration.",
+            "The grad_fn of a tensor keeps its hooks, a leaf keeps its own, and a Node keeps the hooks that are "
+            "registered on it. Hooks run in the order of registration.",
             "torch::autograd::FunctionPreHook",
             _HOOK,
         ),
-        known=Known("observed", "a handle is made, or a tensor retains its gradient from then on"),
+        known=Known("observed", "a handle is created, or a tensor begins to retain its gradient"),
     )
     | Kind(
         ev.HookRemoved,
@@ -167,10 +165,10 @@ HOOK_KINDS = (
         label=_removed_label,
         why=_removed,
         rule=Rule(
-            "A handle removes its hook once; a list of hooks is copied before it is run.",
+            "A handle removes its hook once. The list of hooks is copied before the hooks run.",
             "RemovableHandle.remove",
             "torch/utils/hooks.py",
         ),
-        known=Known("observed", "remove() of the handle that was made with the hook"),
+        known=Known("observed", "remove() of the hook's handle is called"),
     )
 )

@@ -138,6 +138,6 @@ def unseen(by: str) -> Known:
     return Known("unseen", by)
 
 
-QUEUE = "counts and ready queues are inside the engine"
-SWITCHES = "the switches of the thread are not watched; its key sets are, at each call"
-RELEASED = "a Node drops what it saved, and is freed, without a word"
+QUEUE = "the engine does not expose its counts and ready queues"
+SWITCHES = "the recorder does not watch the switches of the thread, only its key sets at each call"
+RELEASED = "a Node does not report when it releases its saved tensors or is freed"

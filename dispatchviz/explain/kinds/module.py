@@ -54,7 +54,7 @@ MODULE_KINDS = Kind(
     label=_label,
     why=_why,
     rule=Rule(
-        "Calling a module runs its forward pre-hooks, its forward, then its forward hooks.",
+        "Calling a module runs its forward pre-hooks, then its forward, then its forward hooks.",
         "Module._call_impl",
         "torch/nn/modules/module.py",
     ),

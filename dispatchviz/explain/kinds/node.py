@@ -10,7 +10,7 @@ from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.foundation.english import capital
 
-_MEMBERS = "members of a Node that change after its making are not watched"
+_MEMBERS = "members of a Node that change after its creation are not watched"
 
 
 _ANOMALY = "torch/csrc/autograd/python_anomaly_mode.cpp"
@@ -20,19 +20,19 @@ def _number(trace: Trace, event: ev.SequenceNumberSet) -> Statement:
     node = node_title(trace, event.node, event.seq)
     turn = "sooner" if event.sequence_nr > event.before else "later"
     if event.sequence_nr == event.before:
-        text = f"{capital(node)} is given the sequence number that it has, {event.before}."
+        text = f"The sequence number of {node} is set to {event.before}, which it already was."
         return Statement("same sequence number", text)
     text = (
-        f"{capital(node)} has the sequence number {event.sequence_nr} from here on, before it was {event.before}: "
-        f"among Nodes that are ready at the same time its turn comes {turn}."
+        f"The sequence number of {node} changes from {event.before} to {event.sequence_nr}, so among ready Nodes it "
+        f"runs {turn}."
     )
     return Statement("sequence number set", text)
 
 
 def _undefined(trace: Trace, event: ev.UndefinedInputAdded) -> Statement:
     text = (
-        f"Input {event.input_nr} of {node_title(trace, event.node, event.seq)} is a placeholder, for an output that is "
-        "undefined, None in Python: no gradient arrives there."
+        f"Input {event.input_nr} of {node_title(trace, event.node, event.seq)} is a placeholder, because the output is "
+        "undefined (None in Python). No gradient arrives there."
     )
     return Statement("undefined input", text)
 
@@ -40,16 +40,16 @@ def _undefined(trace: Trace, event: ev.UndefinedInputAdded) -> Statement:
 def _stack(trace: Trace, event: ev.StackStored) -> Statement:
     node = node_title(trace, event.node, event.seq)
     place = event.frame.strip().splitlines()
-    made = f", {place[0]}" if place else ""
-    text = f"Anomaly mode is on: {node} keeps in its metadata the Python stack that makes it{made}."
+    made = f": {place[0]}" if place else ""
+    text = f"Anomaly mode is on, so {node} stores the Python stack of its creation{made}."
     return Statement("stack stored", text)
 
 
 def _parent(trace: Trace, event: ev.ParentAssigned) -> Statement:
     node, parent = node_title(trace, event.node, event.seq), node_title(trace, event.parent_node, event.seq)
     text = (
-        f"{capital(node)} is made while {parent} is evaluated: in anomaly mode its metadata keeps that as its parent, "
-        "so that an error in it can be told back to the first forward."
+        f"{capital(node)} is created while {parent} is evaluated, so anomaly mode stores {parent} as its parent. An "
+        f"error in {node} can then be traced back to the first forward."
     )
     return Statement("parent assigned", text)
 
@@ -74,7 +74,8 @@ NODE_KINDS = (
         label=_number_label,
         why=_number,
         rule=Rule(
-            "Only Nodes that are ready compete: a branch comes first if all its Nodes have larger numbers.",
+            "Sequence numbers order only the Nodes that are ready. A branch comes first if all its Nodes have larger "
+            "numbers.",
             "torch::autograd::Node::set_sequence_nr",
             NODE,
         ),
@@ -86,8 +87,8 @@ NODE_KINDS = (
         label=_undefined_label,
         why=_undefined,
         rule=Rule(
-            "A Node has an entry of input_metadata for each forward output, a placeholder where there is no such "
-            "tensor.",
+            "A Node has one entry of input_metadata for each forward output. The entry of an undefined output is a "
+            "placeholder.",
             "torch::autograd::Node::add_input_metadata",
             NODE,
         ),
@@ -99,7 +100,7 @@ NODE_KINDS = (
         label=lambda trace, event: f"{node_title(trace, event.node, event.seq)} keeps the stack of its creation",
         why=_stack,
         rule=Rule(
-            "In anomaly mode the constructor of a Node stores the Python stack, then assigns the parent.",
+            "In anomaly mode, the constructor of a Node stores the Python stack, then assigns the parent.",
             "torch::autograd::PyAnomalyMetadata::store_stack",
             _ANOMALY,
         ),
@@ -111,7 +112,8 @@ NODE_KINDS = (
         label=_parent_label,
         why=_parent,
         rule=Rule(
-            "The parent is the Node that is being evaluated: only a backward that is recorded (create_graph) has one.",
+            "The parent is the Node that is being evaluated. Only Nodes of a recorded backward pass (create_graph) "
+            "have one.",
             "torch::autograd::PyAnomalyMetadata::assign_parent",
             _ANOMALY,
         ),

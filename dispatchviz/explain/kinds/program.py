@@ -24,14 +24,13 @@ def _why_formatted(trace: Trace, event: ev.TensorFormatted) -> Statement:
     name, calls = tensor_name(trace, event.tensor, event.seq), _calls_within(trace, event.seq)
     claims = (CallsWithin(event.tensor, event.function, calls),)
     if event.function == "Tensor.__format__":
-        taken = f"detach and item read it, {counted(calls, 'call')} in all"
-        text = f"{name} is formatted as the number that it holds: {taken}."
+        taken = f"To read it, detach and item make {counted(calls, 'call')} in all"
+        text = f"{name} is formatted as the number that it holds. {taken}."
         return Statement("tensor formatted", text, claims)
-    within = f"{counted(calls, 'call')}, none of which is recorded for backward" if calls else "no call was needed"
-    text = (
-        f"{name} is formatted by PyTorch's own Python code, which chooses width and notation with operators, in "
-        f"no_grad and with all modes disabled: {within}."
+    within = (
+        (f"It makes {counted(calls, 'call')}, none of which is recorded for backward") if calls else "It makes no call"
     )
+    text = f"PyTorch's Python code formats {name} under no_grad and with all modes disabled. {within}."
     return Statement("tensor printed", text, claims)
 
 
@@ -64,7 +63,7 @@ def _warned(trace: Trace, event: ev.Warned) -> Statement:
 def _why_source_line(trace: Trace, event: ev.SourceLine) -> Statement:
     text = source_text(trace, event)
     where = f": {text}" if text else f" of {event.file}"
-    does = "comes back to" if event.resumed else "reaches"
+    does = "returns to" if event.resumed else "reaches"
     return Statement("line reached", f"The program {does} line {event.line}{where}")
 
 
@@ -74,7 +73,7 @@ def _why_name_bound(trace: Trace, event: ev.NameBound) -> Statement:
 
 
 def _tensor_formatted_rule(event: ev.TensorFormatted) -> Rule:
-    text = "Printing calls operators: they find the width and notation of the numbers."
+    text = "Printing a tensor calls operators to find the width and notation of its numbers."
     if event.function == "Tensor.__format__":
         return Rule(text, event.function, "torch/_tensor.py")
     return Rule(text, "torch._tensor_str._str", "torch/_tensor_str.py")
@@ -82,9 +81,9 @@ def _tensor_formatted_rule(event: ev.TensorFormatted) -> Rule:
 
 def _warned_rule(event: ev.Warned) -> Rule:
     if not event.category:
-        text = "Outside of a call from Python, as in torch.ops, PyTorch has no Python warning to make of it."
+        text = "Outside a Python binding, as in torch.ops, PyTorch cannot turn the warning into a Python warning."
         return Rule(text, "c10::warn", "c10/util/Exception.cpp")
-    text = "A warning changes nothing by itself; warnings.filterwarnings decides whether it is shown, or raised."
+    text = "A warning changes nothing by itself. warnings.filterwarnings decides whether it is shown or raised."
     return Rule(text, "", "")
 
 
@@ -104,7 +103,7 @@ PROGRAM_KINDS = (
         group="program",
         label=lambda trace, event: f"{event.name} = t{event.tensor}",
         why=_why_name_bound,
-        rule=Rule("A variable is a name for a tensor; the tensor does not hold it.", "", ""),
+        rule=Rule("A variable is a name for a tensor. The tensor does not store the name.", "", ""),
         known=Known("observed", "the program reports its assignments"),
         panes=("source", "tensors"),
     )
@@ -113,7 +112,9 @@ PROGRAM_KINDS = (
         group="program",
         label=lambda trace, event: f"{event.name} no longer names t{event.tensor}",
         why=lambda trace, event: Statement("name unbound", f"{event.name} no longer refers to t{event.tensor}."),
-        rule=Rule("A tensor lives on without a name as long as something refers to it: a Node, a list.", "", ""),
+        rule=Rule(
+            ("A tensor without a name stays alive as long as something refers to it, such as a Node or a list."), "", ""
+        ),
         known=Known("observed", "the program reports its assignments"),
     )
     | Kind(

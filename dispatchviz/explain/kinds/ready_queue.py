@@ -54,27 +54,34 @@ SHOWN = 5
 def _came(trace: Trace, event: ev.DependencyMet) -> Statement:
     node = node_title(trace, event.node, event.seq)
     if event.skipped:
-        came = "its gradient is dropped" if event.defined else "no gradient arrived by it"
-        text = f"An edge into {node} is counted off: {came}. The Node is not needed and is never queued."
+        came = "and its gradient is dropped" if event.defined else "but no gradient arrived along it"
+        text = f"An edge into {node} is counted off, {came}. The Node is not needed and is never queued."
         return Statement("edge into a pruned Node", text, runs(trace, event.seq, [event.node]))
     backward = backward_around(trace, event.seq)
     edges = 0 if backward is None else backward.counts.get(event.node, 0)
-    came = "A gradient has arrived" if event.defined else "An undefined gradient, which counts as well, has arrived"
     if event.left:
-        of = f" of {edges}" if edges else ""
-        text = f"{came} for {node}: it waits for {counted(event.left, 'more gradient')}{of}."
+        came = "A gradient has arrived" if event.defined else "An undefined gradient, which counts as well, has arrived"
+        of_all = f"of {counted(edges, 'gradient')}"
+        of = counted(event.left, of_all, of_all) if edges else counted(event.left, "more gradient")
+        text = f"{came} at {node}, which still waits for {of}."
         return Statement("gradient arrived, more to come", text, _edges(backward, event.node))
-    has = f"all {counted(edges, 'gradient')}" if edges > 1 else "all"
-    one = ", since one edge leads to it" if edges == 1 else ""
-    return _zero(trace, event, backward, f"{came} for {node}: it has {has} it waits for{one}.")
+    match edges:
+        case 0:
+            begin = f"The last gradient that {node} waits for has arrived"
+        case 1:
+            begin = f"The only gradient that {node} waits for has arrived"
+        case _:
+            begin = f"The last of {counted(edges, 'gradient')} that {node} waits for has arrived"
+    undefined = "" if event.defined else " (undefined, which counts as well)"
+    return _zero(trace, event, backward, f"{begin}{undefined}, so its count is zero")
 
 
 def _zero(trace: Trace, event: ev.DependencyMet, backward: Backward | None, text: str) -> Statement:
     claims = (*runs(trace, event.seq, [event.node]), *_edges(backward, event.node))
     if backward is not None and not backward.needs(event.node):
-        said = f"{text} Its count is zero: it is queued, only for its gradient to be captured."
-        return Statement("last gradient arrived, to be captured", said, claims)
-    return Statement("last gradient arrived", f"{text} Its count is zero: it is ready.", claims)
+        queued = f"{text}. The Node is queued, but only so that its gradient can be captured."
+        return Statement("last gradient arrived, to be captured", queued, claims)
+    return Statement("last gradient arrived", f"{text} and the Node is ready.", claims)
 
 
 def _edges(backward: Backward | None, node: int) -> tuple[Claim, ...]:
@@ -90,18 +97,18 @@ def _queued(trace: Trace, event: ev.NodeQueued) -> Statement:
     backward = backward_around(trace, event.seq)
     if backward is not None and not backward.needs(event.node):
         if backward.captures(event.node):
-            text = f"{node} goes into the queue of {device}, for its gradient to be captured; it will not run."
+            text = f"{node} joins the queue of {device} so that its gradient can be captured. It will not run."
             return Statement("queued to be captured", text, claims)
-        text = f"{node}, the root, goes into the queue of {device}, although no requested gradient depends on it."
+        text = f"The root {node} joins the queue of {device}, although no requested gradient depends on it."
         return Statement("root queued, not needed", text, claims)
     queue = queue_at(trace, event)
     line = list(islice(queue.of(device), SHOWN + 1))
     if not [other for other in line if other.node != event.node]:
-        text = f"{node} is ready and goes into the queue of {device}; nothing else waits there."
+        text = f"{node} is ready and joins the queue of {device}, where nothing else waits."
         return Statement("queued alone", text, claims)
     names = ", then ".join(_numbered(trace, each, event.seq) for each in line[:SHOWN])
     more = " ..." if len(line) > SHOWN else ""
-    text = f"{node} is ready and joins the queue of {device}; in the order of their turns: {names}{more}."
+    text = f"{node} is ready and joins the queue of {device}. Next in this queue are {names}{more}."
     return Statement("queued among others", text, claims)
 
 
@@ -116,52 +123,61 @@ def _skipped(trace: Trace, event: ev.NodeSkipped) -> Statement:
     backward = backward_around(trace, event.seq)
     claims = runs(trace, event.seq, [event.node])
     if backward is not None and backward.captures(event.node):
-        text = (
-            f"{node} is not called: grad() requests the gradient that arrived there, and none that depends on running "
-            "it."
-        )
+        text = f"{node} does not run, because grad() requests only the gradient that arrived there."
         return Statement("captured, not run", text, claims)
-    text = f"{node} is not called: no requested gradient depends on it."
+    text = f"{node} does not run, because no requested gradient depends on it."
     return Statement("not needed, not run", text, claims)
 
 
 def _runs(trace: Trace, event: ev.NodeStarted) -> Statement:
     node = node_title(trace, event.node, event.seq)
-    given = [tensor_name(trace, tensor, event.seq) for tensor in event.gradients if tensor is not None]
-    with_ = f"with the gradient{'s' if len(given) > 1 else ''} {listed(given)}" if given else "without any gradient"
     if plain_node(event.name) == "GraphRoot":
-        return Statement("GraphRoot runs", f"{node} runs first: it passes each root its gradient.")
-    thread = f", on PyTorch's thread {event.thread}" if event.thread not in ("", "caller") else ""
-    return _turn(trace, event, f"{node} runs {with_}{thread}")
+        return Statement("GraphRoot runs", f"{node} runs first and passes each root its gradient.")
+    given = [tensor_name(trace, tensor, event.seq) for tensor in event.gradients if tensor is not None]
+    match given:
+        case []:
+            gets = "It gets no gradient."
+        case [gradient]:
+            gets = f"Its gradient is {gradient}."
+        case _:
+            gets = f"Its gradients are {listed(given)}."
+    thread = f" It runs on PyTorch's thread {event.thread}." if event.thread not in ("", "caller") else ""
+    return _turn(trace, event, f"{node} runs", f"{gets}{thread}")
 
 
-def _turn(trace: Trace, event: ev.NodeStarted, text: str) -> Statement:
+def _turn(trace: Trace, event: ev.NodeStarted, runs_now: str, more: str) -> Statement:
     """Why this Node runs before the other ready ones."""
     queue, backward, device = queue_at(trace, event), backward_around(trace, event.seq), queue_device(event.device)
     claims = LaterClaims(lambda: (*runs(trace, event.seq, [event.node]), *_before(trace, event, backward)))
     unseen = is_unseen(trace.header, ev.NodeQueued)
     if unseen or not queue.number(device):
-        alone = f": no other Node is ready in the queue of {device}."
-        said = text + (". Which others were ready is not seen." if unseen else alone)
-        return Statement("Node runs, no other waits", said, claims)
+        where = f" in the queue of {device}" if len(queue) else ""
+        text = f"{runs_now} because it is the only Node that is ready{where}. {more}"
+        if unseen:
+            text = f"{runs_now}. {more} The other ready Nodes are not seen."
+        return Statement("Node runs, no other waits", text, claims)
     depth = 0 if backward is None else backward.event.depth
     if not queue.number(device, depth):
-        said = (
-            f"{text}: it belongs to the inner (reentrant) backward pass, which goes first whatever the sequence "
-            f"numbers ({_waiting(trace, queue, event, 0)})."
+        text = (
+            f"{runs_now} because it belongs to the inner (reentrant) backward pass, which goes first whatever the "
+            f"sequence numbers ({_waiting(trace, queue, event, 0)}). {more}"
         )
-        return Statement("Node of the inner pass runs", said, claims)
+        return Statement("Node of the inner pass runs", text, claims)
     wait = _waiting(trace, queue, event, depth)
     if queue.has(device, depth, event.sequence_nr):
-        said = (
-            f"{text}: no ready Node has a larger sequence number ({wait}; of equal ones the order in the heap decides)."
+        text = (
+            f"{runs_now} because no ready Node has a larger sequence number ({wait}). Among equal numbers, the order "
+            f"in the heap decides. {more}"
         )
-        return Statement("Node runs, equals wait", said, claims)
+        return Statement("Node runs, equals wait", text, claims)
     if event.sequence_nr == NO_NUMBER:
-        said = f"{text}: it has the largest sequence number there is, as every AccumulateGrad has ({wait})."
-        return Statement("AccumulateGrad runs before others", said, claims)
-    said = f"{text}: of the ready Nodes it has the largest sequence number, {event.sequence_nr} ({wait})."
-    return Statement("Node of the largest number runs", said, claims)
+        text = f"{runs_now} because every AccumulateGrad has the largest sequence number ({wait}). {more}"
+        return Statement("AccumulateGrad runs before others", text, claims)
+    text = (
+        f"{runs_now} because it has the largest sequence number of the ready Nodes, {event.sequence_nr} ({wait}). "
+        f"{more}"
+    )
+    return Statement("Node of the largest number runs", text, claims)
 
 
 def _waiting(trace: Trace, queue: Queue, event: ev.NodeStarted, depth: int) -> str:
@@ -170,7 +186,8 @@ def _waiting(trace: Trace, queue: Queue, event: ev.NodeStarted, depth: int) -> s
     number = queue.number(device, depth)
     others = [_numbered(trace, each, event.seq) for each in islice(queue.of(device, depth), 3)]
     said = "; ".join(others) if any(", " in other for other in others) else listed(others)
-    return f"{said}{' and more' if number > 3 else ''} {'wait' if number > 1 else 'waits'}"
+    more = " and more" if number > 3 else "," if ", " in others[-1] else ""
+    return f"{said}{more} {'wait' if number > 1 else 'waits'}"
 
 
 def _before(trace: Trace, event: ev.NodeStarted, backward: Backward | None) -> Iterator[Claim]:
@@ -189,8 +206,8 @@ READY_QUEUE_KINDS = (
         label=_dependency_label,
         why=_came,
         rule=Rule(
-            "A Node is ready when a gradient, defined or not, has arrived by every edge into it; one that should not "
-            "execute gets no input buffer and is never ready.",
+            "A Node is ready when a gradient, defined or not, has arrived along every edge into it. A Node that "
+            "should not execute gets no input buffer and is never ready.",
             "torch::autograd::Engine::evaluate_function",
             ENGINE,
         ),
@@ -203,8 +220,8 @@ READY_QUEUE_KINDS = (
         label=_node_queued_label,
         why=_queued,
         rule=Rule(
-            "Each device has a queue, the CPU one per calling thread; the innermost (reentrant) backward comes first, "
-            "then the largest sequence number.",
+            "Each device has a queue, and the CPU has one for each calling thread. The innermost (reentrant) backward "
+            "pass comes first, then the largest sequence number.",
             "torch::autograd::ReadyQueue::push",
             ENGINE,
         ),
@@ -217,7 +234,8 @@ READY_QUEUE_KINDS = (
         label=lambda trace, event: f"{node_title(trace, event.node, event.seq)} does not run",
         why=_skipped,
         rule=Rule(
-            "For a Node that is reached and not needed only the tensor pre hooks run and its gradients are captured.",
+            "If the engine reaches a Node that is not needed, only its tensor pre hooks run and its gradients are "
+            "captured.",
             "torch::autograd::Engine::evaluate_function",
             ENGINE,
         ),
@@ -231,7 +249,8 @@ READY_QUEUE_KINDS = (
         label=_node_started_label,
         why=_runs,
         rule=lambda event: Rule(
-            "A Node turns the gradients of its outputs into those of its inputs.", *apply_function(event.name)
+            "A Node computes the gradients of its inputs from the gradients of its outputs.",
+            *apply_function(event.name),
         ),
         known=Known(
             "observed",

@@ -14,21 +14,25 @@ from dispatchviz.explain.sentences.sentence_claims import FilledCells, SchemaOf
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.foundation.english import counted, listed
 
-_REGISTERING = "from what is registered before and after a call of torch.library"
+_REGISTERING = "from the registrations before and after a call of torch.library"
 
 
 def _defined(trace: Trace, event: ev.OperatorDefined) -> Statement:
     """A new table is not empty: the keys' fallbacks are in it at once, and kernels that came before the definition."""
-    new = f"A new operator is defined, {event.operator}: {event.schema}."
+    new = f"{event.operator} is a new operator: {event.schema}."
     if event.by_fallbacks < 0:  # a trace of an older version
         return Statement("operator defined, cells unknown", new, (SchemaOf(event.operator, event.schema),))
     filled, cells = event.by_fallbacks + event.by_kernels, len(own_keys(trace.header))
     claims = (SchemaOf(event.operator, event.schema), FilledCells(event.operator, filled))
-    hold = f"{event.by_fallbacks} of the {cells} cells of its table hold the keys' fallbacks, which serve all operators"
+    hold = (
+        f"{event.by_fallbacks} of the {cells} entries of its dispatch table hold the keys' fallbacks, which serve all "
+        "operators"
+    )
     if event.by_kernels:
-        before = f"kernels that were registered before its definition are in {event.by_kernels}"
+        kernels = "holds a kernel that was" if event.by_kernels == 1 else "hold kernels that were"
+        before = f"and {event.by_kernels} {kernels} registered before the definition"
         return Statement("operator defined after kernels", f"{new} {hold}, {before}.", claims)
-    text = f"{new} No kernel is registered for it yet: {hold}, the other {cells - filled} are empty."
+    text = f"{new} It has no kernel yet: {hold}, and the other {cells - filled} are empty."
     return Statement("operator defined", text, claims)
 
 
@@ -43,25 +47,30 @@ def _recomputed_label(trace: Trace, event: ev.CellsRecomputed) -> str:
 
 
 def _why_kernel_registered(trace: Trace, event: ev.KernelRegistered) -> Statement:
-    what = f"{event.operator}" if event.operator else "every operator without a kernel of its own there"
+    role = (
+        f"the kernel of {event.operator} for {event.key}"
+        if event.operator
+        else f"the fallback of {event.key}, for every operator without a kernel of its own there"
+    )
     if event.removed:
-        text = f"The kernel {event.kernel} at {event.key} for {what} is deregistered."
-        return Statement("kernel removed", text)
-    return Statement("kernel registered", f"{event.kernel} is registered at {event.key} for {what}.")
+        return Statement("kernel removed", f"{event.kernel} is deregistered as {role}.")
+    return Statement("kernel registered", f"{event.kernel} is registered as {role}.")
 
 
 def _kernel_registered_rule(event: ev.KernelRegistered) -> Rule:
     if not event.operator:
-        text = "A key has one fallback, for all operators; registering a second one is an error."
+        text = "A key has one fallback for all operators. Registering a second one is an error."
         return Rule(text, "c10::Dispatcher::registerFallback", DISPATCHER)
-    text = "The newest kernel of a key is the active one; the older ones are kept behind it."
+    text = "The newest kernel of a key is the active one. The older ones are kept behind it."
     return Rule(text, "c10::Dispatcher::registerImpl", DISPATCHER)
 
 
 def _why_cells_recomputed(trace: Trace, event: ev.CellsRecomputed) -> Statement:
     some = f"{listed(list(event.cells[:8]))}{' and more' if len(event.cells) > 8 else ''}"
-    changes = "changes" if len(event.cells) == 1 else "change"
-    text = f"With that, {counted(len(event.cells), 'cell')} of {event.operator} {changes}: {some}."
+    text = (
+        f"This changes {counted(len(event.cells), 'dispatch table entry', 'dispatch table entries')} of "
+        f"{event.operator}: {some}."
+    )
     return Statement("cells change", text)
 
 
@@ -72,7 +81,7 @@ REGISTRATION_KINDS = (
         label=lambda trace, event: f"def {event.operator}",
         why=_defined,
         rule=Rule(
-            "An operator is defined once, by its schema; kernels may come before or after.",
+            "An operator is defined once, by its schema. Its kernels may be registered before or after that.",
             "c10::Dispatcher::registerDef",
             DISPATCHER,
         ),
@@ -94,10 +103,11 @@ REGISTRATION_KINDS = (
         label=_recomputed_label,
         why=_why_cells_recomputed,
         rule=Rule(
-            "A registration recomputes the cells of its key or alias, and a backend's autograd cell with them.",
+            "A registration recomputes the entries of its key or alias. For a backend key, it also recomputes the "
+            "entry of the backend's autograd key.",
             "c10::impl::OperatorEntry::updateDispatchTable_",
             ENTRY,
         ),
-        known=unseen("cells are computed again without a word"),
+        known=unseen("PyTorch does not report which entries it recomputes"),
     )
 )

@@ -14,10 +14,10 @@ _STREAMS = "streams are not watched"
 def _changed(event: ev.StreamChanged) -> Statement:
     now, before = stream_name(event.stream), stream_name(event.before)
     if event.why.startswith("leaving "):
-        return Statement("stream left", f"The thread is back on {now}: later kernels are queued there.")
+        return Statement("stream left", f"The thread is back on {now}. Later kernels are queued there.")
     text = (
-        f"Later kernels are queued on {now} and no longer on {before}: {event.why}. Two streams run concurrently "
-        "unless one waits for an event of the other. No dispatch key changes."
+        f"Later kernels are queued on {now} instead of {before} ({event.why}). Two streams run concurrently unless one "
+        "waits for an event of the other. No dispatch key changes."
     )
     return Statement("stream changed", text)
 
@@ -25,6 +25,11 @@ def _changed(event: ev.StreamChanged) -> Statement:
 def stream_name(number: int) -> str:
     """``the default stream``, ``stream 2``"""
     return f"stream {number}" if number else "the default stream"
+
+
+def _reason(why: str) -> str:
+    """The reason of an event, as a clause behind ``because``."""
+    return "the program asks for it" if why == "the program says so" else why
 
 
 def _stream_waited_label(trace: Trace, event: ev.StreamWaited) -> str:
@@ -37,17 +42,16 @@ def _stream_memory_label(trace: Trace, event: ev.MemoryUsedOnStream) -> str:
 
 def _why_stream_event_recorded(trace: Trace, event: ev.StreamEventRecorded) -> Statement:
     text = (
-        f"CUDA event {event.event} records all work queued on {stream_name(event.stream)} so far: "
-        f"{event.why}. No stream waits for it yet."
+        f"CUDA event {event.event} records all work queued on {stream_name(event.stream)} so far, because "
+        f"{_reason(event.why)}. No stream waits for it yet."
     )
     return Statement("stream event recorded", text)
 
 
 def _why_stream_waited(trace: Trace, event: ev.StreamWaited) -> Statement:
     text = (
-        f"Work queued on {stream_name(event.stream)} from here on runs only after "
-        f"{stream_name(event.recorded_on)} has reached CUDA event {event.event}: {event.why}. The CPU itself "
-        "does not wait."
+        f"Later work on {stream_name(event.stream)} runs only after {stream_name(event.recorded_on)} has reached CUDA "
+        f"event {event.event}, because {_reason(event.why)}. The CPU itself does not wait."
     )
     return Statement("stream waits", text)
 
@@ -55,15 +59,16 @@ def _why_stream_waited(trace: Trace, event: ev.StreamWaited) -> Statement:
 def _why_memory_used_on_stream(trace: Trace, event: ev.MemoryUsedOnStream) -> Statement:
     name = tensor_name(trace, event.tensor, event.seq)
     text = (
-        f"The memory of {name} belongs to the stream that allocated it, and {stream_name(event.stream)} uses "
-        f"it too: {event.why}. Once freed, it is reused only after the work that is queued on that stream by "
-        "then."
+        f"The memory of {name} belongs to the stream that allocated it, and {stream_name(event.stream)} uses it too, "
+        f"because {_reason(event.why)}. Once freed, it is reused only after the work that is queued on "
+        f"{stream_name(event.stream)} by then."
     )
     return Statement("memory used on a stream", text)
 
 
 _ORDER_RULE = Rule(
-    "Streams are ordered by events alone: one records, the other waits, and the CPU blocks in neither.",
+    "Only events order two streams: one stream records an event, and the other waits for it. The CPU blocks in "
+    "neither case.",
     "c10::Stream::wait",
     "c10/core/Stream.cpp",
 )
@@ -75,7 +80,7 @@ STREAM_KINDS = (
         label=lambda trace, event: f"on {stream_name(event.stream)} ({event.why})",
         why=lambda trace, event: _changed(event),
         rule=Rule(
-            "A thread has one current stream per device; kernels are queued on it and the CPU does not wait.",
+            "A thread has one current stream per device. Kernels are queued on it, and the CPU does not wait.",
             "c10::cuda::setCurrentCUDAStream",
             "c10/cuda/CUDAStream.cpp",
         ),
@@ -103,7 +108,7 @@ STREAM_KINDS = (
         label=_stream_memory_label,
         why=_why_memory_used_on_stream,
         rule=Rule(
-            "The caching allocator knows one stream per block, the allocating one; others need record_stream.",
+            "The caching allocator knows only the stream that allocated a block. Other streams need record_stream.",
             "recordStream",
             "c10/cuda/CUDACachingAllocator.cpp",
         ),

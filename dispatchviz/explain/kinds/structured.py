@@ -19,15 +19,18 @@ _STRUCTURED = "a structured kernel calls its meta and impl functions itself"
 def _meta(trace: Trace, event: ev.MetaEntered) -> Statement:
     """Say what a meta function checks, and list the outputs that it requests unless it raises."""
     claims = (StructuredFunction(event.function),)
-    checks = f"Before any data of the result is computed, {event.function} checks the arguments"
+    checks = f"{event.function} checks the arguments"
     within = list(trace.children(event.seq))
     requested = [f"{shaped(e.shape)} {plain_dtype(e.dtype)}" for e in within if isinstance(e, ev.OutputAllocated)]
     if requested:
-        text = f"{checks} and computes the sizes and dtype of the result: {listed(requested)}."
+        text = (
+            f"{checks} and computes the sizes and dtype of the result, {listed(requested)}, before any data is "
+            "computed."
+        )
         return Statement("meta computes", text, claims)
     if any(isinstance(e, ev.ErrorRaised) for e in within):
-        return Statement("meta raises", f"{checks}, and raises an error.", claims)
-    return Statement("meta checks", f"{checks}.", claims)
+        return Statement("meta raises", f"{checks} and raises an error, before any data is computed.", claims)
+    return Statement("meta checks", f"{checks} before any data of the result is computed.", claims)
 
 
 _METHODS = {
@@ -39,8 +42,8 @@ _METHODS = {
 
 
 def _requested(event: ev.OutputAllocated) -> Statement:
-    strides = _METHODS.get(event.method, "as it needs it")
-    return Statement("output requested", f"The meta function declares its output ({event.method}: {strides}).")
+    strides = _METHODS.get(event.method, "the kernel states the strides that it needs")
+    return Statement("output requested", f"The meta function declares its output with {event.method}: {strides}.")
 
 
 def _provided(trace: Trace, event: ev.OutputAllocated) -> Statement:
@@ -51,35 +54,35 @@ def _provided(trace: Trace, event: ev.OutputAllocated) -> Statement:
     geometry = Shape(event.tensor, event.shape), Dtype(event.tensor, event.dtype)
     if event.variant == "default backend":
         text = (
-            "This is the default for backends that have only the out form: create_out calls at::empty through the "
+            "This is the default for backends that have only the out form. create_out calls at::empty through the "
             f"dispatcher and gets {what}. The out form is called next."
         )
         return Statement("output by default", text, geometry)
     claims = (SchemaKind(call.operator, event.variant), *geometry) if call is not None else geometry
     if event.variant == "functional":
-        made = f"create_out makes {what}, without another call through the dispatcher"
-        return Statement("output created", f"This is the functional form: {made}.", claims)
+        made = f"create_out creates {what}, without another call through the dispatcher"
+        return Statement("output created", f"This is the functional form, so {made}.", claims)
     if event.variant == "in-place":
-        answer = f"check_inplace finds that {name} has the right size and dtype, and the result goes into {name} itself"
-        return Statement("output is self", f"This is the in-place form: {answer}.", claims)
+        answer = f"check_inplace finds that {name} has the right size and dtype, so the result goes into {name} itself"
+        return Statement("output is self", f"This is the in-place form. {answer}.", claims)
     if event.resized:
-        text = f"The caller passed out=: resize_out resizes {name} to the size of the result."
+        text = f"The caller passed out=, so resize_out resizes {name} to the size of the result."
         return Statement("output resized", text, claims)
-    return Statement("output fits", f"The caller passed out=: {name} already has the right size.", claims)
+    return Statement("output fits", f"The caller passed out=, and {name} already has the right size.", claims)
 
 
 def _proxy(trace: Trace, event: ev.OutputAllocated) -> tuple[Statement, ...]:
     if event.proxy is None:
         return ()
     proxy, name = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.tensor))
-    stands_in = f"{name} has other strides, so a proxy replaces it for the kernel"
-    return (Statement("proxy made", f"{stands_in}: it writes {proxy}, which is copied later."),)
+    text = f"{name} has other strides, so the kernel writes to a proxy, {proxy}, which is copied into {name} later."
+    return (Statement("proxy made", text),)
 
 
 def _impl(trace: Trace, event: ev.ImplEntered) -> Statement:
     made = index(trace).tensors.get(event.tensors[0]) if event.tensors else None
     emulated = made is not None and made.device.startswith("cuda") and trace.header.cuda.startswith("emulated")
-    with_numpy = ", here with NumPy, since cuda is emulated" if emulated else ""
+    with_numpy = ", with NumPy because cuda is emulated" if emulated else ""
     written = listed([tensor_name(trace, tensor, event.seq) for tensor in event.tensors])
     text = f"{event.function} writes the result into {written}{with_numpy}."
     return Statement("impl writes", text, (StructuredFunction(event.function),))
@@ -105,7 +108,7 @@ def _impl_label(trace: Trace, event: ev.ImplEntered) -> str:
 
 def _why_proxy_copied(trace: Trace, event: ev.ProxyCopied) -> Statement:
     proxy, name = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.output))
-    text = f"The kernel wrote the proxy {proxy}; now copy_ copies the data into {name}, which keeps its own strides."
+    text = f"The kernel wrote to the proxy {proxy}. copy_ now copies the data into {name}, which keeps its own strides."
     return Statement("proxy copied", text)
 
 
@@ -116,7 +119,7 @@ STRUCTURED_KINDS = (
         label=lambda trace, event: event.function,
         why=_meta,
         rule=lambda event: Rule(
-            "A structured operator has one meta function for all devices: it sets the output's shape and dtype.",
+            "A structured operator has one meta function for all devices. It sets the output's shape and dtype.",
             event.function,
             structured_file(event.function),
         ),
@@ -129,8 +132,8 @@ STRUCTURED_KINDS = (
         label=lambda trace, event: f"{event.method}: {_output_label(trace, event)}",
         why=lambda trace, event: (_requested(event), _provided(trace, event), *_proxy(trace, event)),
         rule=lambda event: Rule(
-            "A meta function declares its output, and the variant provides it: create_out makes one (functional), "
-            "check_inplace checks self (in-place), resize_out resizes what was passed (out=).",
+            "A meta function declares its output, and the variant provides it. create_out creates one (functional), "
+            "check_inplace checks self (in-place), and resize_out resizes the tensor that was passed (out=).",
             f"at::impl::MetaBase::{event.method}",
             "aten/src/ATen/TensorMeta.h",
         ),
@@ -143,7 +146,7 @@ STRUCTURED_KINDS = (
         label=_impl_label,
         why=_impl,
         rule=lambda event: Rule(
-            "A structured operator has one impl function per device: it writes the data of the output.",
+            "A structured operator has one impl function per device. It writes the data of the output.",
             event.function,
             structured_file(event.function),
         ),
@@ -156,7 +159,8 @@ STRUCTURED_KINDS = (
         label=_proxy_label,
         why=_why_proxy_copied,
         rule=Rule(
-            "An output whose strides a kernel cannot use has a proxy, which is copied into it after the kernel.",
+            "If a kernel cannot use the strides of an output, it writes to a proxy, which is copied into the output "
+            "afterwards.",
             "maybe_create_proxy",
             "torchgen/dest/register_dispatch_key.py",
         ),

@@ -23,7 +23,7 @@ from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed, plain_dtype, shaped, shortened
 
-_CHANGED = "that an existing tensor changes is not watched"
+_CHANGED = "changes of an existing tensor are not watched"
 
 
 def _tensor_label(trace: Trace, event: ev.TensorCreated) -> str:
@@ -91,26 +91,44 @@ _WRAPPERS = functorch_transforms_ks | raw(DispatchKey.Functionalize)
 
 def _created(trace: Trace, event: ev.TensorCreated) -> Statement:
     what, claims = described(trace, event.tensor, event.seq), (TensorKeys(event.tensor, event.key_set),)
-    name, keys = numbered(trace, event.tensor, event.seq), f"{_keys(event.key_set)}."
+    name, keys = numbered(trace, event.tensor, event.seq), _has_keys(event.key_set)
     if event.how != "new":
-        text = f"{name} is first seen here, it was made before: {what}. Its keys: {keys}"
+        text = f"{name} is first seen here, but it was created before: {what}. {keys}"
         return Statement("known tensor", text, claims)
     if event.wrapped_number:
         number = f"the Python number {event.value}".rstrip()
-        text = f"The operator takes tensors, so {number} is wrapped in one without dimensions: t{event.tensor}, {what}."
+        text = (
+            f"The operator takes tensors, so {number} is wrapped in a tensor without dimensions: t{event.tensor}, "
+            f"{what}."
+        )
         return Statement("wrapped number", text)
     if event.key_set & _WRAPPERS:
-        text = f"A tensor that only wraps another one, {name}: {what}. Its keys: {keys}"
+        text = f"{name} is a tensor that only wraps another one: {what}. {keys}"
         return Statement("wrapper made", text, claims)
-    first = f"A new tensor, {name}: {what}."
-    end = "" if event.key_set & autograd_dispatch_keyset else " It has no autograd key: it is an inference tensor."
+    first = f"{name} is a new tensor: {what}."
+    end = (
+        ""
+        if event.key_set & autograd_dispatch_keyset
+        else (" It has no autograd key, because it is an inference tensor.")
+    )
     if index(trace).on_memory_known_before(event):
-        text = f"{first} It uses the memory of another tensor. Its keys: {keys}{end}"
+        text = f"{first} It uses the memory of another tensor. {keys}{end}"
         return Statement("tensor on known memory", text, claims)
     if event.storage < 0 or event.key_set & _PYTHON:
-        return Statement("tensor without memory", f"{first} Its keys: {keys}{end}", claims)
-    text = f"{first} It gets its keys from its device now: {keys}{end}"
+        return Statement("tensor without memory", f"{first} {keys}{end}", claims)
+    text = f"{first} It gets these keys from its device: {_keys(event.key_set)}.{end}"
     return Statement("tensor made", text, claims)
+
+
+def _has_keys(raw: int) -> str:
+    """Return the sentence that lists the keys of a tensor."""
+    match key_names(raw):
+        case []:
+            return "It has no keys."
+        case [name]:
+            return f"Its key is {name}."
+        case names:
+            return f"Its keys are {listed(names)}."
 
 
 def _keys(raw: int) -> str:
@@ -119,8 +137,8 @@ def _keys(raw: int) -> str:
 
 def _bumped(trace: Trace, event: ev.VersionBumped) -> tuple[Statement, ...]:
     name, coming = tensor_name(trace, event.tensor, event.seq), inplace_errors.warnings(trace, event)
-    notice = "." if coming else ", so that a Node which saved it before can detect it."
-    text = f"{name} was changed in place: its version goes from {event.before} to {event.after}{notice}"
+    notice = "" if coming else " A Node that saved it before can detect the change."
+    text = f"{name} was changed in place, so its version goes from {event.before} to {event.after}.{notice}"
     return Statement("version bumped", text, (Version(event.tensor, event.after),)), *coming
 
 
@@ -129,13 +147,13 @@ def _taken_over(trace: Trace, event: ev.GeometryChanged) -> Statement:
     call = around(trace, event.seq, ev.Dispatched)
     if call is not None and call.operator.startswith("aten::set_."):
         text = (
-            f"{name} is on the memory that set_ was given, from here on, and stays the same tensor: its sizes are "
-            f"{shaped(event.shape)}, its strides {shaped(event.stride)}."
+            f"{name} now uses the memory that set_ was given. It stays the same tensor, with sizes "
+            f"{shaped(event.shape)} and strides {shaped(event.stride)}."
         )
         return Statement("storage set", text)
     text = (
-        f"{name} takes over what another tensor is and stays the same tensor: it is {shaped(event.shape)} "
-        f"{plain_dtype(event.dtype)} on {event.device} now, its strides are {shaped(event.stride)}."
+        f"{name} takes over the data of another tensor but stays the same tensor. It is now {shaped(event.shape)} "
+        f"{plain_dtype(event.dtype)} on {event.device}, with strides {shaped(event.stride)}."
     )
     return Statement("data taken over", text)
 
@@ -144,26 +162,29 @@ def _numbers(trace: Trace, event: ev.NumbersRecorded) -> Statement:
     if event.last:
         said = f"The numbers of small tensors were recorded {len(trace.steps_of(ev.NumbersRecorded)) - 1:,} times"
         return Statement(
-            "limit of numbers", f"{said}, which is the limit: from here on none are. --values has no limit."
+            "limit of numbers", f"{said}, which is the limit. No more are recorded. --values has no limit."
         )
     name = tensor_name(trace, event.tensor, event.seq)
     if event.numbers:
-        waited = " To read them, the recording waited for the GPU; the program by itself does not." * event.waited
+        waited = " The recording waited for the GPU to read them. The program alone would not wait." * event.waited
         return Statement("numbers recorded", f"{name} holds {event.numbers}.{waited}")
-    text = "From here on its numbers are not recorded." if event.written else "Its numbers are not known here."
-    return Statement("numbers not recorded", f"{name} has other numbers, or may get them. {text}")
+    text = "They are no longer recorded." if event.written else "They are not known here."
+    return Statement("numbers not recorded", f"The numbers of {name} have changed or may change. {text}")
 
 
 def _grad_set(trace: Trace, event: ev.GradSet) -> Statement:
     name = tensor_name(trace, event.tensor, event.seq)
     if event.result is None:
-        text = f"{name} has no .grad from here on: the next gradient that arrives is not added to anything."
+        text = f"{name} no longer has a .grad, so the next gradient that arrives is not added to anything."
         return Statement("grad cleared", text)
     if event.retained:
         kept = grad_name(trace, event.tensor, event.seq)
-        text = f"{name} is no leaf, and its gradient would be dropped: retain_grad's hook writes it to {kept}."
+        text = f"{name} is not a leaf, so its gradient would be dropped. The hook of retain_grad() writes it to {kept}."
         return Statement("grad retained", text)
-    return Statement("grad assigned", f"The program has given {name} its .grad, t{event.result}; no backward has.")
+    return Statement(
+        "grad assigned",
+        (f"The program set {grad_name(trace, event.tensor, event.seq)} to t{event.result}. No backward pass did."),
+    )
 
 
 def _keys_changed(trace: Trace, event: ev.KeySetChanged) -> Statement:
@@ -172,9 +193,9 @@ def _keys_changed(trace: Trace, event: ev.KeySetChanged) -> Statement:
     changes += [f"loses {listed(_added(event.before, event.after))}"] if lost else []
     name = tensor_name(trace, event.tensor, event.seq)
     call = around(trace, event.seq, ev.Dispatched)
-    by = f" by {call.operator}" if call else ""
     changes.append(f"is now {own_shown(trace.header, event.after)}")
-    text = f"The key set of {name} is changed{by}: it {listed(changes)}."
+    changed = f"{call.operator} changes the key set of {name}" if call else f"The key set of {name} changes"
+    text = f"{changed}: it {listed(changes)}."
     return Statement("keys changed", text, (TensorKeys(event.tensor, event.after),))
 
 
@@ -185,19 +206,19 @@ def _added(after: int, before: int) -> list[str]:
 
 def _requires_grad_set_rule(event: ev.RequiresGradSet) -> Rule:
     if event.detached:
-        text = "detach_ removes a tensor from its graph: it is a leaf that does not require grad from then on."
+        text = "detach_ removes a tensor from its graph. The tensor becomes a leaf that does not require grad."
         return Rule(text, "VariableType::detach_", "torch/csrc/autograd/VariableTypeManual.cpp")
-    text = "requires_grad is a flag in the tensor's autograd metadata and changes no key."
+    text = "requires_grad is a flag in the tensor's autograd metadata. It changes no key."
     return Rule(text, "torch::autograd::AutogradMeta::set_requires_grad", "torch/csrc/autograd/variable.h")
 
 
 def _grad_set_rule(event: ev.GradSet) -> Rule:
     if event.retained:
-        text = "Retains-grad hooks run after all tensor pre-hooks: .grad is what these have made of the gradient."
+        text = "Retains-grad hooks run after all tensor pre-hooks, so .grad is the gradient as these have changed it."
         return Rule(text, "torch::autograd::impl::retain_grad", VARIABLE)
     text = (
-        "What is assigned to .grad has the tensor's shape, its grad_dtype (its dtype, unless another is set) "
-        "and kind of device, or is None."
+        "A tensor that is assigned to .grad must have the shape of its owner, its grad_dtype (its dtype, unless "
+        "another is set) and its kind of device. None is allowed too."
     )
     return Rule(text, "THPVariable_set_grad", "torch/csrc/autograd/python_variable.cpp")
 
@@ -206,8 +227,8 @@ def _geometry(trace: Trace, event: ev.GeometryChanged) -> Statement:
     if event.dtype:
         return _taken_over(trace, event)
     text = (
-        f"{tensor_name(trace, event.tensor, event.seq)} gets other sizes and strides and stays the same "
-        f"tensor: its shape is now {shaped(event.shape)}, its strides are {shaped(event.stride)}."
+        f"{tensor_name(trace, event.tensor, event.seq)} stays the same tensor, but its shape is now "
+        f"{shaped(event.shape)} and its strides are {shaped(event.stride)}."
     )
     return Statement("sizes and strides changed", text)
 
@@ -219,14 +240,14 @@ TENSOR_KINDS = (
         label=_tensor_label,
         why=_created,
         rule=Rule(
-            "A tensor gets the keys of its backend when it is made, those of autocast among them, and those of "
-            "autograd outside of inference mode; a view has the keys of its base.",
+            "A new tensor gets the keys of its backend, including its autocast key. Outside inference mode it also "
+            "gets the autograd keys. A view has the keys of its base.",
             "c10::TensorImpl::TensorImpl",
             "c10/core/TensorImpl.cpp",
         ),
         known=Known(
             "observed",
-            "the tensor is read when a call first has it, or returns it",
+            "the tensor is read when a call first receives or returns it",
             {"how": ("derived", "the recorder meets it for the first time")},
         ),
         panes=("tensors", "source"),
@@ -246,11 +267,12 @@ TENSOR_KINDS = (
         label=_version_label,
         why=_bumped,
         rule=Rule(
-            "A view shares the version counter of its base, x.data has its own; in-place operators bump it.",
+            "A view shares the version counter of its base, but x.data has its own. In-place operators bump the "
+            "counter.",
             "torch::autograd::increment_version",
             VARIABLE_TYPE,
         ),
-        known=unseen("a version is read where a Node saves a tensor, and not where it is bumped"),
+        known=unseen("a version is read when a Node saves a tensor, not when it is bumped"),
         panes=("tensors", "source"),
     )
     | Kind(
@@ -259,14 +281,14 @@ TENSOR_KINDS = (
         label=_geometry_label,
         why=_geometry,
         rule=Rule(
-            "Sizes and strides belong to the tensor, not to its memory: they can be changed without a new tensor.",
+            "Sizes and strides belong to the tensor, not to its memory, so they can change without a new tensor.",
             "c10::TensorImpl",
             "c10/core/TensorImpl.h",
         ),
         known=Known(
             "observed",
             "the sizes and strides before and after a kernel that may change them",
-            {"storage": ("unseen", "on which storage it is then is not read")},
+            {"storage": ("unseen", "the new storage is not read")},
         ),
         panes=("tensors", "source"),
     )
@@ -276,7 +298,9 @@ TENSOR_KINDS = (
         label=_requires_grad_label,
         why=requires_grad_sentences.why_set,
         rule=_requires_grad_set_rule,
-        known=Known("derived", "the flag of a leaf when a variable gets it; False and other times are not seen"),
+        known=Known(
+            "derived", ("the flag of a leaf when a variable gets it. The value False and other moments are not seen")
+        ),
         level="calls",
         panes=("tensors", "source"),
     )
@@ -286,8 +310,8 @@ TENSOR_KINDS = (
         label=_keys_label,
         why=_keys_changed,
         rule=Rule(
-            "Few bits of a tensor's key set change once it is made: conjugate, negative, zero and the Python keys. "
-            "With x.data = y, x takes over the set of y.",
+            "Few bits of a tensor's key set can change later: conjugate, negative, zero and the Python keys. With "
+            "x.data = y, x takes over the key set of y.",
             "c10::TensorImpl",
             "c10/core/TensorImpl.h",
         ),
@@ -300,12 +324,12 @@ TENSOR_KINDS = (
         label=_inplace_label,
         why=why_checked,
         rule=Rule(
-            "An autograd kernel checks before it writes: in grad mode no leaf that requires grad, no view of one, "
-            "and no view whose creation_meta forbids it may be written to, if an argument requires grad.",
+            "An autograd kernel checks before it writes. In grad mode, if an argument requires grad, it refuses to "
+            "write to a leaf that requires grad, to a view of one, or to a view whose creation_meta forbids it.",
             "torch::autograd::check_inplace",
             VARIABLE_TYPE,
         ),
-        known=unseen("of check_inplace only what it raises is seen"),
+        known=unseen("only the errors of check_inplace are seen"),
         panes=("tensors", "source"),
     )
     | Kind(
@@ -323,11 +347,11 @@ TENSOR_KINDS = (
         label=_numbers_label,
         why=_numbers,
         rule=Rule(
-            "Numbers are in a tensor's memory: all tensors on it see what one of them writes.",
+            "Numbers are in memory, and all tensors that share the memory see every write.",
             "c10::StorageImpl",
             "c10/core/StorageImpl.h",
         ),
-        known=unseen("no numbers are taken"),
+        known=unseen("no numbers are recorded"),
         panes=("tensors", "source"),
     )
 )

@@ -38,10 +38,12 @@ def _composite(trace: Trace, event: ev.TorchDispatchEntered) -> tuple[Statement,
     kernel = _composite_kernel(trace, call.operator) if call else ""
     if call is None or call.key != "Python" or not kernel:
         return ()
-    text = f"{call.operator} comes here as a whole because its set has no autograd key"
+    text = f"{call.operator} reaches Python as a whole, because its key set has no autograd key"
     if latest(index(trace).inference, event.seq):
-        text += ": inference mode excludes them"
-    text += f". At those, above Python, its composite kernel {kernel} would have called other operators in its place."
+        text += " (inference mode excludes them)"
+    text += (
+        f". At an autograd key, above Python, its composite kernel {kernel} would have called other operators instead."
+    )
     return (Statement("composite in Python", text, (CellHolds(call.operator, "AutogradCPU", kernel, "math kernel"),)),)
 
 
@@ -58,25 +60,25 @@ def _composite_kernel(trace: Trace, operator: str) -> str:
 def _when(trace: Trace, event: ev.TorchDispatchEntered) -> str:
     kernel = around(trace, event.seq, ev.KernelEntered)
     if kernel is None or kernel.kernel != "pythonFallback":
-        return "since a tensor is copied without a dispatcher call, and the handler may replace the copy"
-    return "now that the keys above Python have been handled"
+        return "because a tensor is copied without a dispatcher call and the handler may replace the copy"
+    return "because the keys above Python have been handled"
 
 
 def _calls(event: ev.TorchDispatchEntered) -> str:
     if event.modes_left:
-        return f"What it calls goes to {counted(event.modes_left, 'outer mode')} first."
+        return f"Its calls go to {counted(event.modes_left, 'outer mode')} first."
     past = not autograd_dispatch_keyset & ~event.excluded
-    where = "goes straight to the backend" if past else "is dispatched as it would be without it"
+    where = "go straight to the backend" if past else "are dispatched as they would be without it"
     if event.kind == "mode":
-        return f"It is off the mode stack meanwhile, so what it calls on plain tensors {where}."
-    return f"What it calls on plain tensors {where}; on tensors of its own class it would be called again."
+        return f"The mode is off the mode stack meanwhile, so its calls on plain tensors {where}."
+    return f"Its calls on plain tensors {where}. Calls on tensors of its own class would come back to it."
 
 
 def _left(trace: Trace, event: ev.TorchDispatchLeft) -> Statement:
     """Name the result of a handler, or say that it returned NotImplemented."""
     if event.not_implemented:
         return Statement(
-            "handler returns NotImplemented", f"{event.handler} returns NotImplemented: the next handler is called."
+            "handler returns NotImplemented", f"{event.handler} returns NotImplemented, so the next handler is called."
         )
     result = tensor_names(trace, event.tensors, event.seq)
     text = f"The __torch_dispatch__ of {event.handler} is done{f' and returns {result}' if result else ''}."
@@ -84,8 +86,8 @@ def _left(trace: Trace, event: ev.TorchDispatchLeft) -> Statement:
 
 
 _NEXT_HANDLER_RULE = Rule(
-    "The innermost mode is called first, then the __torch_dispatch__ of each tensor class, subclasses "
-    "before their bases; NotImplemented passes the call to the next one.",
+    "The innermost mode is called first, then the __torch_dispatch__ of each tensor class, subclasses before their "
+    "bases. NotImplemented passes the call to the next one.",
     "handle_torch_function_no_python_arg_parser",
     "torch/csrc/utils/python_arg_parser.cpp",
 )

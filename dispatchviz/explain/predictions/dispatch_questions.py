@@ -50,17 +50,17 @@ NO_KEY = "Undefined: no key is left"
 
 def _no_key(trace: Trace, card: KeySetCard, computed: ev.KeySetComputed | None) -> tuple[str, str]:
     if card.winner != DispatchKey.Undefined.name:
-        return NO_KEY, f"A call goes to Undefined only if no key is left, and {card.winner} is."
+        return NO_KEY, f"A call goes to Undefined only if no key is left, but {card.winner} is left."
     if computed is None:
-        return NO_KEY, "The set that was given is empty."
+        return NO_KEY, "The given key set is empty."
     return NO_KEY, text_of([key_set(trace, computed)])
 
 
 def _key_question(trace: Trace, call: ev.Dispatched, is_call: bool) -> str:
     kernel = kernel_before(trace, call)
     if is_call or kernel is None:
-        return f"{call.operator} is called: which key wins?"
-    return f"{subject(kernel.kernel)} redispatches {call.operator}: which key is next?"
+        return f"{call.operator} is called. Which key wins?"
+    return f"{subject(kernel.kernel)} redispatches {call.operator}. Which key is next?"
 
 
 ABSENT = {"AutogradCPU": DispatchKey.AutogradFunctionality, "CPU": DispatchKey.Dense}
@@ -69,7 +69,9 @@ ABSENT = {"AutogradCPU": DispatchKey.AutogradFunctionality, "CPU": DispatchKey.D
 
 def _with_absent(card: KeySetCard) -> list[tuple[str, str]]:
     """The keys that came into play and those that did not, highest first."""
-    reason = "Not in the set: no argument is a tensor that could have it, and the thread does not include it."
+    reason = (
+        "It is not in the key set, because no argument is a tensor and the thread-local include set does not have it."
+    )
     known = dict(card.reasons)
     found = known | {name: reason for name in ABSENT if name not in known}
     return sorted(found.items(), key=lambda pair: ABSENT.get(pair[0]) or DispatchKey[pair[0]], reverse=True)
@@ -102,7 +104,7 @@ def _known(card: KeySetCard) -> Iterator[str]:
 GIVEN = (ARGUMENTS, UNITED)
 """The stages of the sets that arguments bring: they are united first if they differ."""
 
-TOLD = {INCLUDED: "the thread includes", EXCLUDED: "of all these the thread excludes"}
+TOLD = {INCLUDED: "the thread-local include set adds", EXCLUDED: "the thread-local exclude set removes"}
 
 
 def _listed(lane: Lane) -> str:
@@ -119,13 +121,13 @@ def which_kernel(trace: Trace, selected: ev.KernelSelected) -> Prediction | None
         return None
     candidates = _kept(card.candidates)
     choices = [(_source(each, card.key), _outcome(each, card.candidates, card.why)) for each in candidates]
-    empty = "nothing: the cell is empty"
-    full = f"It is not empty: {named(card.kernel)} is in it."
+    empty = "nothing: the entry is empty"
+    full = f"The entry is not empty. It holds {named(card.kernel)}."
     choices.append((empty, card.why if card.reason == "missing" else full))
     taken = next((_source(each, card.key) for each in candidates if each.taken), empty)
     return prediction(
         Kind.CELL,
-        f"What fills the {card.key} cell of {card.operator}?",
+        f"What fills the dispatch table entry of {card.operator} for {card.key}?",
         choices,
         taken,
         selected.seq,
@@ -165,9 +167,9 @@ def _outcome(candidate: Candidate, candidates: tuple[Candidate, ...], why: str) 
         case "nothing registered":
             return "Nothing is registered there."
         case "not reached":
-            first = "what is taken" if before is None else before.source
-            return f"It is not even looked for: {first} comes before it and has a kernel."
+            first = "another registration" if before is None else before.source
+            return f"PyTorch does not look for it, because {first} comes before it and has a kernel."
         case outcome if outcome.startswith("does not cover"):
-            return f"There is such a kernel, but the alias {candidate.source} {outcome}."
+            return f"The kernel exists, but the alias {candidate.source} {outcome}."
         case outcome:
-            return f"There is such a kernel, but it is passed over: {outcome}."
+            return f"The kernel exists, but PyTorch passes it over: {outcome}."

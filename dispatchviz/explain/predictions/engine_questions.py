@@ -22,7 +22,7 @@ from dispatchviz.foundation.english import capital, counted, listed, shortened
 FEW = 6
 """A graph of so many Nodes is told edge by edge."""
 
-PRUNED = "none: this pass does not need it, it is pruned"
+PRUNED = "none: this pass does not need it and prunes it"
 """The choice of who doubts that the Node runs at all."""
 
 READY, WAITING = 3, 2
@@ -44,15 +44,15 @@ def what_count(trace: Trace, event: ev.DependenciesCounted) -> Prediction | None
     lead = f"{capital(counted(count, 'edge'))} {'leads' if count == 1 else 'lead'} to {title}"
     if len(by) != count:
         return None  # some edges are not counted: nobody can tell from the graph
-    why, first = f"{lead}: {_leading(by)}.", max(1, count - 1)
+    why, first = f"{lead}, {_leading(by)}.", max(1, count - 1)
     awaited = backward.needs(node) or bool(backward.captures(node))
     if not awaited:
         counts = "It is counted" if count == 1 else "They are counted"
-        why += f" {counts} all the same, but this pass does not need the Node: it is never queued."
+        why += f" {counts}, but this pass does not need the Node, so it is never queued."
     choices = [(counted(number, "gradient"), why) for number in range(first, first + 3)]
     return prediction(
         Kind.COUNT,
-        f"The engine counts edges: how many gradients will {title} wait for?",
+        f"The engine counts edges. How many gradients will {title} wait for?",
         [(PRUNED, f"This pass needs it. {why}" if awaited else why), *choices],
         counted(count, "gradient") if awaited else PRUNED,
         event.seq,
@@ -64,8 +64,8 @@ def what_count(trace: Trace, event: ev.DependenciesCounted) -> Prediction | None
 def _leading(nodes: list[str]) -> str:
     """Whose edges they are: ``both of Mul``, ``that of Add``, ``those of Add and Mul``."""
     if len(nodes) == 2 and nodes[0] == nodes[1]:
-        return f"both of {nodes[0]}"
-    return f"{'that' if len(nodes) == 1 else 'those'} of {listed(list(dict.fromkeys(nodes)))}"
+        return f"both from {nodes[0]}"
+    return f"from {listed(list(dict.fromkeys(nodes)))}"
 
 
 def _edges(trace: Trace, backward: Backward, at: int) -> Iterator[tuple[str, list[str]]]:
@@ -92,7 +92,7 @@ def is_ready(trace: Trace, event: ev.DependencyMet) -> Prediction | None:
     right = NEVER if event.skipped else choices[event.left][0] if event.left < len(choices) - 1 else ""
     return prediction(
         Kind.READY,
-        f"One more of its edges is followed: is {title} ready then?",
+        f"One more edge into {title} is followed. Is it ready now?",
         choices,
         right,
         event.seq,
@@ -136,7 +136,7 @@ def which_node(trace: Trace, event: ev.NodeStarted) -> Prediction | None:
     return prediction(
         Kind.NEXT,
         "Which Node does the engine run next?",
-        [*choices, (OVER, f"A pass is over when no Node is ready or runs. {said.text}")],
+        [*choices, (OVER, f"A pass is over when no Node is ready or running. {said.text}")],
         _title(trace, event.node, event.seq),
         event.seq,
         (said.kind,),
@@ -162,19 +162,22 @@ def _title(trace: Trace, node: int, at: int) -> str:
 
 
 def _later(trace: Trace, queued: QueuedNode, event: ev.NodeStarted, why: str) -> str:
-    return f"{node_title(trace, queued.node, event.seq)} is ready too, but not the first in the queue. {why}"
+    return f"{node_title(trace, queued.node, event.seq)} is ready too, but it is not first in the queue. {why}"
 
 
 def _waits(trace: Trace, waiting: Waiting, at: int) -> str:
     of = f" of {waiting.count}" if waiting.count > 1 else ""
     left = f"{counted(waiting.left, 'gradient')}{of}"
-    return f"{node_title(trace, waiting.node, at)} is not ready: it still waits for {left}."
+    return f"{node_title(trace, waiting.node, at)} is not ready, because it still waits for {left}."
 
 
 def _behind(trace: Trace, node: int, event: ev.NodeStarted) -> str:
     first = node_title(trace, event.node, event.seq)
-    return f"{node_title(trace, node, event.seq)} has to wait: an edge leads to it from {first}, which has not run yet."
+    return (
+        f"{node_title(trace, node, event.seq)} has to wait, because an edge leads to it from {first}, which has not "
+        "run yet."
+    )
 
 
 def _has_run(trace: Trace, node: int, at: int) -> str:
-    return f"{node_title(trace, node, at)} has run already in this pass, and each Node runs once."
+    return f"{node_title(trace, node, at)} has already run in this pass, and each Node runs only once."

@@ -17,16 +17,16 @@ def how_accumulated(trace: Trace, event: ev.GradientAccumulated) -> Prediction |
     leaf = tensor_name(trace, event.tensor, event.seq)
     grad, said = attribute(leaf, "grad"), why_here(trace, event.seq)
     texts = {
-        "stolen": f"stolen: {grad} shares its memory, nothing is copied",
+        "stolen": f"stolen: {grad} shares its memory, without a copy",
         "copied": f"copied: {grad} gets memory of its own",
-        "added in place": f"added in place to the {grad} that is there",
-        "added out of place": f"the old {grad} and it are added into a new tensor",
+        "added in place": f"added in place to the existing {grad}",
+        "added out of place": f"added to the old {grad}, into a new tensor",
     }
     not_at_all = f"not at all: {grad} stays as it is"
-    runs = f"AccumulateGrad runs, and that writes {grad}; grad() would return the gradient instead. {said}"
+    runs = f"AccumulateGrad runs and writes {grad}. Only grad() would return the gradient instead. {said}"
     return prediction(
         Kind.GRADIENT,
-        f"The gradient t{event.gradient} is at AccumulateGrad ({leaf}): how does {grad} get it?",
+        f"The gradient t{event.gradient} has arrived at AccumulateGrad ({leaf}). How does {grad} get it?",
         [*((text, _reason(leaf, how, event, said)) for how, text in texts.items()), (not_at_all, runs)],
         texts[event.how],
         event.seq,
@@ -39,5 +39,5 @@ def _reason(leaf: str, how: str, event: ev.GradientAccumulated, why: str) -> str
         return why
     if (how in FIRST) == (event.how in FIRST):
         return why
-    there = "There is a .grad already." if how in FIRST else "There is no .grad yet that it could be added to."
+    there = "A .grad exists already." if how in FIRST else "There is no .grad yet to add it to."
     return f"{there} {why}"

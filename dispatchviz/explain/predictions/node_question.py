@@ -33,10 +33,10 @@ def is_node_made(trace: Trace, event: ev.NodeCreated | ev.NoNodeMade) -> Predict
         return None
     why, made = _sentence(trace, event), isinstance(event, ev.NodeCreated)
     yes, no, leaf = f"yes: {name}", "no", f"yes: {ACCUMULATE_GRAD}"
-    other = f"{ACCUMULATE_GRAD} is a leaf's Node, which writes its .grad; no call has one of its own."
+    other = f"{ACCUMULATE_GRAD} is the Node of a leaf and writes its .grad. No call has one of its own."
     return prediction(
         Kind.NODE,
-        f"The {call.key} kernel of {call.operator} runs: will a Node be made for the call?",
+        f"The {call.key} kernel of {call.operator} runs. Will it record a Node for the call?",
         [(yes, why), (leaf, f"{other} {why}"), (no, why)],
         yes if made else no,
         event.seq,

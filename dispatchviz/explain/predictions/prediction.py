@@ -25,8 +25,8 @@ class Kind(Enum):
     """What is asked."""
 
     KEY = "which key wins"
-    CELL = "where the cell's kernel comes from"
-    NODE = "whether a Node is made"
+    CELL = "where the kernel comes from"
+    NODE = "whether a Node is recorded"
     COUNT = "what the dependency count is"
     READY = "whether a Node is ready"
     NEXT = "which Node runs next"

@@ -22,14 +22,14 @@ SHOWN = 4
 def counts(trace: Trace, event: ev.DependenciesCounted) -> Statements:
     """How many edges lead to each Node."""
     if not event.counts:
-        text = "Before any Node runs the engine counts the edges into each Node: there is none to count."
+        text = "Before any Node runs, the engine counts the edges into each Node. There are none."
         return Statement("no edges counted", text)
     shown = event.counts[:SHOWN]
     several = ", ".join(f"{node_title(trace, node, event.seq)} has {number}" for node, number in shown)
     rest = len(event.counts) - len(shown)
     more = f", and so on for {counted(rest, 'more Node')}" if rest else ""
     text = (
-        f"Before any Node runs the engine counts the edges into each Node (dependencies): {several}{more}. A Node is "
+        f"Before any Node runs, the engine counts the edges into each Node (dependencies): {several}{more}. A Node is "
         "ready when that many gradients have arrived, defined or not."
     )
     backward = backward_around(trace, event.seq)
@@ -56,10 +56,10 @@ def _running(trace: Trace, event: ev.ExecInfoPopulated, needed: Sequence[int], r
     if not needed:
         backward = backward_around(trace, event.seq)
         roots = [node for node, _ in backward.event.roots] if backward is not None else []
-        text = f"Only the paths to {requested} are needed (exec_info): no Node of this graph has to run."
+        text = f"Only the paths to {requested} are needed (exec_info), so no Node of this graph has to run."
         return Statement("exec_info needs no Node", text, runs(trace, event.seq, roots))
     verb = "runs" if len(needed) == 1 else "run"
-    text = f"Only the paths to {requested} are needed: {_some(trace, needed, event.seq)} {verb} (exec_info)."
+    text = f"Only the paths to {requested} are needed (exec_info), so {_some(trace, needed, event.seq)} {verb}."
     return Statement("exec_info needs Nodes", text, runs(trace, event.seq, needed))
 
 
@@ -74,9 +74,13 @@ def _captured(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward) -> 
     if not taken:
         return []
     only = [node for node in taken if node not in backward.needed]
-    text = f"What arrives at {_some(trace, taken, event.seq)} is captured for the caller" + (
-        f"; {_some(trace, only, event.seq)} need not run for that." if only else "."
+    captures = f"The engine captures the gradient at {_some(trace, taken, event.seq)} for the caller."
+    need_not_run = (
+        (f" {_some(trace, only, event.seq)} {'does' if len(only) == 1 else 'do'} not need to run for that.")
+        if only
+        else ""
     )
+    text = captures + need_not_run
     return [Statement("exec_info captures", text, runs(trace, event.seq, only))]
 
 
@@ -87,13 +91,16 @@ def _pruned(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward, reque
     below = [node for node, why in pruned if why == "topological_nr"]
     found = []
     if aside:
-        text = f"{_some(trace, aside, event.seq)}: not needed, since no path leads from there to {requested}."
+        text = (
+            f"{_some(trace, aside, event.seq)} {_are(aside)} not needed, because no path leads from there to "
+            f"{requested}."
+        )
         found.append(Statement("Node pruned", text, runs(trace, event.seq, aside)))
     if below:
         minimum = _minimum(trace, event)
         text = (
-            f"{_some(trace, below, event.seq)}: not needed, and nothing beyond is even visited, since the "
-            f"topological number there is below {minimum}, the smallest among the requested Nodes."
+            f"{_some(trace, below, event.seq)} {_are(below)} not needed, because the topological number there is below "
+            f"{minimum}, the smallest among the requested Nodes. The engine visits nothing beyond."
         )
         behind = sorted(backward.pruned - set(aside))
         numbers = tuple(TopologicalBelow(backward.event.graph_task, node, minimum) for node in behind)
@@ -118,15 +125,19 @@ def _unreached(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward) ->
     )
     if backward.event.accumulate:
         return [
-            Statement("input not in the graph of backward", f"No path leads to {names}: no gradient arrives there.")
+            Statement("input not in the graph of backward", f"No path leads to {names}, so no gradient arrives there.")
         ]
     task = backward.event.graph_task
     claims = tuple(GradCaptured(task, place, False) for place, _, _ in away)
     text = (
-        f"No path leads to {names}: what grad() returns for it is undefined, which allow_unused and materialize_grads "
-        "turn into None, zeros or an error."
+        f"No path leads to {names}, so the gradient there is undefined. Depending on allow_unused and "
+        "materialize_grads, grad() returns None or zeros, or raises an error."
     )
     return [Statement("input not in the graph of grad", text, claims)]
+
+
+def _are(nodes: Sequence[int]) -> str:
+    return "is" if len(nodes) == 1 else "are"
 
 
 def _some(trace: Trace, nodes: Iterable[int], at: int) -> str:

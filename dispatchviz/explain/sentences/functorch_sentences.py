@@ -16,26 +16,26 @@ _FROM_FRONT_TO_BACK = subtract(full_after(_FRONT), full_after(_BACK)) | raw(_FRO
 
 _TASKS = {
     "FuncTorchDynamicLayerFrontMode": (
-        "It passes the call to the transform on top of the stack: it saves the thread's included and excluded sets, "
-        "excludes most keys from FuncTorchDynamicLayerFrontMode down to Functionalize, none that this transform uses, "
-        "and calls the operator again."
+        "It passes the call to the transform on top of the stack. It saves the thread-local include and exclude sets, "
+        "excludes most keys from FuncTorchDynamicLayerFrontMode down to Functionalize, except those that this "
+        "transform uses, and calls the operator again."
     ),
     "FuncTorchDynamicLayerBackMode": (
-        "The transform has processed the call. It restores the saved included and excluded sets, pops the transform "
-        "off the stack, and calls the operator again, for what is below."
+        "The transform has processed the call. It restores the saved include and exclude sets, pops the transform off "
+        "the stack, and calls the operator again for the next level."
     ),
     "FuncTorchVmapMode": (
-        "It gives the examples the same random numbers or different ones, as vmap's argument randomness says."
+        "It gives the examples the same or different random numbers, depending on vmap's argument randomness."
     ),
     "FuncTorchBatched": (
-        "It is a batch rule: it unwraps the batched arguments, calls operators once for the whole batch, and wraps "
-        "the result in a BatchedTensor."
+        "It is a batch rule. It unwraps the batched arguments, calls operators once for the whole batch, and wraps the "
+        "result in a BatchedTensor."
     ),
 }
 
 _LOOP = (
-    "There is no batch rule for the operator: it slices the batch, calls the operator once per example, and stacks "
-    "the results."
+    "The operator has no batch rule, so this fallback slices the batch, calls the operator once per example, and "
+    "stacks the results."
 )
 
 
@@ -44,7 +44,9 @@ def task(key: str, reason: str) -> str:
     if key == "FuncTorchBatched" and reason == "backend fallback":
         return _LOOP
     if key == "FuncTorchBatched" and reason == "batched kernel":
-        return "It is composite: the operators that it calls have batch rules, so it can run on batched tensors."
+        return (
+            "It is a composite kernel. The operators that it calls have batch rules, so it can run on batched tensors."
+        )
     return _TASKS.get(key, "")
 
 
@@ -55,11 +57,14 @@ def passed_on(trace: Trace, kernel: ev.KernelEntered, call: ev.Dispatched) -> st
         return ""
     match outer.key:
         case "FuncTorchDynamicLayerFrontMode":
-            return f"The transform on top calls {call.operator} again, without the keys that it excludes for that."
+            return f"The transform on top calls {call.operator} again, without the keys that it has just excluded."
         case "FuncTorchDynamicLayerBackMode":
             return f"{call.operator} is called again, as if that transform were not there."
         case "FuncTorchBatched" | "FuncTorchVmapMode":
-            return f"{kernel.kernel} calls {call.operator} on what the batched tensors wrap: a full dispatch."
+            return (
+                f"{kernel.kernel} calls {call.operator} on the tensors that the batched tensors wrap. This is a full "
+                "dispatch."
+            )
         case _:
             return ""
 

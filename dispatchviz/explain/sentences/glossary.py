@@ -28,7 +28,7 @@ TERMS = (
     Term(
         "boxed kernel",
         "A kernel that takes its arguments from a stack of values and puts its results back there, whatever the "
-        "operator's signature. A fallback is boxed: one function serves all operators.",
+        "signature of the operator. A fallback is boxed: one function serves all operators.",
         "ATen/core/boxing/KernelFunction.h",
         r"\bboxed\b|callBoxed|redispatchBoxed",
         r"\bboxed(?: kernels?)?\b",
@@ -58,22 +58,22 @@ TERMS = (
     ),
     Term(
         "guard",
-        "An object that changes the thread's included or excluded keys as long as it lives. Autograd kernels exclude "
-        "the autograd keys this way, so that calls within them are not recorded again.",
+        "An object that changes the thread-local include and exclude sets as long as it exists. Autograd kernels "
+        "exclude the autograd keys this way, so that calls within them are not recorded again.",
         "c10/core/impl/LocalDispatchKeySet.h",
         r"\bguards?\b",
     ),
     Term(
         "kernel",
-        "The function that a table entry holds. Some kernels compute a result; others do one task, such as recording a "
-        "Node, and redispatch.",
+        "The function that a table entry holds. Some kernels compute a result. Others do one task, such as "
+        "recording a Node, and redispatch.",
         "ATen/core/boxing/KernelFunction.h",
         r"\bkernels?\b",
     ),
     Term(
         "key set",
-        "The dispatch keys that apply to a call, as 64 bits: those of the tensor arguments, plus the thread's included "
-        "keys, minus its excluded keys. The highest key that remains selects the kernel.",
+        "The dispatch keys that apply to a call, as 64 bits: those of the tensor arguments, plus the thread-local "
+        "include set, minus the thread-local exclude set. The highest key that remains selects the kernel.",
         "c10/core/DispatchKeySet.h",
         r"\bkey sets?\b",
     ),
@@ -95,7 +95,8 @@ TERMS = (
     Term(
         "redispatch",
         "A call that a kernel makes of its own operator with a smaller key set, so that the kernel of the next key "
-        "runs. The key set is passed on; the arguments and the thread are not asked again.",
+        "runs. The kernel passes the key set on, and PyTorch does not compute it again from the arguments and the "
+        "thread.",
         "ATen/core/dispatch/Dispatcher.h",
         r"\bredispatch(?:es|ed)?\b",
     ),
@@ -109,16 +110,16 @@ TERMS = (
     ),
     Term(
         "sequence number",
-        "The number that a Node gets when it is created; it counts up in each thread. Of the Nodes that are ready, the "
-        "engine runs the one with the highest number first.",
+        "The number that a Node gets when it is created. It counts up in each thread. When several Nodes are ready, "
+        "the engine runs the one with the highest number first.",
         "torch/csrc/autograd/node.h",
         r"\bsequence number\b|\bseq\b",
         r"\bsequence numbers?\b",
     ),
     Term(
         "version",
-        "A counter that every in-place change of a tensor raises by one. All views of one memory share it; .data has a "
-        "counter of its own.",
+        "A counter that every in-place change of a tensor increases by one. All views of one memory share it, but "
+        ".data has its own counter.",
         "c10/core/TensorImpl.h",
         r"\bversions?\b",
     ),

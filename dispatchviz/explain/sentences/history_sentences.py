@@ -18,7 +18,7 @@ CLAIMED = 16
 def why_set(trace: Trace, event: ev.HistorySet) -> Statement:
     """Of a result."""
     name, node = tensor_name(trace, event.tensor, event.seq), _node(trace, event)
-    text = f"{name} gets its history: its grad_fn is {node}, so it requires grad."
+    text = f"{name} gets the grad_fn {node}, so it requires grad."
     return Statement("history set", text, (_claim(trace, event),))
 
 
@@ -34,32 +34,33 @@ def why_rebased(trace: Trace, event: ev.HistoryRebased) -> Statement:
 
 def _in_place(trace: Trace, event: ev.HistoryRebased) -> Statement:
     name, claims = tensor_name(trace, event.tensor, event.seq), (_claim(trace, event),)
-    changed, now = f"{name} was changed in place, so its history", f"its grad_fn is now {_node(trace, event)}"
+    changed, now = f"{name} was changed in place, so its history", f"Its grad_fn is now {_node(trace, event)}"
     unseen = is_unseen(trace.header, ev.RequiresGradSet)
     if not unseen and not index(trace).grad_needed(event.tensor, event.seq - 1):
-        return Statement("history begins in place", f"{changed} begins here: {now}, and it requires grad.", claims)
+        return Statement("history begins in place", f"{changed} begins here. {now}, and it requires grad.", claims)
     cause = f"{name} was changed in place" if unseen else f"{changed} is rebased"
-    return Statement("history rebased", f"{cause}: {now}{_behind(trace, event)}.", claims)
+    return Statement("history rebased", f"{cause}. {now}.{_behind(trace, event)}", claims)
 
 
 def _through_a_view(trace: Trace, event: ev.HistoryRebased) -> Statement:
     name, claims = tensor_name(trace, event.tensor, event.seq), (_claim(trace, event),)
     changed, node = f"{name} was changed in place through a view of it, so its history", _node(trace, event)
-    now = f"its grad_fn is now {node}, which applies the operator's own Node to the part that was written"
+    now = f"Its grad_fn is now {node}, which applies the operator's own Node to the part that was written"
     if not index(trace).grad_needed(event.tensor, event.seq - 1):
-        text = f"{changed} begins here: {now}, and it requires grad."
+        text = f"{changed} begins here. {now}, and it requires grad."
         return Statement("history begins through a view", text, claims)
-    text = f"{changed} is rebased: {now}{_behind(trace, event)}."
+    text = f"{changed} is rebased. {now}.{_behind(trace, event)}"
     return Statement("history rebased through a view", text, claims)
 
 
 def _regenerated(trace: Trace, event: ev.HistoryRebased, view: ev.ViewMade) -> Statement:
     name, base = (tensor_name(trace, tensor, event.seq) for tensor in (event.tensor, view.base))
     old = index(trace).history(event.tensor, event.seq - 1)
-    gone = "" if old is None else f" {node_title(trace, old, event.seq)}, its previous grad_fn, is not part of it."
+    gone = "" if old is None else f" The previous grad_fn, {node_title(trace, old, event.seq)}, is not part of it."
     text = (
-        f"{name} is a view of {base}, and their version has changed since {name}'s grad_fn was set, so its grad_fn is "
-        f"regenerated from the history of {base}: it is {_node(trace, event)}{_next(trace, event)}.{gone}"
+        f"{name} is a view of {base}, and their version has changed since the grad_fn of {name} was set. The grad_fn "
+        f"is therefore regenerated from the history of {base}: it is now "
+        f"{_node(trace, event)}{_next(trace, event)}.{gone}"
     )
     return Statement("history of a view regenerated", text, (_claim(trace, event),))
 
@@ -80,7 +81,7 @@ def _behind(trace: Trace, event: ev.HistoryRebased) -> str:
     collected = index(trace).edges.get(event.node)
     if old is None or collected is None or all(edge is None or edge[0] != old for edge in collected.edges):
         return ""
-    return f"; {node_title(trace, old, event.seq)}, its previous grad_fn, is in its next_functions"
+    return f" Its previous grad_fn, {node_title(trace, old, event.seq)}, is in the new Node's next_functions."
 
 
 def _next(trace: Trace, event: ev.HistoryRebased) -> str:

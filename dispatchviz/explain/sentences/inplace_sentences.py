@@ -14,16 +14,17 @@ _REASONS: dict[ev.InplaceVerdict, str] = {
     ),
     "grad mode is off": "grad mode is off, so nothing is recorded",
     "it does not require grad": (
-        "it requires no grad yet and gets its history from this operator, of which another argument requires grad"
+        "it does not require grad yet and gets its history from this operator, which has another argument that "
+        "requires grad"
     ),
     "it is not a leaf": "it has a grad_fn, and its history will be rebased onto the Node of this operator",
-    "view whose creation_meta forbids it": (
-        "it is a view, and the way in which it was made forbids it: its creation_meta is not DEFAULT"
-    ),
+    "view whose creation_meta forbids it": ("it is a view whose creation_meta is not DEFAULT, which forbids the write"),
     "view of a leaf that requires grad": (
         "it is a view of a leaf that requires grad, whose memory would be written to as well"
     ),
-    "leaf that requires grad": "it is a leaf that requires grad: after the write it would have a grad_fn and be none",
+    "leaf that requires grad": (
+        "it is a leaf that requires grad: after the write it would have a grad_fn and no longer be a leaf"
+    ),
 }
 """Why a tensor may be written to, or not."""
 
@@ -40,7 +41,7 @@ def why_checked(trace: Trace, event: ev.InplaceChecked) -> Statement:
     if not event.allowed:
         message = _MESSAGES.get(event.why)
         claims = (WriteRaises(event.tensor, message),) if message else ()
-        text = f"{name} must not be written to in place, so check_inplace raises: {_REASONS[event.why]}."
+        text = f"check_inplace refuses the in-place write to {name}, because {_REASONS[event.why]}."
         return Statement("in-place write refused", text, claims)
-    text = f"{name} may be written to in place, so check_inplace does not raise: {_REASONS[event.why]}."
+    text = f"check_inplace allows the in-place write to {name}, because {_REASONS[event.why]}."
     return Statement("in-place write allowed", text)

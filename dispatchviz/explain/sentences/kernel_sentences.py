@@ -16,7 +16,7 @@ from dispatchviz.explain.sentences.sentence_claims import AutogradKernel
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name, tensor_names
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, within
-from dispatchviz.foundation.english import capital, listed
+from dispatchviz.foundation.english import listed
 
 COMPOSITES = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
 """Aliases whose kernels serve many backends, and leave the autograd keys alone."""
@@ -44,17 +44,17 @@ def returned(trace: Trace, event: ev.KernelReturned) -> Statement:
     kernel = trace[event.parent] if event.parent is not None else None
     name = subject(kernel.kernel) if isinstance(kernel, ev.KernelEntered) else "The kernel"
     result = tensor_names(trace, event.tensors, event.seq)
-    return Statement("kernel returns", f"{name} is done{f' and returns {result}' if result else ''}.")
+    return Statement("kernel returns", f"{name} returns {result}." if result else f"{name} is done.")
 
 
 def hashed(trace: Trace, event: ev.ResultHashed) -> Statement:
     """A kernel has computed numbers."""
     name = tensor_name(trace, event.tensor, event.seq)
     text = (
-        f"{name} holds what the kernel computed. The hash of its dtype, shape and numbers is {event.hash}: where "
-        "another run has the same hash, it has the same numbers."
+        f"The kernel computed {name}. The hash of its dtype, shape and numbers is {event.hash}. Another run with the "
+        "same hash has the same numbers."
     )
-    return Statement("result hashed", capital(text, (name,)))
+    return Statement("result hashed", text)
 
 
 def entered(trace: Trace, event: ev.KernelEntered) -> Statements:
@@ -76,7 +76,7 @@ def _task(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, chosen: ev
         return _autograd(trace, event, call, reason)
     if call.key == "ADInplaceOrView":
         after = "makes the result a view of its base" if _makes_view(call) else "bumps the tensor's version"
-        return Statement("kernel: ADInplaceOrView", f"It redispatches, and then {after}.")
+        return Statement("kernel: ADInplaceOrView", f"It redispatches, then {after}.")
     if call.key == "BackendSelect":
         return _backend_select(trace, event)
     if call.key.startswith("Autocast") and (cast := _autocast_task(call.operator, call.key)):
@@ -102,7 +102,7 @@ def _composite(trace: Trace, event: ev.KernelEntered) -> Statement:
         text = f"It computes nothing itself but calls {called}, each of them through the dispatcher."
         text = text.replace(", each of them", "") if " and " not in called else text
         return Statement("kernel: composite", text)
-    return Statement("kernel: composite without calls", "It returns its result without calling any other operator.")
+    return Statement("kernel: composite without calls", "It returns its result without calling another operator.")
 
 
 def _called_by(trace: Trace, event: ev.KernelEntered) -> str:
@@ -136,16 +136,16 @@ def _backend_select(trace: Trace, event: ev.KernelEntered) -> Statement:
 
 def _backend(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, source: str) -> Statement:
     called, key = _called_by(trace, event), call.key
-    here = ", here emulated with NumPy" if "CUDA" in key and trace.header.cuda.startswith("emulated") else ""
+    here = " (emulated with NumPy)" if "CUDA" in key and trace.header.cuda.startswith("emulated") else ""
     if key.endswith("Meta"):
         by = f", with the help of {called}" if called else ""
-        return Statement("kernel: Meta", f"It computes the result's sizes, strides and dtype{by}, without data.")
+        return Statement("kernel: Meta", f"It computes the sizes, strides and dtype of the result{by}, without data.")
     if source in COMPOSITES and called:
         do = "do" if " and " in called else "does"
         most = "most" if source.endswith("NonFunctional") else "all"
         text = (
-            f"It is one kernel for {most} backends without one of their own: it calls {called}, which {do} the work on "
-            f"{key}{here}."
+            f"It is one kernel for {most} backends without a kernel of their own. It calls {called}, which {do} the "
+            f"work on {key}{here}."
         )
         return Statement("kernel: explicit composite", text)
     if called:
@@ -159,27 +159,27 @@ def _autograd(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, reason
     if reason == "backend fallback":
         return _fallback(trace, event, call)
     if operator in ("detach", "detach_"):
-        whose = "the tensor itself" if operator == "detach_" else "the result"
-        text = f"It is written by hand: {whose} must have no history, so no Node is made."
+        whose = "The tensor itself" if operator == "detach_" else "The result"
+        text = f"It is written by hand. {whose} must have no history, so no Node is recorded."
         return Statement("autograd kernel: detach", text)
     if _writes_out(call.operator):
         text = "It checks that nothing has to be recorded (out= has no derivative) and redispatches."
         return Statement("autograd kernel: out", text, (AutogradKernel(call.operator, "out"),))
     following = trace[event.seq + 1] if event.seq + 1 < len(trace) else None
     if isinstance(following, ev.NoNodeMade) and following.why == "never differentiable":
-        text = "It computes nothing and has nothing to record here: it redispatches to the keys below."
+        text = "It computes nothing and has nothing to record here, so it redispatches to the keys below."
         return Statement("autograd kernel: nothing to record", text)
     if event.kernel == NOT_IMPLEMENTED["VariableType"]:
         return Statement(
             "autograd kernel: not implemented",
-            f"{call.operator} has no derivative: if an input requires grad, the result gets a Node that raises when "
-            "backward reaches it. It redispatches to the keys below.",
+            f"{call.operator} has no derivative. If an input requires grad, the result gets a Node that raises an "
+            "error when backward reaches it. The kernel redispatches to the keys below.",
             (AutogradKernel(call.operator, "not implemented"),),
         )
     return Statement(
         "autograd kernel",
-        "It computes nothing itself: if an input requires grad and grad mode is on, it records the operator in the "
-        "backward graph (a Node); then it redispatches to the keys below.",
+        "It computes nothing itself. If an input requires grad and grad mode is on, it records the operator as a Node "
+        "in the backward graph. Then it redispatches to the keys below.",
     )
 
 
@@ -188,14 +188,14 @@ def _fallback(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched) -> Sta
     if not _warns(trace, event):
         return Statement(
             "autograd fallback",
-            f"{call.operator} has no autograd kernel: this fallback only redispatches and records no derivative.",
+            f"{call.operator} has no autograd kernel, so this fallback only redispatches and records no derivative.",
         )
     return Statement(
         "autograd fallback: warns",
-        f"{call.operator} has no autograd kernel: this fallback redispatches and records no derivative. Since an "
-        "input requires grad, a result that is returned without a history gets a Node that only warns when backward "
-        f"reaches it: there the gradient of {call.operator} is lost. A kernel that calls differentiable operators "
-        "itself keeps theirs.",
+        f"{call.operator} has no autograd kernel, so this fallback redispatches and records no derivative. An input "
+        "requires grad, so a result without a history gets a Node that only warns when backward reaches it. The "
+        f"gradient of {call.operator} is lost there. If the kernel calls differentiable operators itself, their "
+        "gradients are kept.",
     )
 
 

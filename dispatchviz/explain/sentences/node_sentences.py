@@ -21,25 +21,26 @@ FIRST_THREAD = 1
 
 
 def _known(event: ev.NodeCreated, name: str, how: str) -> Statement:
-    return Statement("known Node", f"The Node {name} is first seen here{how}{_number(event)}.")
+    number = f"{_number(event)}," if _number(event) else ""
+    return Statement("known Node", f"The Node {name}{number} is first seen here. {how}")
 
 
 def why_made(trace: Trace, event: ev.NodeCreated) -> Statements:
     """Why a Node is made."""
     name = plain_node(event.name)
     if event.known:
-        return _known(event, name, ", it was made before")
+        return _known(event, name, "It was created before.")
     if event.node in index(trace).accumulators:
         return _accumulator(trace, event)
     if event.node in index(trace).functions:
-        text = f"A Function makes its Node before its forward runs: {name}{_number(event)}."
+        text = f"A Function creates its Node before its forward runs: {name}{_number(event)}."
         return Statement("Node of a Function", text), *_order(event)
     special = _special(trace, event, name)
     if special is not None:
         return special
     if is_unseen(trace.header, ev.FunctionEntered) and not _has_result(trace, event.node):
-        return _known(event, name, ": a Node leads to it")
-    text = f"{_cause(trace, event)} is recorded as a Node: {name}{_number(event)}."
+        return _known(event, name, "Another Node leads to it.")
+    text = f"{_cause(trace, event)} is recorded as the Node {name}{_number(event)}."
     return Statement("Node made", text), *_order(event)
 
 
@@ -61,7 +62,8 @@ def _order(event: ev.NodeCreated) -> tuple[Statement, ...]:
         return ()
     return (
         Statement(
-            "order of Nodes", "Of several ready Nodes the engine runs the one with the largest sequence number first."
+            "order of Nodes",
+            ("When several Nodes are ready, the engine runs the newest one (largest sequence number) first."),
         ),
     )
 
@@ -69,8 +71,8 @@ def _order(event: ev.NodeCreated) -> tuple[Statement, ...]:
 def _accumulator(trace: Trace, event: ev.NodeCreated) -> Statement:
     leaf = tensor_name(trace, index(trace).accumulators[event.node].tensor, event.seq)
     text = (
-        f"{leaf} requires grad and has no history (it is a leaf), so its gradients go to a Node of its own, "
-        f"AccumulateGrad, which writes {attribute(leaf, 'grad')}."
+        f"{leaf} is a leaf that requires grad, so its gradients go to a Node of its own, AccumulateGrad, which writes "
+        f"{attribute(leaf, 'grad')}."
     )
     return Statement("AccumulateGrad made", text)
 
@@ -81,25 +83,28 @@ def _special(trace: Trace, event: ev.NodeCreated, name: str) -> Statement | None
     operator = call.operator if call else "the operator"
     match name:
         case "GraphRoot":
-            text = "This backward pass has several roots: a Node of its own, GraphRoot, has an edge to each of them."
+            text = (
+                "This backward pass has several roots, so it gets a Node of its own, GraphRoot, with an edge to each "
+                "root."
+            )
             return Statement("GraphRoot made", text)
         case "WarnNotImplemented":
             return _lost(operator)
         case "NotImplemented":
             text = (
-                f"An input requires grad, and the derivative of {operator} is not implemented: this Node, "
-                "NotImplemented, takes its place in the graph and raises an error if a backward pass runs it."
+                f"An input requires grad, but the derivative of {operator} is not implemented. The Node NotImplemented "
+                "takes its place in the graph and raises an error if a backward pass runs it."
             )
             return Statement("NotImplemented made", text, (NodeRaises(event.node, "is not implemented"),))
         case "CopySlices":
             text = (
-                f"{operator} wrote through a view, so the history of the view's base is rebased onto a Node, "
+                f"{operator} wrote through a view, so the history of the view's base is rebased onto the Node "
                 f"CopySlices{_number(event)}."
             )
             return Statement("CopySlices made", text)
         case "AsStridedBackward0" if not operator.startswith("aten::as_strided"):
             text = (
-                "The version of a view and its base has changed since the view's grad_fn was set, so that is "
+                "The version of a view and its base has changed since the view's grad_fn was set, so the grad_fn is "
                 f"regenerated: AsStridedBackward0{_number(event)}."
             )
             return Statement("view's Node regenerated", text)
@@ -110,10 +115,10 @@ def _special(trace: Trace, event: ev.NodeCreated, name: str) -> Statement | None
 def _lost(operator: str) -> Statement:
     """The Node of an operator that has a kernel for a backend and none for autograd."""
     text = (
-        f"An input requires grad, and {operator} has no autograd kernel: its derivative is not known. This Node, "
-        f"WarnNotImplemented, takes its place in the graph. If {operator}'s result has no history of its own, its "
-        "gradient is lost here: backward only warns and goes no further. A kernel registered to Autograd would record "
-        "one."
+        f"An input requires grad, but {operator} has no autograd kernel, so its derivative is not known. The Node "
+        f"WarnNotImplemented takes its place in the graph. If the result of {operator} has no history of its own, its "
+        "gradient is lost here: backward only warns and goes no further. A kernel registered for Autograd would record "
+        "the derivative."
     )
     return Statement("WarnNotImplemented made", text)
 
@@ -141,16 +146,16 @@ def why_edges(trace: Trace, event: ev.EdgesCollected) -> Statements:
     node = node_title(trace, event.node, event.seq)
     if not event.edges:
         return Statement(
-            "no edges", f"{node} has no edges: no gradient is passed on from here.", (_claim(trace, event),)
+            "no edges", f"{node} has no edges, so no gradient is passed on from here.", (_claim(trace, event),)
         )
     parts = [_edge(trace, event, position) for position in range(len(event.edges))]
     shown = _in_python(trace, event)
     if len(parts) == 1:
-        return Statement("one edge", f"{node} gets one edge, {parts[0]}.", (_claim(trace, event),)), *shown
+        return Statement("one edge", f"{node} gets one edge. {parts[0]}.", (_claim(trace, event),)), *shown
     ends = "root" if node.startswith("GraphRoot") else "input"
-    text = f"{node} gets {counted(len(parts), 'edge')}, one per {ends}: {'; '.join(parts)}."
+    text = f"{node} gets {counted(len(parts), 'edge')}, one per {ends}. {'. '.join(parts)}."
     if None in event.edges:
-        text += " An empty edge is kept, so that the indices of edges are those of the inputs."
+        text += " An empty edge is kept so that edge i belongs to input i."
     return Statement("edges", text, (_claim(trace, event),)), *shown
 
 
@@ -163,11 +168,11 @@ def _in_python(trace: Trace, event: ev.EdgesCollected) -> tuple[Statement, ...]:
         (plain_node(nodes[edge[0]].name), edge[1]) if edge and edge[0] in nodes else ("None", 0) for edge in event.edges
     ]
     text = ", ".join(f"({name}, {number})" for name, number in pairs)
-    told = f"In Python: next_functions is ({text}{',' if len(pairs) == 1 else ''})."
+    told = f"In Python, next_functions is ({text}{',' if len(pairs) == 1 else ''})."
     numbered = next((position for position, (_, number) in enumerate(pairs) if number), None)
     if numbered is not None:
         told += (
-            f" The second number is the input of that Node which gets the gradient: {_output(trace, event, numbered)}."
+            f" The second number is the input of that Node that gets the gradient: {_output(trace, event, numbered)}."
         )
     return (Statement("edges in Python", told, (_claim(trace, event),)),)
 
@@ -177,15 +182,18 @@ def _output(trace: Trace, event: ev.EdgesCollected, position: int) -> str:
     edge, tensor = event.edges[position], event.inputs[position][1] if position < len(event.inputs) else None
     number = edge[1] if edge else 0
     which = tensor_name(trace, tensor, event.seq) if tensor is not None else "the tensor"
-    return f"{which} is output {number}, counted from 0, of the call that made it"
+    return f"{which} is output {number} (counted from 0) of the call that created it"
 
 
 def _edge(trace: Trace, event: ev.EdgesCollected, position: int) -> str:
     edge = event.edges[position]
     name, tensor = event.inputs[position] if position < len(event.inputs) else ("", None)
     known = tensor_name(trace, tensor, event.seq) if tensor is not None else ""
-    of = f", for {name}{f' ({known})' if known and known != name else ''}," if name else ""
-    which = f"the {ordinal(position + 1)}{of}" if len(event.edges) > 1 else of[2:].replace(",", ": it") or "which"
+    of = f"for {name}{f' ({known})' if known and known != name else ''}" if name else ""
+    if len(event.edges) > 1:
+        which = f"The {ordinal(position + 1)}{f', {of},' if of else ''}"
+    else:
+        which = f"It is {of} and" if of else "It"
     if edge is None:
         return f"{which} is empty{_why_empty(trace, event, tensor)}"
     target, number = edge

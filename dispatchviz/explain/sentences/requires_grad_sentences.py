@@ -17,7 +17,7 @@ def why_set(trace: Trace, event: ev.RequiresGradSet) -> Statements:
     """What the flag was, and is."""
     if event.detached:
         return _detached(trace, event), *inplace_errors.warnings(trace, event)
-    name, flag = tensor_name(trace, event.tensor, event.seq), "That is a flag on the tensor: its keys stay as they are"
+    name, flag = tensor_name(trace, event.tensor, event.seq), "Its keys stay as they are"
     known = index(trace)
     before, after = (known.grad_needed(event.tensor, at) for at in (event.seq - 1, event.seq))
     claims = (RequiresGrad(event.tensor, after),)
@@ -25,7 +25,10 @@ def why_set(trace: Trace, event: ev.RequiresGradSet) -> Statements:
         now = "requires grad, as before" if before else "now requires grad"
         return Statement("requires_grad on", f"{name} {now}. {flag}{_all_along(trace, event)}.", claims)
     if after:
-        text = f"{name}'s own flag is False, and it still requires grad: it is a view of a tensor that does."
+        text = (
+            f"The flag of {name} is now False, but {name} still requires grad, because it is a view of a tensor that "
+            "does."
+        )
         return Statement("requires_grad of a view off", text, claims)
     now = "no longer requires grad" if before else "does not require grad, as before"
     return Statement("requires_grad off", f"{name} {now}. {flag}.", claims)
@@ -35,7 +38,7 @@ def _all_along(trace: Trace, event: ev.RequiresGradSet) -> str:
     made = index(trace).tensors.get(event.tensor)
     if made is None or not made.key_set & autograd_dispatch_keyset or not (found := backends(made.key_set)):
         return ""
-    return f"; Autograd{backend_name(found[0])} was among them all along"
+    return f": Autograd{backend_name(found[0])} was among them all along"
 
 
 def _detached(trace: Trace, event: ev.RequiresGradSet) -> Statement:
@@ -43,8 +46,8 @@ def _detached(trace: Trace, event: ev.RequiresGradSet) -> Statement:
     old = index(trace).history(event.tensor, event.seq - 1)
     if old is None:
         return Statement(
-            "flag off by detach_", f"{name} no longer requires grad: detach_ sets its flag to False.", claims
+            "flag off by detach_", f"{name} no longer requires grad, because detach_ sets its flag to False.", claims
         )
     node = node_title(trace, old, event.seq)
-    text = f"{name} loses its history: {node} is no longer its grad_fn, it is a leaf now."
+    text = f"{name} loses its history and is now a leaf. {node} is no longer its grad_fn."
     return Statement("history removed", text, claims)

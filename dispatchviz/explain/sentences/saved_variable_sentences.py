@@ -18,7 +18,7 @@ from dispatchviz.foundation.english import ordinal
 def why_attribute(trace: Trace, event: ev.AttributeSaved) -> Statement:
     """Of a plain value."""
     node = node_title(trace, event.node, event.seq)
-    return Statement("attribute saved", f"{node} saves {event.name} = {event.value}: its formula uses it.")
+    return Statement("attribute saved", f"{node} saves {event.name} = {event.value}, because its formula uses it.")
 
 
 def why_saved(trace: Trace, event: ev.VariableSaved) -> Statements:
@@ -32,15 +32,12 @@ def why_saved(trace: Trace, event: ev.VariableSaved) -> Statements:
     what = "its own result" if event.is_output else _tensor(trace, event.tensor, event.seq)
     if event.packed:
         text = (
-            f"{node} saves what the pack hook returned for {what} as {event.name}. The version, {event.version}, will "
-            "not be compared: whether a later in-place change affects backward depends on the hooks."
+            f"{node} saves the result of the pack hook for {what} as {event.name}. The version, {event.version}, will "
+            "not be compared, so the hooks decide whether a later in-place change affects backward."
         )
         return Statement("packed tensor saved", text)
     whose = "backward" if event.node in index(trace).functions else "its formula"
-    text = (
-        f"{node} saves {what} as {event.name} for {whose}, with its version, {event.version}: if an in-place "
-        "operation changes that version later, using the saved variable raises an error."
-    )
+    text = f"{node} saves {what} as {event.name} for {whose}, with version {event.version}."
     saved = Statement("tensor saved", text, (NodeKeeps(event.node, event.name, event.tensor),))
     return saved, *_memory(trace, event.tensor, event.seq)
 
@@ -62,8 +59,8 @@ def _memory(trace: Trace, tensor: int, at: int) -> tuple[Statement, ...]:
     if not size:
         return ()
     text = (
-        f"Nothing is copied: the tensor's {size:,} bytes stay in memory until a backward pass without retain_graph has "
-        "run the Node, or the graph is gone."
+        f"The tensor is not copied. Its {size:,} bytes stay in memory until a backward pass without retain_graph has "
+        "run the Node, or until the graph is gone."
     )
     return (Statement("memory of what is saved", text, (SavedBytes(tensor, size),)),)
 
@@ -85,8 +82,8 @@ _NUMBERS = re.compile(r"torch\.(?:b?float|u?int|complex)(\d+)")
 def why_not_saved(trace: Trace, event: ev.VariableNotSaved) -> Statement:
     """Of a tensor that no formula would use."""
     text = (
-        f"{node_title(trace, event.node, event.seq)} does not save {event.name}: only the formula of its "
-        f"{ordinal(event.edge + 1)} edge uses it, and that edge is empty."
+        f"{node_title(trace, event.node, event.seq)} does not save {event.name}, because only the formula of its "
+        f"{ordinal(event.edge + 1)} edge uses it and that edge is empty."
     )
     return Statement("tensor not saved", text, (NodeKeeps(event.node, event.name, None),))
 
@@ -95,10 +92,7 @@ def why_hook(trace: Trace, event: ev.SavedTensorHookRan) -> Statement:
     """A hook packs, or unpacks."""
     tensor = tensor_name(trace, event.tensor, event.seq)
     if event.kind == "pack hook":
-        text = (
-            f"The pack hook {event.function} gets {tensor}, which is to be saved: the {event.packed} that it returns "
-            "is saved instead."
-        )
+        text = f"The pack hook {event.function} gets {tensor}, and the {event.packed} that it returns is saved instead."
         return Statement("pack hook ran", text)
-    text = f"The unpack hook {event.function} turns the {event.packed} that was saved into {tensor}."
+    text = f"The unpack hook {event.function} turns the saved {event.packed} into {tensor}."
     return Statement("unpack hook ran", text)

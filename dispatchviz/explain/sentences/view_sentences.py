@@ -10,10 +10,10 @@ from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.trace_index import index
 
 _CREATED = {
-    "MULTI_OUTPUT_NODE": "It is one of several views that one call made",
-    "NO_GRAD_MODE": "It was made while grad mode was off",
-    "INFERENCE_MODE": "It was made in inference mode",
-    "IN_CUSTOM_FUNCTION": "It is a view of what a Function returned",
+    "MULTI_OUTPUT_NODE": "It is one of several views that one call created",
+    "NO_GRAD_MODE": "It was created while grad mode was off",
+    "INFERENCE_MODE": "It was created in inference mode",
+    "IN_CUSTOM_FUNCTION": "It is a view of a Function's output",
 }
 """What a creation meta other than ``DEFAULT`` says of a view."""
 
@@ -31,7 +31,7 @@ def why_made(trace: Trace, event: ev.ViewMade) -> Statements:
     name, base = (tensor_name(trace, tensor, event.seq) for tensor in (event.tensor, event.base))
     made = index(trace).tensors.get(event.tensor)
     memory = "storage" if made is not None and made.storage < 0 else "memory"
-    text = f"{name} is a view: it shares the {memory} of {base} and has it as its base."
+    text = f"{name} is a view of its base, {base}, and shares the {memory} of {base}."
     first = Statement("view made", text, (View(event.tensor, event.base),))
     settled_later = event.seq < index(trace).function_outputs.get(event.tensor, -1)
     if event.creation_meta == "DEFAULT" or settled_later or not _can_require_grad(trace, event.tensor):
@@ -46,8 +46,8 @@ def _limit(trace: Trace, event: ev.ViewMade) -> Statement:
         text = f"{made}, so writing to it in place raises an error while grad mode is on."
         return Statement("write to the view raises", text, claims)
     text = (
-        f"{made}: while grad mode is on, writing to it in place raises an error as soon as its base, or what is "
-        "written, requires grad."
+        f"{made}. While grad mode is on, writing to it in place raises an error once its base, or the written tensor, "
+        "requires grad."
     )
     return Statement("write of what requires grad raises", text, claims)
 

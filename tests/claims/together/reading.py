@@ -35,7 +35,7 @@ WORDS = re.compile(
 """Words that a value can contradict."""
 
 CODE = re.compile(
-    r"\(\(.*\)\)|\bin None\b|\b(?:is|=) None\b|None in Python|return None"
+    r"\(\(.*\)\)|\bin None\b|\b(?:is|=|is then) None\b|None in Python|return None"
     r"|\b\w+::[\w.:]+|'[^']*'|\"[^\"]*\"|`[^`]*`|\b\w+\([^()]*\)|\b\w+\.\w[\w.]*"
 )
 """Names and texts of programs and operators, in which these words mean nothing."""

@@ -1,6 +1,6 @@
-"""Anomaly mode: what the recorded programs (``anomaly.txt``) cannot say of it.
+"""Anomaly mode beyond the recorded programs (``anomaly.txt``).
 
-Run on the model and, with the mark ``torch``, on real PyTorch.
+The tests run on the model and, with the mark ``torch``, on real PyTorch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""backward and grad: gradients, what is asked for, what is refused, what is captured."""
+"""``backward`` and ``grad``: gradients, requested inputs, refusals, captures."""
 
 from __future__ import annotations
 
@@ -297,7 +297,7 @@ def model_leaf(*values: float) -> Any:
 
 
 def loss(x: Any, y: Any) -> Tensor:
-    """Saved inputs, outputs, views, an in-place operator, and a Function."""
+    """Return a loss with saved inputs, outputs, views, an in-place operator, and a Function."""
     z = (x * y).exp() * 2
     z.view(2, 1).mul_(y.view(2, 1))
     result: Tensor = (Scale.apply(z, y) + x).sum()

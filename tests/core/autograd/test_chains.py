@@ -1,4 +1,4 @@
-"""Long chains: 100,000 Nodes are built, walked back and deleted, and nothing recurses along them."""
+"""Long chains: 100,000 Nodes are built, walked back and deleted without recursion along them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Double(torch.autograd.Function):
 
 
 def hooked(z: Any) -> Any:
-    """A Node whose hook refers to the tensor before: an edge beside the edges."""
+    """Return a result whose Node has a hook that refers to the previous tensor: a reference beside the edges."""
     after = z + 1.0
     after.register_hook(lambda gradient, before=z: None)
     return after

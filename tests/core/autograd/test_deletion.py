@@ -1,4 +1,4 @@
-"""When Nodes are freed, in which order, and what a recording says of it: as on PyTorch."""
+"""The time and order in which Nodes are freed, and the recorded events, compared with PyTorch."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def leaf(torch: Any) -> Any:
 
 
 class Watched:
-    """A program's surroundings, and what dies in it."""
+    """The environment of a program, and the Nodes that are freed in it."""
 
     def __init__(self, torch: Any) -> None:
         self.torch = torch
@@ -42,11 +42,11 @@ class Watched:
         self.names: dict[int, str] = {}
         """Serial number of a recorded Node to its tag."""
         self.marks: list[tuple[str, int]] = []
-        """Each with the number of events so far."""
+        """The marks, each with the number of events so far."""
         watched = self
 
         class Tag:
-            """Something that says when it dies."""
+            """An object that reports its end."""
 
             def __init__(self, name: str) -> None:
                 self.name = name
@@ -57,7 +57,7 @@ class Watched:
         self.tag_class = Tag
 
     def run(self, source: str) -> list[str]:
-        """What died behind which mark."""
+        """Return the names of the Nodes that were freed before each mark."""
         space = {"torch": self.torch, "x": leaf(self.torch), "tag": self.tag, "Tag": self.tag_class, "mark": self.mark}
         exec(source, space)
         return self.log
@@ -105,7 +105,9 @@ def test_a_recording_frees_it_there_too_and_says_so(name: str) -> None:
 
 
 def names_by_saving(torch: Any, made: Callable[[Callable[..., Any]], Any]) -> list[str]:
-    """The Nodes in the order in which they drop what they saved; nothing looks at one, which would change the order."""
+    """The Nodes in the order in which they drop their saved tensors. No Node is read, since that would change the
+    order.
+    """
     dropped: list[str] = []
 
     class Packed:
@@ -158,7 +160,7 @@ def function_of(torch: Any) -> Any:
 
 
 def drawn(torch: Any, seed: int) -> Callable[[Callable[..., Any]], Any]:
-    """A random graph; some of its Nodes are a Function's."""
+    """Return a random graph, in which some Nodes are those of a Function."""
 
     def made(named: Callable[..., Any]) -> Any:
         rng = random.Random(seed)
@@ -173,7 +175,7 @@ def drawn(torch: Any, seed: int) -> Callable[[Callable[..., Any]], Any]:
 
 
 ORDERS = {5: "5 3 2 4 0 1", 11: "8 5 4 0 1", 24: "7 3 0 6 5 1", 27: "8 5 1 4 3 2 0", 35: "6 2 5 3 1 0"}
-"""Seed to the order of PyTorch 2.13."""
+"""The order of PyTorch 2.13 by seed."""
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -282,7 +284,7 @@ def test_on_another_thread_it_is_that_thread_which_frees() -> None:
 
 @pytest.mark.parametrize("threads", [False, True])
 def test_no_python_code_runs_where_a_node_is_freed(threads: bool) -> None:
-    """There the exception of a signal's handler would get lost, Ctrl+C among them."""
+    """The exception of a signal handler would be lost in Python code there, Ctrl+C among them."""
     called: list[str] = []
     with dispatchviz.record() as trace:
         if threads:
@@ -328,7 +330,7 @@ CYCLES = {
 @pytest.mark.parametrize("cycle", CYCLES)
 @pytest.mark.filterwarnings("ignore:Using backward")
 def test_a_cycle_of_references_is_never_freed_by_pytorch(torch: Any, cycle: str) -> None:
-    """PyTorch's leak is not ours: ``docs/differences.md``."""
+    """PyTorch leaks here and the model does not: ``docs/differences.md``."""
     watched = Watched(torch)
     watched.run(f"{CYCLES[cycle]}\nz = None\ndel x")
     gc.collect()

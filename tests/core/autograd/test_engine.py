@@ -26,7 +26,7 @@ from .heap_sequences import SEQUENCES
 
 
 class Calling(FakeNode):
-    """Calls a function when it runs."""
+    """A Node that calls a function when it runs."""
 
     __slots__ = ("function",)
 
@@ -42,7 +42,9 @@ def calling(log: list[str], function: object, targets: Sequence[Node | None] = (
 
 
 def random_graph(seed: int, log: list[str]) -> tuple[list[FakeNode], random.Random]:
-    """Nodes with distinct random priorities; every node but the first leads to some earlier ones."""
+    """A graph of Nodes with distinct random priorities, and the random numbers. Every Node but the first leads to some
+    earlier ones.
+    """
     rng = random.Random(seed)
     size = rng.randint(2, 25)
     numbers = rng.sample(range(1000), size)
@@ -54,7 +56,7 @@ def random_graph(seed: int, log: list[str]) -> tuple[list[FakeNode], random.Rand
 
 
 def below(roots: Sequence[Node]) -> dict[Node, int]:
-    """Every node that can be reached, with the number of edges that lead to it."""
+    """All Nodes that can be reached, with the number of edges that lead to each."""
     counts: dict[Node, int] = dict.fromkeys(roots, 0)
     stack = list(counts)
     while stack:
@@ -68,7 +70,7 @@ def below(roots: Sequence[Node]) -> dict[Node, int]:
 
 
 def expected_order(root: Node, wanted: set[Node] | None) -> list[Node]:
-    """Told by the rule: of all nodes that wait for nothing, the one with the largest number."""
+    """The order by the rule: when several Nodes are ready, the one with the largest number runs first."""
     waiting, ready, order = below([root]), [root], []
     while ready:
         node = max(ready, key=lambda one: one.sequence_nr)

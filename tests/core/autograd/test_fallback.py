@@ -28,7 +28,9 @@ Define = Callable[..., Any]
 
 @pytest.fixture
 def define(torch: Any) -> Iterator[Define]:
-    """``define(schema, kernel)``: an operator with a kernel for the CPU and nothing else; gives its overload packet."""
+    """Return ``define(schema, kernel)``, which defines an operator with nothing but a kernel for the CPU and returns
+    its overload packet.
+    """
     made = []
 
     def make(schema: str, kernel: Callable[..., Any]) -> Any:
@@ -46,7 +48,7 @@ def define(torch: Any) -> Iterator[Define]:
 
 
 def caught(function: Callable[[], Any]) -> list[str]:
-    """The texts of the warnings that a call gives."""
+    """The texts of the warnings of a call."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         function()
@@ -91,7 +93,7 @@ def test_a_result_with_a_history_keeps_it_and_warns(torch: Any, define: Define) 
 
 
 def test_the_number_is_taken_before_the_kernel_runs(torch: Any, define: Define) -> None:
-    """The Node is made before the redispatch, so the Nodes of the kernel have larger numbers."""
+    """The Node is created before the redispatch, so the Nodes of the kernel have larger numbers."""
     seen = []
 
     def kernel(x: Any) -> Any:
@@ -184,7 +186,9 @@ def test_the_node_and_its_absence_are_told() -> None:
 
 @pytest.fixture
 def boxed() -> Iterator[Define]:
-    """As ``define``, with both boxed kernels, which PyTorch lets only C++ register."""
+    """Return a function like ``define``, which also registers both boxed kernels. In PyTorch only C++ can register
+    them.
+    """
     made: list[Any] = []
 
     def make(schema: str, kernel: Callable[..., Any]) -> Any:

@@ -1,6 +1,6 @@
-"""Forward mode: levels, what keeps tangents alive, what a trace tells, and what the generator makes of formulas.
+"""Forward mode: levels, the lifetime of tangents, the trace, and the generated formulas.
 
-What PyTorch does, step by step, is in the recorded programs of ``truth/programs/forward_ad.txt``.
+The recorded programs of ``truth/programs/forward_ad.txt`` show step by step what PyTorch does.
 """
 
 from __future__ import annotations
@@ -274,11 +274,11 @@ NONE_IN_PYTORCH = {
     *("_standard_gamma", "_standard_gamma_grad", "conv_tbc", "_masked_softmax", "segment_reduce"),
     *("native_dropout_backward", "_pin_memory", "_weight_norm_interface"),
 }
-"""Operators without a forward formula that say so in PyTorch too."""
+"""Operators without a forward formula, in PyTorch too."""
 
 
 def test_every_formula_of_pytorch_is_here() -> None:
-    """Some operators are put together from others, as in PyTorch."""
+    """As in PyTorch, some operators are decomposed into others."""
     from dispatchviz.core.codegen import forward, native
 
     spec = load(native.FOLDER / "native_functions.yaml", native.FOLDER / "derivatives.yaml")

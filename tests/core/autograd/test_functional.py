@@ -1,6 +1,6 @@
 """``torch.autograd.functional``: numbers, shapes of results, error texts.
 
-Run on the model and, with the mark ``torch``, on real PyTorch.
+The tests run on the model and, with the mark ``torch``, on real PyTorch.
 """
 
 from __future__ import annotations

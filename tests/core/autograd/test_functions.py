@@ -1,7 +1,6 @@
-"""``torch.autograd.Function``: what is told of a call, and what only the machine can show.
+"""``torch.autograd.Function``: the recorded events of a call, and the facts that only the machine can show.
 
-What Functions compute, refuse and dispatch is compared with PyTorch on the programs of
-``truth/programs/functions.txt``.
+The programs of ``truth/programs/functions.txt`` compare results, refusals and dispatches of Functions with PyTorch.
 """
 
 from __future__ import annotations
@@ -182,7 +181,7 @@ def test_a_recorded_program_computes_the_same() -> None:
 
 
 def test_a_ctx_dies_with_its_graph() -> None:
-    """Nothing refers in a circle: saved outputs are kept without their history."""
+    """There is no reference cycle, since outputs are saved without their history."""
     y = Square.apply(leaf())
     node = weakref.ref(y.grad_fn)
     gc.disable()
@@ -212,7 +211,7 @@ class Named(torch.autograd.Function):
 
 
 def test_attributes_of_a_ctx_may_be_called_like_methods_of_a_node() -> None:
-    """PyTorch says the same: it asks the Node, not the ctx."""
+    """PyTorch does the same: it calls the Node's methods, not the ctx's attributes."""
     with dispatchviz.record() as trace:
         y = Named.apply(leaf())
         with pytest.raises(RuntimeError, match=r"^Function NamedBackward returned an invalid gradient"):
@@ -267,7 +266,7 @@ def test_delayed_errors_are_called_on_tensors() -> None:
 
 
 def test_the_users_own_source_is_shown_where_it_runs() -> None:
-    """The forward while it runs, the backward while the engine runs its Node."""
+    """The source is that of the forward while it runs, and of the backward while the engine runs its Node."""
     name = shown_file(__file__)
     x = leaf()
     with dispatchviz.record() as recorded:
@@ -287,7 +286,7 @@ CTX_NAMES = ("_saved", "_freed", "_needs", "_dirty", "_boxed", "_materialize", "
 
 @pytest.mark.parametrize("name", CTX_NAMES)
 def test_an_attribute_of_ctx_is_the_users_own(name: str) -> None:
-    """Whatever it is called, it changes nothing of the Node."""
+    """An attribute of any name leaves the Node unchanged."""
 
     class Square(torch.autograd.Function):
         @staticmethod

@@ -1,4 +1,4 @@
-"""``.grad``: whose memory it is, how it is set; gradient edges."""
+"""The attribute ``.grad``: its memory, assigning it, and gradient edges."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ones(*size: int) -> Any:
 
 
 def backward_of(build: Callable[[Any], Any], *size: int) -> Program:
-    """A program that builds a graph on a leaf and hands back its backward."""
+    """A program that builds a graph on a leaf and returns its backward."""
 
     def program() -> Callable[[], Any]:
         result = build(leaf())
@@ -134,9 +134,9 @@ def test_recording_changes_none_of_them(number: int) -> None:
 @pytest.mark.parametrize(
     ("program", "how", "why"),
     [
-        (backward_of(lambda x: x.exp()), "stolen", "grad mode is off, nobody else holds"),
-        (backward_of(lambda x: x.clone()), "copied", "somebody else holds"),
-        (backward_of(lambda x: x.view(1, 2).t().exp(), 2, 1), "stolen", "grad mode is off, nobody else holds"),
+        (backward_of(lambda x: x.exp()), "stolen", "grad mode is off, only the engine holds"),
+        (backward_of(lambda x: x.clone()), "copied", "the gradient has another reference"),
+        (backward_of(lambda x: x.view(1, 2).t().exp(), 2, 1), "stolen", "grad mode is off, only the engine holds"),
         (twice, "added in place", ".grad exists and grad mode is off"),
     ],
 )
@@ -149,7 +149,7 @@ def test_strides_that_do_not_fit_are_a_reason() -> None:
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     y = x.t().exp()
     (event,) = of_kind(record(lambda: y.backward(ones(2, 2))), events.GradientAccumulated)
-    why = "by the layout contract .grad has the leaf's strides, [2, 1], the gradient has [1, 2]"
+    why = "the layout contract requires the leaf's strides, [2, 1], and the gradient has [1, 2]"
     assert (event.how, event.why) == ("copied", why)
 
 
@@ -157,7 +157,7 @@ def test_a_leaf_with_overlaps_gets_a_contiguous_gradient() -> None:
     x = torch.tensor([1.0, 2.0]).expand(2, 2).requires_grad_()
     y = x.t().exp()
     (event,) = of_kind(record(lambda: y.backward(ones(2, 2))), events.GradientAccumulated)
-    assert (event.how, event.why.startswith("by the layout contract .grad is contiguous here")) == ("copied", True)
+    assert (event.how, event.why.startswith("the layout contract requires a contiguous .grad")) == ("copied", True)
 
 
 def test_a_sum_with_a_subclass_is_not_in_place() -> None:
@@ -216,8 +216,8 @@ def test_reasons_in_buffers() -> None:
     ]
     first = ("stored", "it is the first gradient for this input")
     assert in_buffers == [
-        [first, first, ("added out of place", "somebody else holds the gradient that was there")],
-        [first, first, ("added in place", "grad mode is off and nobody else holds the gradient that was there")],
+        [first, first, ("added out of place", "the earlier gradient has another reference")],
+        [first, first, ("added in place", "grad mode is off and only the buffer holds the earlier gradient")],
     ]
 
 
@@ -304,7 +304,7 @@ def test_grad_is_in_the_end_what_it_is_in_pytorch(name: str) -> None:
 
 @pytest.mark.torch
 def test_what_may_be_assigned_to_grad() -> None:
-    """As the rule of the event says."""
+    """The rule of the event lists the same cases."""
     torch = pytest.importorskip("torch")
     for made in (model, torch):
         x = made.ones(2, requires_grad=True)

@@ -1,6 +1,7 @@
-"""Gradient edges, batched gradients, and what ``backward`` and ``grad`` say of wrong arguments.
+"""Gradient edges, batched gradients, and the errors of ``backward`` and ``grad`` for wrong arguments.
 
-Run on the model and, with the mark ``torch``, on real PyTorch; more of it in the recorded programs (``hooks.txt``).
+The tests run on the model and, with the mark ``torch``, on real PyTorch. The recorded programs (``hooks.txt``) have
+more cases.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from .leaves import leaf
 
 
 def counter(torch: Any) -> int:
-    """The number that the next Node takes is one more than this."""
+    """Return a number that is one less than that of the next Node."""
     number: int = (leaf(torch, 1.0) * 1).grad_fn._sequence_nr()
     return number
 

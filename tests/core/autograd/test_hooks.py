@@ -1,4 +1,4 @@
-"""Hooks on Nodes and tensors, and their names."""
+"""The hooks on Nodes and tensors, and their names."""
 
 from __future__ import annotations
 
@@ -298,7 +298,7 @@ class NamedByNumber(Doubles):
 
 
 class Asked:
-    """A hook whose name is made by code of the program's."""
+    """A hook whose name comes from the program's code."""
 
     def __init__(self) -> None:
         self.times = 0
@@ -323,7 +323,7 @@ class AskedForProperty(Asked):
 
 
 class Name:
-    """A descriptor of the program's own."""
+    """A descriptor of the program."""
 
     def __get__(self, hook: Asked | None, owner: type) -> Any:
         return self if hook is None else hook.tell()
@@ -381,7 +381,7 @@ def test_a_recording_has_the_same(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", [AskedForAll, AskedForProperty, AskedForDescriptor, OfAskedClass])
 def test_code_of_the_programs_does_not_run_for_a_name(torch: Any, kind: Callable[[], Asked]) -> None:
-    """A hook whose own code would say its name is not asked, neither by PyTorch nor by a recording."""
+    """Neither PyTorch nor a recording reads the name of a hook whose own code would return it."""
     hook = kind()
 
     def run() -> None:

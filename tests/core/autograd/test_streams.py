@@ -1,7 +1,7 @@
-"""CUDA streams: what is told, and who waits for whom in a backward.
+"""CUDA streams: the recorded events, and the waits in a backward.
 
-Emulated: no PyTorch with a GPU is asked. The rules are those of PyTorch's ``engine.cpp`` and ``input_buffer.cpp``,
-where a comment "Streaming backwards" states them.
+CUDA is emulated, and no PyTorch with a GPU is compared. The rules are those of PyTorch's ``engine.cpp`` and
+``input_buffer.cpp``, where a comment "Streaming backwards" states them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def new_machine() -> Iterator[None]:
 
 
 def told(trace: Trace) -> list[str]:
-    """Each event of streams in a few words; what a Node does stands under its name."""
+    """Each event of streams in a few words. The events of a Node come after its name."""
     return [_words(event) for event in trace if isinstance(event, (*STREAM_EVENTS, ev.NodeStarted))]
 
 
@@ -77,7 +77,7 @@ def test_a_node_runs_on_the_stream_of_its_forward() -> None:
 
 
 class KeepsItsStream(torch.autograd.Function):
-    """Names its attributes as Node names its methods, as many do with a stream."""
+    """A Function whose attributes have the names of Node's methods, as many Functions with a stream do."""
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:

@@ -28,7 +28,7 @@ SECOND_TIME = "Trying to backward through the graph a second time"
 
 @pytest.fixture(autouse=True)
 def _many_switches() -> Iterator[None]:
-    """Threads take turns as often as the interpreter lets them."""
+    """Switch threads as often as the interpreter allows in the block."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -36,7 +36,9 @@ def _many_switches() -> Iterator[None]:
 
 
 def together(works: list[Callable[[], None]]) -> list[BaseException]:
-    """Run each in a thread of its own, all from the same moment on; what they raised."""
+    """Run each function in a thread of its own, all starting at the same moment. Return the exceptions that they
+    raised.
+    """
     barrier, errors = threading.Barrier(len(works)), []
 
     def run(work: Callable[[], None]) -> None:
@@ -60,7 +62,9 @@ def leaf(*values: float) -> Any:
 
 
 def over_a_shared_part(turns: int) -> Callable[[Any], Callable[[], None]]:
-    """What one thread does: its own operators on top of a part that all share, backward again and again."""
+    """Return the work of one thread: its own operators on top of a part that all threads share, with repeated
+    backwards.
+    """
 
     def of(shared: Any) -> Callable[[], None]:
         def work() -> None:
@@ -96,7 +100,9 @@ def test_threads_that_build_their_own_graphs_on_one_leaf_lose_nothing() -> None:
 
 
 def test_a_graph_that_is_not_kept_runs_or_says_that_it_has_run() -> None:
-    """In PyTorch one of four succeeds, usually: more can, if they pass each Node before anybody has left it."""
+    """In PyTorch one of four usually succeeds. More can succeed if they pass each Node before another thread has left
+    it.
+    """
     for _ in range(30):
         x = leaf(2.0)
         y = x.exp() * x
@@ -106,7 +112,7 @@ def test_a_graph_that_is_not_kept_runs_or_says_that_it_has_run() -> None:
 
 
 def test_a_node_is_not_released_while_another_thread_applies_it() -> None:
-    """Between the unpacking of its two saved tensors, another thread wants to release them, and has to wait."""
+    """Another thread that wants to release its two saved tensors has to wait between their unpackings."""
     x, w = leaf(2.0), leaf(3.0)
     node = (x * w).grad_fn
     inside, released = threading.Event(), threading.Event()
@@ -133,7 +139,7 @@ def test_a_node_is_not_released_while_another_thread_applies_it() -> None:
 
 
 def test_hooks_after_accumulation_see_what_their_own_backward_wrote() -> None:
-    """AccumulateGrad keeps others out until its hooks are done."""
+    """AccumulateGrad keeps other threads out until its hooks are done."""
     x, seen = leaf(0.0), []
 
     def take(tensor: Any) -> None:
@@ -201,7 +207,7 @@ def _of_backward(trace: Trace, seq: int) -> list[str]:
 
 
 def test_calls_of_the_trace_are_nested_as_their_threads_made_them() -> None:
-    """A redispatch is inside the kernel that made it, of the same operator: another thread's would not be."""
+    """A redispatch is inside the kernel that made it, of the same operator. Another thread's would not be."""
     trace = recorded()
     for event in trace:
         if isinstance(event, ev.Dispatched) and event.how == "redispatch":

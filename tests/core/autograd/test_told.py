@@ -1,4 +1,4 @@
-"""What a recording tells of autograd: which events, in which order, inside of which."""
+"""The recorded events of autograd: their kinds, their order and their nesting."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def product() -> tuple[Any, Any, Any]:
 
 
 def names(trace: list[Any]) -> dict[int, str]:
-    """Of the Nodes; an AccumulateGrad by the place of its leaf among the operands."""
+    """The names of the Nodes. An AccumulateGrad has the place of its leaf among the operands."""
     made = {event.node: event.name for event in trace if isinstance(event, events.NodeCreated)}
     edges = next(event.edges for event in trace if isinstance(event, events.EdgesCollected) and len(event.edges) == 2)
     return made | {edge[0]: f"leaf {place}" for place, edge in enumerate(edges)}

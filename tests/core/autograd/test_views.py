@@ -10,7 +10,7 @@ from .leaves import leaf
 
 
 def names(tensor: Any) -> list[str]:
-    """The chain of first edges."""
+    """The names of the Nodes along the first edges."""
     found, node = [], tensor.grad_fn
     while node is not None:
         found.append(type(node).__name__)

@@ -1,4 +1,4 @@
-"""Functionalization beyond what the recorded programs show: chains of sets, storages, what is kept."""
+"""Functionalization beyond the recorded programs: chains of key sets, storages, lifetimes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batch rules give what a loop over the examples gives."""
+"""Batch rules return the same results as a loop over the examples."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ BINARY: dict[str, Function] = {
 
 
 def per_example(function: Function, tensors: list[Any], dims: Dims) -> list[Any]:
-    """Member by member of what the function gives, stacked."""
+    """The stacked results of the function, computed for each example."""
     count = next(t.shape[d] for t, d in zip(tensors, dims, strict=True) if d is not None)
     parts = [
         listed(function(*(t if d is None else t.select(d, i) for t, d in zip(tensors, dims, strict=True))))
@@ -210,7 +210,7 @@ def test_of_one_tensor(name: str) -> None:
 
 @pytest.mark.parametrize("name", BINARY)
 def test_of_two_tensors(name: str) -> None:
-    """PyTorch refuses to write what is batched into what is not."""
+    """PyTorch refuses to write a batched value into a tensor that is not batched."""
     for dims in ((0, 0), (2, 1), (0, None), (None, 0)):
         if dims[0] is not None or not name.startswith(("in place", "copy")):
             check(
@@ -320,11 +320,11 @@ FUNCTORCH = [key for key in K if key.name.startswith("FuncTorch")]
 
 
 WITHOUT_A_RULE = set(Path(__file__).with_name("without_a_rule.txt").read_text(encoding="utf-8").split())
-"""Operators whose functorch kernel only PyTorch has: under vmap they say so. There should be none."""
+"""Operators whose functorch kernel only PyTorch has, so that they raise under vmap. There should be none."""
 
 
 def test_every_functorch_kernel_of_the_models_operators_runs() -> None:
-    """None of them is known by name only, but for those in the list."""
+    """All of them have a function, except for those in the list."""
     names = {schema.partition("(")[0] for schema in SCHEMAS.values()}
     assert {name for name in names if unknown_kernels(process.find(name))} == WITHOUT_A_RULE
 

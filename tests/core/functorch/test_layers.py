@@ -1,4 +1,4 @@
-"""The stack of transforms and the sets that they force; numbers are those that PyTorch 2.13 shows."""
+"""The stack of transforms and the key sets that they force. The numbers are those of PyTorch 2.13."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dispatchviz.core.tensor.tensor import Storage, Tensor
 from dispatchviz.core.thread.thread_state import thread
 
 OUTSIDE = 0x200000424000000
-"""Included while a transform runs, between operators."""
+"""The thread-local include set while a transform runs, between operators."""
 
 
 def sets() -> tuple[int, int]:
@@ -194,9 +194,9 @@ def test_every_layer_that_leaves_comes_back() -> None:
             seen.append((type(event).__name__[12:], event.level, event.why))
     assert depth == 0
     assert seen == [
-        ("Pushed", 1, "begins"), ("Pushed", 2, "begins"), ("Popped", 2, "lets the call go on"),
-        ("Popped", 1, "lets the call go on"), ("Pushed", 1, "is back"), ("Pushed", 2, "is back"), ("Popped", 2, "ends"),
-        ("Popped", 1, "ends"),
+        ("Pushed", 1, "begins"), ("Pushed", 2, "begins"), ("Popped", 2, "passes the call on"),
+        ("Popped", 1, "passes the call on"), ("Pushed", 1, "is pushed again"), ("Pushed", 2, "is pushed again"),
+        ("Popped", 2, "ends"), ("Popped", 1, "ends"),
     ]  # fmt: skip
 
 
@@ -218,7 +218,11 @@ def test_forced_sets_are_told_by_guards() -> None:
 
 @pytest.mark.parametrize("function", [torch.sin, lambda a: torch.add(a, a)], ids=["sin", "add"])
 def test_boxing_and_unboxing_are_told_in_pairs(function: Callable[..., Any]) -> None:
-    """Front boxes for its fallback, the batch rule's plumbing unboxes; Back boxes again, the autograd kernel too."""
+    """Check that each boxing is followed by an unboxing.
+
+    Front boxes for its fallback, and the batch rule's plumbing unboxes. Back boxes again, and the autograd kernel
+    unboxes.
+    """
     batch = x()
     events = told(lambda: torch.vmap(function)(batch))
     names = [type(e).__name__ for e in events if isinstance(e, (ev.Boxed, ev.Unboxed))]

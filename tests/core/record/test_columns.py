@@ -1,4 +1,4 @@
-"""The columns of a trace say of each event what a walk over all events says; a file gives back the same."""
+"""The columns of a trace agree with a walk over all events, and a file returns the same columns."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def interleaved(count: int) -> list[AnyEvent]:
 
 
 def walked(events: list[AnyEvent]) -> dict[str, list[int]]:
-    """Depth, end, next sibling and line of each event, one after the other."""
+    """The depth, end, next sibling and line of each event, one after the other."""
     parents = [NONE if event.parent is None else event.parent for event in events]
     found: dict[str, list[int]] = {"parents": parents, "depths": [], "lines": []}
     last_line: dict[int, int] = {}
@@ -180,7 +180,7 @@ def test_some_events_are_those_that_each_step_has(is_damaged: bool, trace: Trace
 
 
 def test_a_line_that_has_to_be_looked_at_by_itself_is(tmp_path: Path) -> None:
-    """Text that is no UTF-8, a kind that is not known, and a number that another event has."""
+    """The line has text that is not UTF-8, an unknown kind, or the number of another event."""
     lines = [b'["NameBound",0,null,"\\ud800",3]', b'["Later",1,null,5]', b'["NameBound",3,null,"x",3]']
     assert decode_some(lines[:1], [0]) is None
     assert decode_some(lines[1:2], [1]) is None
@@ -217,7 +217,7 @@ PLAIN_HEADER = Header(cuda="", program="p.py")
 
 
 def in_parts(events: list[AnyEvent], per_part: int, carried: int, monkeypatch: pytest.MonkeyPatch) -> Trace:
-    """The trace in a file that got a part of its index after so many events."""
+    """The trace in a file that gets a part of its index after every ``per_part`` events."""
     monkeypatch.setattr(writers, "EVENTS_PER_PART", per_part)
     monkeypatch.setattr(nesting, "CARRIED", carried)
     stream = io.BytesIO()

@@ -1,4 +1,4 @@
-"""What a filter keeps of a recording is a trace like any other, and holds all that the conditions select."""
+"""A filtered recording is a trace like any other, and has all events that the conditions select."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_steps_are_kept_whatever_the_ranges(ranges: list[tuple[int, int]]) -> No
 
 
 def _without_others(kept: list[AnyEvent], chosen: list[AnyEvent]) -> list[AnyEvent]:
-    """Of the kept events those that were chosen, found in order."""
+    """The chosen events among the kept ones, found in order."""
     rest = iter(kept)
     return [next(one for one in rest if _same(one, event)) for event in chosen]
 
@@ -133,15 +133,15 @@ def test_a_recording_keeps_what_is_selected() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("op", "--only op is no condition"),
-        ("", "--only with nothing is no condition"),
-        ("op=", "is no condition"),
-        ("kernel=x", "--only kernel=x is no condition"),
-        ("line=x", "x is no number and no range such as 3-7"),
-        ("line=a.py:", "nothing is no number"),
+        ("op", "--only op is not a condition"),
+        ("", "--only with nothing is not a condition"),
+        ("op=", "is not a condition"),
+        ("kernel=x", "--only kernel=x is not a condition"),
+        ("line=x", "x is neither a number nor a range such as 3-7"),
+        ("line=a.py:", "nothing is neither a number"),
         ("step=7-3", "--only step=7-3: the range ends before it begins"),
-        ("step=-3", "-3 is no number"),
-        ("op=add,,line=3", "--only with nothing is no condition"),
+        ("step=-3", "-3 is neither a number"),
+        ("op=add,,line=3", "--only with nothing is not a condition"),
     ],
 )
 def test_a_condition_that_means_nothing_is_refused(text: str, said: str) -> None:

@@ -1,4 +1,4 @@
-"""A file that grows is read as it does: each look is a trace, the last one that of the complete file."""
+"""A growing file is read as it grows: each look returns a trace, and the last one is that of the complete file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ended() -> int:
 
 
 def _written(whole: Path, part: Path, pieces: int) -> Iterator[bool]:
-    """Write a file again, piece by piece, block or not; give whether that was the last one."""
+    """Write a file again, piece by piece, in blocks or not. Yield whether the last piece was written."""
     raw = whole.read_bytes()
     size = len(raw) // pieces + 1
     with part.open("wb") as file:

@@ -1,4 +1,4 @@
-"""Each note has one declaration, which the type checker, the event builder and a running program agree with."""
+"""Each note has one declaration, with which the type checker, the event builder and a running program agree."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def members(union: Any) -> list[Any]:
-    """The tuples of a union, however it is put together."""
+    """The tuples of a union, including nested unions."""
     if get_origin(union) in (UnionType, Union):
         return [member for part in get_args(union) for member in members(part)]
     return [] if union is note_types.EventNote else [union]

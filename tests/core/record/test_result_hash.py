@@ -1,4 +1,4 @@
-"""Hashes of results: what they depend on, which results have one, and that a recording without them is as ever."""
+"""Hashes of results: their inputs, the results that have one, and recordings without them."""
 
 from __future__ import annotations
 

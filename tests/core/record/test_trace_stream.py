@@ -1,4 +1,4 @@
-"""What goes to a file while the program runs is what would have been in memory."""
+"""A file that is written while the program runs has the same events as a recording in memory."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ print(sorted(found))
 
 
 MOST_LEFT = 64 << 10
-"""So many bytes of the room on a disk may stay unused, about those of a block."""
+"""The number of bytes of a disk's free space that may stay unused, about those of a block."""
 
 
 class Disk(io.RawIOBase):
-    """Has no more room after so many bytes."""
+    """A disk with a limited number of free bytes."""
 
     def __init__(self, path: str, room: int) -> None:
         self._file = open(path, "r+b", buffering=0)  # noqa: SIM115
@@ -62,7 +62,7 @@ class Disk(io.RawIOBase):
         self._room = room
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
-        """As much as there is room for."""
+        """Write as many bytes as fit."""
         if not self._room:
             raise OSError(28, "No space left on device")
         taken = min(len(data), self._room)
@@ -70,18 +70,18 @@ class Disk(io.RawIOBase):
         return self._file.write(data[:taken])
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Of the file."""
+        """Move in the file."""
         return self._file.seek(offset, whence)
 
     def truncate(self, size: int | None = None) -> int:
-        """Of the file, from where it is; gives room."""
+        """Truncate the file at its position, which frees space."""
         before = os.fstat(self._file.fileno()).st_size
         after = self._file.truncate(size)
         self._room += before - after
         return after
 
     def close(self) -> None:
-        """The file too."""
+        """Close the file too."""
         self._file.close()
         super().close()
 

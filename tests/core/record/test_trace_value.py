@@ -136,7 +136,7 @@ def test_an_opened_trace_has_stored_events() -> None:
 
 
 def _recorded(save: Path | None = None) -> tuple[Trace, Trace, Trace]:
-    """A trace after its recording, and what was pickled and copied of it before."""
+    """A trace after its recording, a pickled form and a copy, both made before its end."""
     with dispatchviz.record(save=save) as trace:
         x = torch.ones(2, requires_grad=True)
         (x * 2).sum().backward()

@@ -1,4 +1,4 @@
-"""Trace files that were damaged or made on purpose: what is before the damage opens, and nothing is believed."""
+"""Trace files that are damaged or forged: the events before the damage open, and nothing in a file is trusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The thread of ours that works beside the program's."""
+"""The thread of dispatchviz that works beside the program's."""
 
 from __future__ import annotations
 

@@ -30,10 +30,10 @@ _KEPT = {
     KERNEL: "a kernel of the key itself",
     DEFAULT_BACKEND: "the kernel of a CompositeExplicitAutograd alias",
     NESTED: "the kernel of CompositeImplicitAutogradNestedTensor",
-    MATH: "CompositeImplicitAutograd's kernel",
-    AUTOGRAD: "Autograd's kernel",
-    BATCHED: "FuncTorchBatchedDecomposition's kernel",
-    AMBIGUOUS: "a kernel that only raises",
+    MATH: "the kernel of CompositeImplicitAutograd",
+    AUTOGRAD: "the kernel of Autograd",
+    BATCHED: "the kernel of FuncTorchBatchedDecomposition",
+    AMBIGUOUS: "a kernel that only raises an error",
 }
 """By reason: what a cell keeps although another kernel was registered for it."""
 
@@ -48,7 +48,7 @@ def sentences(name: str, op: OperatorEntry | None, made: Registration, new: bool
     elif made.what == FALLBACK:
         yield from _fallback(name, op, made)
     elif made.removed:
-        yield f"The cells that {_kernel(made)} was registered for are computed again without it."
+        yield f"PyTorch recomputes the entries that {_kernel(made)} was registered for, without it."
     elif op is not None:
         yield from _covers(op, made)
 
@@ -60,8 +60,8 @@ def out_of_date(
     for key in (DispatchKey[name] for name in after if name not in before):
         now = op.compute(key)
         yield (
-            f"{key} is out of date from here on: computed now, its cell would {_holds(now)}, but a registration under "
-            f"{made.key} does not make PyTorch compute it again. A later one that covers {key} does."
+            f"The entry for {key} is now out of date. Recomputed, it would {_holds(now)}, but a registration for "
+            f"{made.key} does not make PyTorch recompute it. A later one that covers {key} does."
         )
     mended = [name for name in before if name not in after]
     if mended:
@@ -75,33 +75,37 @@ def _kernel(made: Registration) -> str:
 
 def _entry(name: str, op: OperatorEntry | None) -> str:
     fallbacks = sum(cell.reason == "backend fallback" for cell in op.table) if op else 0
-    come = "comes into its cell" if fallbacks == 1 else "come into their cells"
+    come = "fills its entry" if fallbacks == 1 else "fill their entries"
     filled = f"; the {counted(fallbacks, 'fallback')} so far {come}" if fallbacks else ""
     return (
-        f"{name} is named for the first time, so PyTorch makes its entry (OperatorEntry): a table of 137 cells, and a "
-        f"mask that leaves every key in{filled}."
+        f"{name} is named for the first time, so PyTorch creates its OperatorEntry: a dispatch table of 137 entries, "
+        f"and a mask that keeps every key{filled}."
     )
 
 
 def _definition(op: OperatorEntry | None) -> str:
     before = sum(map(len, op.registrations.values())) if op else 0
     came = "has" if before == 1 else "have"
-    waited = f" {counted(before, 'kernel').capitalize()} {came} come before it, under the name alone." if before else ""
-    return f"The definition gives the operator its schema. It fills no cell.{waited}"
+    waited = (
+        (f" {counted(before, 'kernel').capitalize()} {came} been registered before it, under the name alone.")
+        if before
+        else ""
+    )
+    return f"The definition gives the operator its schema. It fills no entry.{waited}"
 
 
 def _fallback(name: str, op: OperatorEntry | None, made: Registration) -> Iterator[str]:
     assert made.key is not None
     if op is None:
         yield (
-            "A fallback is for all operators. The dispatcher keeps it (backendFallbackKernels_); "
-            f"{name} has no entry yet, and takes it when it gets one."
+            f"A fallback is for all operators. The dispatcher keeps it (backendFallbackKernels_); {name} has no "
+            "OperatorEntry yet and takes the fallback when it gets one."
         )
         return
     cell = _cell(op, made.key)
-    yield f"A fallback is for all operators: each of them computes its cell of {made.key} again."
+    yield f"A fallback is for all operators, so each of them recomputes its entry for {made.key}."
     if cell.kernel is not made.kernel and not made.removed:
-        yield f"This operator has something better there, {_shown(cell)}, so nothing changes in its table."
+        yield f"This operator has a better kernel there, {_shown(cell)}, so its table does not change."
 
 
 def _covers(op: OperatorEntry, made: Registration) -> Iterator[str]:
@@ -112,40 +116,43 @@ def _covers(op: OperatorEntry, made: Registration) -> Iterator[str]:
     elif made.key in CELL:
         yield from _runtime(op, made, made.key)
     else:
-        yield f"{made.key} is a building block of other keys and has no cell: the kernel is never called."
+        yield (
+            f"{made.key} is a building block of other keys and has no dispatch table entry, so the kernel is never "
+            "called."
+        )
 
 
 def _runtime(op: OperatorEntry, made: Registration, key: DispatchKey) -> Iterator[str]:
     others = [other for other in affected_by(key) if other != key]
     if others:
         yield (
-            f"The kernel is for the one cell of {key}. The cell of {listed(list(map(str, others)))} is computed again "
-            "as well: whether a composite may fill an autograd cell depends on the kernels of the backend."
+            f"The kernel is for {key} only. PyTorch also recomputes the entry for {listed(list(map(str, others)))}, "
+            "because the kernels of the backend decide whether a composite may fill an autograd entry."
         )
     else:
-        yield f"The kernel is for the one cell of {key}."
+        yield f"The kernel is for {key} only."
     behind = op.registrations[key][1:]
     if behind:
-        yield f"{behind[0].name}, registered before, is kept behind it, inactive."
+        yield f"{behind[0].name}, registered before, is kept behind it but inactive."
 
 
 def _alias(op: OperatorEntry, made: Registration, key: DispatchKey) -> Iterator[str]:
     members = ALIAS_MEMBERS[key]
-    none = f"{key} is an alias: no tensor has it, and it has no cell."
+    none = f"{key} is an alias: no tensor has it, and it has no dispatch table entry."
     if len(members) == 1:
         (only,) = members
-        yield f"{none} It stands for {only} alone, whose cell is computed again."
+        yield f"{none} It covers {only} alone, whose entry is recomputed."
         return
-    yield f"{none} It stands for {len(members)} keys, {ALIAS_TEXTS[key]}."
+    yield f"{none} It covers {len(members)} keys: {ALIAS_TEXTS[key]}."
     covered = [_cell(op, member) for member in members]
-    undefined = ", and into that of Undefined" if _cell(op, K.Undefined).kernel is made.kernel else ""
+    undefined = ", and that of Undefined" if _cell(op, K.Undefined).kernel is made.kernel else ""
     taken = sum(cell.kernel is made.kernel for cell in covered)
     kept = Counter(_KEPT.get(cell.reason, "what they had") for cell in covered if cell.kernel is not made.kernel)
     rest = "".join(
         f"; {'one keeps' if number == 1 else f'{number} keep'} {what}" for what, number in kept.most_common()
     )
     which = "all of them" if taken == len(members) else f"{taken} of them" if taken else "none of them"
-    yield f"All their cells are computed again. The kernel comes into {which}{undefined}{rest}."
+    yield f"All their entries are recomputed. The kernel fills {which}{undefined}{rest}."
 
 
 def _holds(cell: Cell) -> str:
