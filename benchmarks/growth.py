@@ -40,7 +40,7 @@ def leaf() -> model.Tensor:
     return model.ones(2, requires_grad=True)
 
 
-# -- what there is n of -----------------------------------------------------------------------------------------------
+# -- programs with n of one thing -------------------------------------------------------------------------------------
 
 
 def chain(n: int) -> None:

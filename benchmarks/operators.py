@@ -28,7 +28,7 @@ import numpy
 
 import dispatchviz
 from benchmarks.dispatch import Call, medians
-from benchmarks.sizes import judge, often, there
+from benchmarks.sizes import is_installed, judge, often
 from dispatchviz import torch as model
 
 ROUNDS, BATCH = often(15), often(20)
@@ -218,7 +218,7 @@ def measured(case: Case) -> Measured:
     """Return all numbers of one operator."""
     forward, both = torch_calls(model, case)
     contestants = {"forward": forward, "both": both}
-    with hips_calls(case) if there("autograd") else nullcontext() as theirs:
+    with hips_calls(case) if is_installed("autograd") else nullcontext() as theirs:
         if theirs is not None:
             contestants |= dict(zip(("hips", "hips both"), theirs, strict=True))
         found = medians(contestants, ROUNDS, BATCH)

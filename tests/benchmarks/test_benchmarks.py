@@ -49,7 +49,7 @@ def test_a_benchmark_runs(name: str) -> None:
     assert output.count("\n") > 3
     if name in ("dispatch", "engine", "operators"):
         for rival, line in sizes.RIVALS.items():
-            assert (line in output) is not sizes.there(rival), (
+            assert (line in output) is not sizes.is_installed(rival), (
                 "a missing rival is listed with the command that installs it"
             )
 

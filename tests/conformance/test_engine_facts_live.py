@@ -87,7 +87,7 @@ def test_accumulate_grad_conditions_have_the_order_of_pytorch() -> None:
     assert all(re.search(rf"Case {re.escape(case)}\b", cases) for case, _ in CASES.values())
 
 
-# -- which Nodes run --------------------------------------------------------------------------------------------------
+# -- the Nodes that run -----------------------------------------------------------------------------------------------
 
 LEAVES = "import torch\nx, y = (torch.full((2,), 2.0, requires_grad=True) for _ in range(2))\n"
 GRAPH = "a = x * y\nb = a.exp()\nc = b * x\nd = c + y.sin()\ns = d.sum()\n"

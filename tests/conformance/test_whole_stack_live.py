@@ -92,7 +92,7 @@ def _is_generated(name: str) -> bool:
     return any(kernel.file.startswith(VARIABLE_TYPE) for _, kernel in found)
 
 
-# -- what torchgen writes ----------------------------------------------------------------------------------------------
+# -- the output of torchgen --------------------------------------------------------------------------------------------
 
 
 @cache
@@ -207,7 +207,7 @@ def _arguments(name: str) -> tuple[object, ...]:
     return tuple(schema.arguments)
 
 
-# -- what the libraries have -------------------------------------------------------------------------------------------
+# -- the contents of libraries -----------------------------------------------------------------------------------------
 
 
 @cache

@@ -225,7 +225,7 @@ def test_a_copied_command_line_means_the_same_to_a_shell(text: str) -> None:
     assert printed == os.fsencode(text)
 
 
-# -- where text leaves ------------------------------------------------------------------------------------------------
+# -- the exits of text ------------------------------------------------------------------------------------------------
 
 
 def test_color_codes_of_a_text_are_escaped(capsys: Captured) -> None:

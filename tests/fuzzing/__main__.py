@@ -87,7 +87,7 @@ def _one(folder: Path, kept: Path, begin: int, case: int, keep: Path | None) -> 
     return int(outcome.how == "raised")
 
 
-# -- in a process of its own ------------------------------------------------------------------------------------------
+# -- in a separate process --------------------------------------------------------------------------------------------
 
 
 def _work(kept: Path, begin: int, share: range, queue: Queue[Entry | None]) -> None:
@@ -139,7 +139,7 @@ def _highest() -> float:
     return int(line.split()[1]) / 1024
 
 
-# -- what came of it --------------------------------------------------------------------------------------------------
+# -- outcomes ---------------------------------------------------------------------------------------------------------
 
 
 def _gathered(queue: Queue[Entry | None], workers: list[multiprocessing.Process], files: int) -> int:

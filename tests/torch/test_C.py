@@ -140,7 +140,7 @@ def test_fallbacks_in_python() -> None:
     ours.reset()
 
 
-# -- while a call is running, and when something goes wrong -----------------------------------------------------------
+# -- during a call, and after an error --------------------------------------------------------------------------------
 
 
 def test_a_kernel_may_register_and_undo_kernels_of_its_own_operator() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.optim.lr_scheduler_base import LRScheduler, of_groups, set_rate
+from dispatchviz.torch.optim.lr_scheduler_base import LRScheduler, set_rate, values_of_groups
 from dispatchviz.torch.optim.optimizer import Optimizer
 
 __all__ = ["CosineAnnealingWarmRestarts", "CyclicLR", "OneCycleLR"]
@@ -179,7 +179,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             rates = self.get_lr()
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             set_rate(group, rate)
-        self._last_lr = of_groups(self.optimizer, "lr")
+        self._last_lr = values_of_groups(self.optimizer, "lr")
 
     def _go_to(self, epoch: float) -> None:
         if epoch < 0:

@@ -289,7 +289,7 @@ def a_variable_keeps_its_small_letter(step: Step) -> Problems:
 
 
 @beside
-def the_engine_pane_has_the_queue_that_the_sentence_tells(step: Step) -> Problems:
+def the_engine_pane_has_the_queue_of_the_sentence(step: Step) -> Problems:
     if not isinstance(step.event, ev.NodeQueued | ev.NodeStarted):
         return
     state = engine_state(step.trace, step.seq)

@@ -53,7 +53,7 @@ def differs(text: str, expected: int) -> Iterator[str]:
         yield f"the keys are {names(expected)}"
 
 
-# -- how a call comes to its set --------------------------------------------------------------------------------------
+# -- the key set of a call --------------------------------------------------------------------------------------------
 
 
 @reads(rf"({KEY}) is the highest key left, so it wins", "key set: autograd wins", "key set: highest wins")
@@ -234,7 +234,7 @@ ALL_EXCLUDED = re.compile(r"\ball (keys but|of them are excluded|keys are exclud
 
 
 @beside
-def what_is_called_excluded_or_empty_is(step: Step) -> Problems:
+def excluded_keys_and_empty_sets_match_the_values(step: Step) -> Problems:
     """No key remains if all are called excluded, and none is left if a set is called empty, in any sentence."""
     event = step.event
     if isinstance(event, ev.GuardEntered) and ALL_EXCLUDED.search(step.text):

@@ -84,7 +84,7 @@ def _forward(op: Any, pair: Pair, dtype: torch.dtype, allowed: Tolerances | None
     name = str(dtype).removeprefix("torch.")
     found = samples(partial(op.sample_inputs, "cpu", dtype, requires_grad=False), CALLED)
     for sample in found:
-        yield compared(f"{pair.variant} {name}", pair, sample, _of_sample(op, sample, allowed))
+        yield compared(f"{pair.variant} {name}", pair, sample, _tolerances_of_sample(op, sample, allowed))
     for variant, find in variants(op):
         try:
             other = find()
@@ -92,15 +92,15 @@ def _forward(op: Any, pair: Pair, dtype: torch.dtype, allowed: Tolerances | None
             yield Found(f"{variant} {name}", "", "", str(missing))
             continue
         for sample in found if ALL else found[:CALLED_OTHERWISE]:
-            yield compared(f"{variant} {name}", other, sample, _of_sample(op, sample, allowed))
+            yield compared(f"{variant} {name}", other, sample, _tolerances_of_sample(op, sample, allowed))
     if op.supports_out:
         computed = dtype if dtype.is_floating_point or dtype.is_complex else torch.get_default_dtype()
         within = None if allowed is None else allowed._replace(computed=computed)
         for sample in found if ALL else found[:WRITTEN]:
-            yield from _out(f"out= {name}", pair, sample, _of_sample(op, sample, within))
+            yield from _out(f"out= {name}", pair, sample, _tolerances_of_sample(op, sample, within))
 
 
-def _of_sample(op: Any, sample: Any, allowed: Tolerances | None) -> Tolerances | None:
+def _tolerances_of_sample(op: Any, sample: Any, allowed: Tolerances | None) -> Tolerances | None:
     """Return the tolerances. If signs depend on the library, compare what PyTorch's own tests differentiate."""
     if allowed is None or op.name not in UP_TO_SIGNS:
         return allowed
