@@ -71,7 +71,7 @@ async def test_the_key_opens_both_and_a_choice_leads_to_its_step() -> None:
     async with stepper(trace, size=(80, 24), step=at) as reader:
         await reader.press("Y")
         assert reader.sees("Then and now", "Tab: why it is so", "At this step")
-        assert reader.sees("▶ ≠ How the backend is called  no longer so", "Nothing is computed anew", "2020: ")
+        assert reader.sees("▶ ≠ How the backend is called  no longer true", "Nothing is computed again", "2020: ")
         await reader.press("tab")
         assert reader.sees("Why it is so", "Tab: then and now", "▶ Why redispatch, and not call again?")
         await reader.press("end")

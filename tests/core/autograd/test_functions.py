@@ -110,7 +110,7 @@ def test_the_forward_is_told_as_the_users_own_function() -> None:
     ]
     assert inside[0] == "aten::mul.Tensor"
     assert created.seq < entered.seq
-    assert "only its backward is recorded" in why_here(trace, entered.seq)
+    assert "Its Node exists already and has its edges" in why_here(trace, entered.seq)
     assert [frame.title for frame in call_stack(trace, entered.seq)][-2:] == ["THPFunction_apply", "Square.forward"]
 
 
@@ -130,8 +130,8 @@ def test_a_function_that_records_nothing_says_so() -> None:
         Same.apply(leaf().detach())
     (entered,) = of_kind(trace, ev.FunctionEntered)
     assert (entered.recorded, entered.setup_context, entered.needs_input_grad) == (False, True, (False,))
-    assert "no output will lead to it" in why_here(trace, entered.seq)
-    assert "setup_context gets one" in why_here(trace, entered.seq)
+    assert "no output leads to it" in why_here(trace, entered.seq)
+    assert "setup_context gets the ctx" in why_here(trace, entered.seq)
 
 
 def test_what_becomes_of_each_output_is_told() -> None:

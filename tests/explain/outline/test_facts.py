@@ -189,7 +189,7 @@ def test_a_function_makes_its_node_in_no_call() -> None:
     assert first is not None
     assert isinstance(trace[first.step], ev.NodeCreated)
     assert first.text.startswith(
-        "Line 13 makes the first Node, SquareBackward. A Function makes its Node before its forward"
+        "Line 13 makes the first Node, SquareBackward. A Function creates its Node before its forward"
     )
 
 

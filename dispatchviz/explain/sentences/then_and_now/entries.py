@@ -11,8 +11,8 @@ Version = Literal["forum", "2020", "later"]
 """``forum``: the question whose program is ``examples/forum.py``; ``2020``: the first dispatcher walkthrough of
 PyTorch's wiki; ``later``: its later one on code generation and structured kernels, and Node's header of that time."""
 
-Verdict = Literal["still so", "so with a change", "no longer so", "never came true", "never so"]
-"""What PyTorch 2.13 says to it; ``never came true``: it was a plan; ``never so``: it was a guess."""
+Verdict = Literal["still true", "true with a change", "no longer true", "never came true", "never true"]
+"""What PyTorch 2.13 says to it; ``never came true``: it was a plan; ``never true``: it was a guess."""
 
 
 class Source(NamedTuple):

@@ -53,7 +53,7 @@ Rank = tuple[int, int, bool, int]
 
 
 def _placed(entry: Entry, here: _Surroundings, elsewhere: _Nearest) -> tuple[Rank, Placed[Entry]]:
-    right = isinstance(entry, PastStatement) and entry.verdict == "still so"
+    right = isinstance(entry, PastStatement) and entry.verdict == "still true"
     hits = ((steps, hit) for steps in entry.steps if (hit := here.first(steps)) is not None)
     met = min((((hit.place, hit.far, right, -len(steps.fields)), hit.step) for steps, hit in hits), default=None)
     if met is not None:
