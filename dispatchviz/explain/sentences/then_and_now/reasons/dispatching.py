@@ -1,4 +1,4 @@
-"""Reasons: why a call is dispatched as it is, and why kernels are written, generated and called as they are."""
+"""Reasons for how calls are dispatched, and for how kernels are written, generated and called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reasons: why the graph keeps what it keeps, and why the engine runs Nodes as it does."""
+"""Reasons for what the graph saves, and for the order in which the engine runs Nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why the layers above the backends are as they are."""
+"""Reasons for the layers above the backends."""
 
 from __future__ import annotations
 

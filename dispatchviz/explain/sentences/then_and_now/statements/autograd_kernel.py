@@ -1,4 +1,4 @@
-"""What was said of the autograd kernel and of Nodes."""
+"""Older statements about the autograd kernel and Nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was said of boxed and unboxed kernels, and of vmap."""
+"""Older statements about boxed and unboxed kernels, and about vmap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was said of the functions between Python and the backend's kernel: the backtrace of torch.add on the CPU."""
+"""Older statements about the functions between Python and the backend kernel: the backtrace of torch.add on the CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was said of randn and other functions that make tensors."""
+"""Older statements about randn and other functions that create tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was said of the code generators."""
+"""Older statements about the code generators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was said of keys, key sets and tables."""
+"""Older statements about keys, key sets and dispatch tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was said of structured kernels."""
+"""Older statements about structured kernels."""
 
 from __future__ import annotations
 
