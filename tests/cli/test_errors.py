@@ -41,7 +41,7 @@ MISTAKES = {
     "operator": (["table", "addd"], "there is no operator 'addd'; did you mean"),
     "overload": (["why", "to", "CPU"], "aten::to has"),
     "key": (["why", "add", "CUDDA"], "there is no dispatch key 'CUDDA'; did you mean CUDA?"),
-    "old key": (["table", "add", "Named"], "named tensors are gone from 2.13"),
+    "old key": (["table", "add", "Named"], "Release 2.13 removed named tensors"),
     "alias": (["why", "add", "Autograd"], "Autograd is an alias"),
     "no key": (["why", "add"], "name an operator and a key, such as: dispatchviz why add AutogradCUDA"),
     "no operator": (["table"], "name an operator, such as: dispatchviz table add"),

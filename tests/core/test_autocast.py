@@ -276,18 +276,16 @@ def test_call_chain_has_guard_casts_and_second_call() -> None:
 
 def test_autocast_events_have_these_sentences() -> None:
     on, off = sentences(events.AutocastChanged)
-    assert on.startswith("Autocast for cpu is on: the thread no longer excludes AutocastCPU.")
-    assert off.startswith("Autocast for cpu is off: the thread-local exclude set removes AutocastCPU again")
+    assert on.startswith("Autocast for cpu is on, so AutocastCPU is no longer in the thread-local exclude set.")
+    assert off.startswith("Autocast for cpu is off, so AutocastCPU is in the thread-local exclude set again")
     kept, cast, again = sentences(events.AutocastCast)
-    assert "is a float32 leaf that requires grad, and no view: autocast's cache keeps the cast until" in kept
-    assert "replaces it among the arguments, from float32." in cast
-    assert "is used again" in again
+    assert "is a leaf that requires grad and is not a view, so autocast's cache keeps the result until" in kept
+    assert "from float32 to bfloat16 and passes the result" in cast
+    assert "uses share the Node of one cast" in again
     (cleared,) = sentences(events.AutocastCacheCleared)
-    assert "one cached cast is dropped" in cleared
+    assert "drops one cached cast" in cleared
     assert any(
         "Its cast policy is lower_precision_fp: every floating-point argument on the device, except float64, is" in text
         for text in sentences(events.KernelEntered)
     )
-    assert any(
-        "excludes AutocastCPU: autocast has already been handled" in text for text in sentences(events.GuardEntered)
-    )
+    assert any("because autocast has already been handled" in text for text in sentences(events.GuardEntered))

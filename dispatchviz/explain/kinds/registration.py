@@ -1,4 +1,4 @@
-"""Registrations: operators, kernels, the cells that change with them."""
+"""Registrations: operators, kernels, and the dispatch table entries that change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _REGISTERING = "from the registrations before and after a call of torch.library"
 
 
 def _defined(trace: Trace, event: ev.OperatorDefined) -> Statement:
-    """A new table is not empty: the keys' fallbacks are in it at once, and kernels that came before the definition."""
+    """Explain the entries of a new table: the keys' fallbacks, and kernels that were registered before the
+    definition.
+    """
     new = f"{event.operator} is a new operator: {event.schema}."
     if event.by_fallbacks < 0:  # a trace of an older version
         return Statement("operator defined, cells unknown", new, (SchemaOf(event.operator, event.schema),))

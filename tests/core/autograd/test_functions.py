@@ -109,7 +109,7 @@ def test_forward_is_recorded_with_the_users_function() -> None:
     ]
     assert inside[0] == "aten::mul.Tensor"
     assert created.seq < entered.seq
-    assert "only its backward is recorded" in why_here(trace, entered.seq)
+    assert "Its Node exists already and has its edges" in why_here(trace, entered.seq)
     assert [frame.title for frame in call_stack(trace, entered.seq)][-2:] == ["THPFunction_apply", "Square.forward"]
 
 
@@ -129,8 +129,8 @@ def test_function_without_a_history_is_recorded_as_such() -> None:
         Same.apply(leaf().detach())
     (entered,) = of_kind(trace, ev.FunctionEntered)
     assert (entered.recorded, entered.setup_context, entered.needs_input_grad) == (False, True, (False,))
-    assert "no output will lead to it" in why_here(trace, entered.seq)
-    assert "setup_context gets one" in why_here(trace, entered.seq)
+    assert "no output leads to it" in why_here(trace, entered.seq)
+    assert "setup_context gets the ctx" in why_here(trace, entered.seq)
 
 
 def test_treatment_of_each_output_is_recorded() -> None:

@@ -191,7 +191,7 @@ def test_node_of_a_function_is_made_outside_calls() -> None:
     assert first is not None
     assert isinstance(trace[first.step], ev.NodeCreated)
     assert first.text.startswith(
-        "Line 13 creates the first Node, SquareBackward. A Function makes its Node before its forward"
+        "Line 13 makes the first Node, SquareBackward. A Function creates its Node before its forward"
     )
 
 
