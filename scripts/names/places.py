@@ -82,7 +82,7 @@ TELLING = ("because", "then-and-now")
 """The views that only describe PyTorch. Their first rows are about the step itself."""
 
 LAST = (*TELLING, "source")
-"""The program's own text, which shows nothing of PyTorch."""
+"""The views that come last. The program's own text shows nothing of PyTorch."""
 
 
 class Place(NamedTuple):

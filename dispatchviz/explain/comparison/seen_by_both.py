@@ -67,7 +67,7 @@ GRAPH_ROOT = "torch::autograd::GraphRoot"
 """The Node that the engine creates for several roots, with edges to them."""
 
 TYPED: dict[str, Any] = {"callBoxed": "call", "redispatchBoxed": "redispatch"}
-"""The event fields that do not show whether a call's arguments were on a stack."""
+"""The form in which boxed calls are compared. An installed PyTorch does not show whether arguments were on a stack."""
 
 
 def seen_by_both(trace: Trace, places: bool = True) -> SeenByBoth:
@@ -449,8 +449,9 @@ def _of(known: dict[int, Any], seq: int | None) -> Any:
 
 
 def not_evaluated(trace: Trace) -> frozenset[int]:
-    """Return the steps at which these Nodes start. An installed PyTorch, which records a Node after its hooks, has
-    none.
+    """Return the steps of Nodes that start but are not evaluated, because a hook before them raises.
+
+    An installed PyTorch records a Node after its hooks, so it has no such steps.
     """
     if is_live(trace.header):
         return frozenset()
@@ -465,7 +466,7 @@ def _of_kind(trace: Trace, kind: type[ev.Event]) -> list[ev.AnyEvent]:
 
 
 def _raised(trace: Trace, started: ev.NodeStarted, leaf: int | None) -> bool:
-    """Return whether there were more hooks than values that the engine accepted."""
+    """Return whether a hook before the Node raised: there are more hooks than accepted return values."""
     there = [hook for hook in hooks_of(trace, started.node, leaf, started.seq) if hook.kind in BEFORE_NODE]
     ran = [e for e in trace.children(started.seq) if isinstance(e, ev.HookRan) and e.kind in BEFORE_NODE]
     return len(ran) < len(there)

@@ -76,17 +76,17 @@ class Fold:
 
 
 def start(item: Item) -> int:
-    """The first position of an item."""
+    """Return the first position of an item."""
     return item if isinstance(item, int) else item.start
 
 
 def stop(item: Item) -> int:
-    """The position after an item."""
+    """Return the position after an item."""
     return item + 1 if isinstance(item, int) else item.stop
 
 
 def kept(items: Iterable[Item]) -> Iterator[int]:
-    """The positions whose edges are kept: all but those of the later iterations."""
+    """Yield the positions whose edges are kept: all but those of the later iterations."""
     for item in items:
         if isinstance(item, Repeat):
             yield from kept(item.body)

@@ -82,7 +82,7 @@ def _raises(kept: Iterable[ev.VariableSaved], message: str) -> tuple[BackwardRai
 
 
 def _keeper(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> str:
-    """``MulBackward0 (n2), made on line 6, saved version 0 as other and self``"""
+    """Return ``MulBackward0 (n2), made on line 6, saved version 0 as other and self``."""
     node, first = node_title(trace, kept[0].node, event.seq), kept[0]
     what = "it" if isinstance(event, ev.RequiresGradSet) else f"version {first.version}"
     return f"{node}{_made_on(trace, first.seq)}saved {what} as {_as(kept)}"

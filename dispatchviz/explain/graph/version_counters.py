@@ -199,7 +199,7 @@ def _versions(trace: Trace) -> _Versions:
 
 
 def invalidated_by(trace: Trace, event: Change) -> Sequence[ev.VariableSaved]:
-    """The saved variables that this change invalidates: unpacking them is an error."""
+    """Return the saved variables that this change invalidates. Unpacking them is an error."""
     return _versions(trace).by(event)[0]
 
 

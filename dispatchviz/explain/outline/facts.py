@@ -84,9 +84,7 @@ def _nodes(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
 
 
 def leaves(trace: Trace, begin: int, end: int) -> list[Fact]:
-    """Return the number of AccumulateGrads that were made beside a few other Nodes. It comes last, if there is
-    space.
-    """
+    """Return a fact with the number of AccumulateGrads, if they were made beside a few other Nodes. It comes last."""
     created, names, accumulates = list(created_nodes(trace, begin, end)), trace.columns.names, _accumulates(trace)
     found = sum(names[step] == accumulates for step in created)
     if not found or len(created) - found > NAMED:

@@ -51,7 +51,7 @@ def autocast_casts(trace: Trace) -> Iterator[Note]:
 
 
 def _castings(trace: Trace) -> Iterator[Casting]:
-    """Return the calls whose highest key is an Autocast key, in order."""
+    """Yield the calls whose highest key is an Autocast key, in order."""
     steps = sorted(step for _, key, steps in trace.columns.calls() if key.startswith("Autocast") for step in steps)
     made: dict[int, int] = {}
     for step in steps[:LOOKED_AT]:

@@ -59,7 +59,7 @@ def _diagnosis(trace: Trace, started: ev.BackwardStarted, zero: set[int]) -> Dia
     text = (
         f"The derivative of {operator} on {where} is 0 everywhere, so {node_title(trace, first, started.seq)} returns "
         f"zeros. In the backward pass on {on_line(trace, started.seq, text=not same)} every path to {names} leads "
-        f"through such a Node. So {names} get{'s' if len(lost) == 1 else ''} a gradient of zeros."
+        f"through a Node like this. So {names} get{'s' if len(lost) == 1 else ''} a gradient of zeros."
     )
     cause = Statement("derivative that is zero everywhere", text)
     inputs = arguments_of(trace, call)

@@ -46,7 +46,7 @@ def arrivals(trace: Trace, backward: Backward, node: int, at: int) -> dict[int, 
 
 
 def arrival(trace: Trace, backward: Backward, event: ev.GradientBuffered, held: int | None) -> Arrival:
-    """One gradient; ``held`` is the tensor that was in the buffer before."""
+    """Return the arrival of a gradient. ``held`` is the tensor that was in the buffer before."""
     finished = _before(backward.steps(ev.NodeFinished), event.seq)
     done = None if finished is None else trace[finished]
     if not isinstance(done, ev.NodeFinished):
@@ -69,7 +69,7 @@ def _edge(trace: Trace, node: int, place: int, at: int) -> int | None:
 
 
 def _holds(trace: Trace, event: ev.GradientBuffered, held: int | None) -> int | None:
-    """A sum out of place is what the call returned that ends right before the event."""
+    """Return the tensor in the buffer. An out-of-place sum is the result of the call that ends just before."""
     if event.how != "added out of place":
         return event.tensor if event.how == "stored" else held
     last = trace[event.seq - 1] if event.seq else None

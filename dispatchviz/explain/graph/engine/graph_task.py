@@ -160,7 +160,7 @@ def _seq(event: ev.Event | None) -> int | None:
 
 
 def _many(number: int, what: str) -> str:
-    """``3 Nodes``"""
+    """Return a number with its noun: ``3 Nodes``."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 

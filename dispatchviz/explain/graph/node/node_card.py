@@ -187,7 +187,7 @@ def _outputs(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
 
 
 def _computes(trace: Trace, edge: GraphEdge, at: int) -> tuple[str, str]:
-    """Return whether the edge is valid and, while a graph task runs, whether the task needs it."""
+    """Return texts: whether the edge is valid and, while a graph task runs, whether the task needs it."""
     valid = edge.target is not None
     purpose = "called while the graph is built: true if the edge is valid, so that its tensors must be saved"
     wanted = needs_edge(trace, edge.target, at)

@@ -70,7 +70,7 @@ CASES = [
         (
             "The derivative of round on line 3 (loss = (w.round() * 2).sum()) is 0 everywhere",
             "RoundBackward0 returns zeros",
-            "on line 4 (loss.backward()) every path to w leads through such a Node",
+            "on line 4 (loss.backward()) every path to w leads through a Node like this",
         ),
         "Remove round on line 3",
         LEAF + "loss = ((w + (w.round() - w).detach()) * 2).sum()\nloss.backward()",
