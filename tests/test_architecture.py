@@ -92,7 +92,7 @@ def test_every_example_has_its_row() -> None:
     assert named == {path.as_posix() for path in shipped if path.parts[0] != "errors"}  # docs/messages.md has these
 
 
-# -- rooms ------------------------------------------------------------------------------------------------------------
+# -- packages ---------------------------------------------------------------------------------------------------------
 
 
 def folders(below: Path) -> list[Path]:

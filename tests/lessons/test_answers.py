@@ -174,9 +174,9 @@ forum
     ✗ CUDA          ███████████████ 2
 
   which key wins? (z's Node)
-    ✓ yes          ██████████ 1
-    ✗ no           ██████████ 1
-    - skipped      ██████████ 1
+    ✓ yes      ██████████ 1
+    ✗ no       ██████████ 1
+    - skipped  ██████████ 1
 
 views
 

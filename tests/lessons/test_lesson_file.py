@@ -202,13 +202,13 @@ def test_variable_names_its_current_node() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("q's Node", '"q\'s Node" does not happen; there is x, w, y, z'),
-        ("call mull", "'call mull' does not happen; there is mul.Tensor"),
+        ("q's Node", '"q\'s Node" does not happen; the trace has x, w, y, z'),
+        ("call mull", "'call mull' does not happen; the trace has mul.Tensor"),
         ("seventh call mul", "'seventh call mul' is not the name of a stop; valid names: `z = x + y`, z's Node"),
-        ("second Node SumBackward0", "'second Node SumBackward0' does not happen: there is one such step"),
-        ("event VersionBump", "there is no event VersionBump; near: VersionBumped"),
-        ("redispatch add to CUDA", "'redispatch add to CUDA' does not happen; there is"),
-        ("call mul in `nowhere`", "'call mul in `nowhere`' does not happen: there are six such steps in other lines"),
+        ("second Node SumBackward0", "'second Node SumBackward0' does not happen: there is only one matching step"),
+        ("event VersionBump", "there is no event VersionBump; did you mean VersionBumped"),
+        ("redispatch add to CUDA", "'redispatch add to CUDA' does not happen; the trace has"),
+        ("call mul in `nowhere`", "'call mul in `nowhere`' does not happen: there are six matching steps in other lines"),
         ("47", "'47' is not the name of a stop"),
     ],
 )

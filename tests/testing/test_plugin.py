@@ -215,7 +215,7 @@ CHECKS = {
     "keys(dispatch_trace, 'aten::sum')": "AssertionError: call('aten::sum') never happens",
     "assert_golden(dispatch_trace, 'golden.log')": "AssertionError: there is no golden log",
     "assert_kernel_ran(dispatch_trace, 'VariableType::sum', 'CPU')": "AssertionError: VariableType::sum did not run",
-    "assert_same(dispatch_trace, 'golden.jsonl')": "AssertionError: there is no golden.jsonl",
+    "assert_same(dispatch_trace, 'golden.jsonl')": "AssertionError: there is no file golden.jsonl",
     "assert_never(dispatch_trace, call(), within=call('aten::sum'))": "AssertionError: call('aten::sum') does not",
     "assert_never(dispatch_trace, call('aten::zeroes'))": "ValueError: call('aten::zeroes'): there is no operator",
     "event(NodeCreated, nodes=1)": "TypeError: NodeCreated has no field 'nodes'",
