@@ -175,7 +175,7 @@ def _node_or_none(first: Run, second: Run, a: int, b: int) -> Said:
 def _lowered(sentence: str) -> str:
     """A sentence after a colon: a plain word begins small, a name as it is."""
     word = sentence.partition(" ")[0]
-    return sentence[:1].lower() + sentence[1:] if word in ("Grad", "None", "No", "The") else sentence
+    return sentence[:1].lower() + sentence[1:] if word in ("Grad", "None", "Neither", "No", "The") else sentence
 
 
 def _other_tensor(first: Run, second: Run, one: ev.TensorCreated, other: ev.TensorCreated) -> Said:

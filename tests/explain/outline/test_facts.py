@@ -179,7 +179,7 @@ def test_the_key_that_won_the_call() -> None:
     first = first_node(traced("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\n"))
     assert first is not None
     assert first.text.startswith(
-        "Line 3 makes the first Node, MulBackward0. AutogradCPU is the highest key left and wins"
+        "Line 3 makes the first Node, MulBackward0. AutogradCPU is the highest key left, so it wins"
     )
 
 
