@@ -198,9 +198,9 @@ ON = "on, so operators record Nodes again."
 @pytest.mark.parametrize(
     ("enabled", "why", "text"),
     [
-        (False, "torch.no_grad()", f"torch.no_grad() turns grad mode {OFF}"),
-        (True, "leaving torch.no_grad()", f"Leaving torch.no_grad() turns grad mode back {ON}"),
-        (False, "backward without create_graph", f"The backward pass without create_graph turns grad mode {OFF}"),
+        (False, "torch.no_grad()", f"torch.no_grad() switches grad mode {OFF}"),
+        (True, "leaving torch.no_grad()", f"Leaving torch.no_grad() switches grad mode back {ON}"),
+        (False, "backward without create_graph", f"The backward pass without create_graph switches grad mode {OFF}"),
     ],
 )
 def test_grad_mode_is_no_key(enabled: bool, why: str, text: str) -> None:

@@ -142,10 +142,10 @@ def test_inference_mode_that_is_off_is_told_as_such() -> None:
         ),
     ]
     assert told(trace, ev.GradModeChanged) == [
-        "Inference mode turns grad mode off as well.",
-        "inference_mode(False) turns grad mode on, so operators record Nodes again.",
-        "Leaving inference mode turns grad mode back off, because inference mode is still on.",
-        "Leaving inference mode turns grad mode back on, so operators record Nodes again.",
+        "Inference mode switches grad mode off as well.",
+        "inference_mode(False) switches grad mode on, so operators record Nodes again.",
+        "Leaving inference mode switches grad mode back off, because inference mode is still on.",
+        "Leaving inference mode switches grad mode back on, so operators record Nodes again.",
     ]
 
 

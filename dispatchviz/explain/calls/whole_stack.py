@@ -192,7 +192,7 @@ def _guard(trace: Trace, guard: ev.GuardEntered) -> Iterator[Frame]:
     if not isinstance(kernel, ev.KernelEntered) or not kernel.pytorch_file.startswith(WITH_LAMBDA):
         return
     if guard.guard.startswith("AutoDispatchBelow") and has_lambda(_operator(trace, kernel)):
-        note = f"at::{guard.guard}: the thread excludes keys until it returns"
+        note = f"at::{guard.guard} changes the thread-local exclude set until it returns"
         yield Frame(f"{kernel.kernel}::{{lambda}}", kernel.pytorch_file, guard.seq, "guard", note)
 
 
