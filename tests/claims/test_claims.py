@@ -60,7 +60,7 @@ def test_every_class_of_claims_has_a_check() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("part", some(range(PARTS), 3))
-def test_what_is_said_is_what_pytorch_does(part: int, record_property: Callable[[str, object], None]) -> None:
+def test_claims_hold_in_pytorch(part: int, record_property: Callable[[str, object], None]) -> None:
     counts: Counter[tuple[str, str]] = Counter()
     wrong = []
     names = sorted(ALL)[part::PARTS]
@@ -126,7 +126,7 @@ def test_true_claims_are_borne_out_and_false_ones_are_not() -> None:
     assert captured[1]
 
 
-def test_every_way_of_writing_a_gradient_is_told_apart() -> None:
+def test_every_way_of_writing_a_gradient_is_distinguished() -> None:
     one, other = torch.ones(2), torch.ones(2)
     memory = one.data_ptr()
     assert [_how(one, None, memory), _how(other, None, memory), _how(one, one, memory), _how(other, one, memory)] == [

@@ -29,14 +29,14 @@ def test_a_kind_is_written_once() -> None:
 
 
 @pytest.mark.long
-def test_every_kind_is_said_by_some_program_or_command(found: dict[str, Example]) -> None:
+def test_every_kind_has_an_example(found: dict[str, Example]) -> None:
     """Else ``python -m scripts.sentences`` looks for one; what it does not find needs a program of its own."""
     assert found.keys() - NAMES == set()
     assert UNSEEN.keys() - NAMES == set()
     assert NAMES - found.keys() == UNSEEN.keys()
 
 
-def test_what_is_not_put_to_pytorch_has_a_reason(found: dict[str, Example]) -> None:
+def test_unchecked_kind_has_a_reason(found: dict[str, Example]) -> None:
     """The list names nothing else: a kind that makes claims, or is gone, has to leave it."""
     without = {name for name, example in found.items() if not example.statement.claims}
     assert without - set(UNCHECKED_NAMES) == set()

@@ -55,7 +55,7 @@ def operators() -> list[str]:
 
 
 @pytest.mark.parametrize("part", some(range(PARTS), 2))
-def test_what_is_said_of_cells_is_so(part: int) -> None:
+def test_claims_about_table_entries_hold(part: int) -> None:
     asked: Counter[str] = Counter()
     wrong = []
     for operator in operators()[part::PARTS]:
@@ -79,7 +79,7 @@ def _differs_to_begin_with(operator: str) -> bool:
     return own != twins
 
 
-def test_what_is_said_of_keys_is_so() -> None:
+def test_claims_about_keys_hold() -> None:
     asked: Counter[str] = Counter()
     wrong = []
     for key in (*CELL, *ALIASES):
@@ -94,7 +94,7 @@ def test_what_is_said_of_keys_is_so() -> None:
 
 
 @pytest.mark.parametrize("before", ["", 'lib.impl("f", lambda x: x, "CPU")'])
-def test_what_is_said_of_a_new_operator_is_so(before: str) -> None:
+def test_claims_about_a_new_operator_hold(before: str) -> None:
     import torch
 
     namespace = f"claims_{bool(before)}".lower()
@@ -114,7 +114,7 @@ def test_what_is_said_of_a_new_operator_is_so(before: str) -> None:
             assert CHECKS[type(claim)](claim, None) == ""
 
 
-def test_what_is_said_of_fallthroughs_and_redispatch_is_so() -> None:
+def test_claims_about_fallthroughs_and_redispatch_hold() -> None:
     """An internal error if a set that is passed on has the key; FULL_AFTER sets keep PythonDispatcher."""
     import torch
 

@@ -47,7 +47,7 @@ def found_in(trace: Trace) -> list[str]:
     return said + list(wrong_rows(trace))
 
 
-def test_every_sentence_that_counts_or_compares_is_read_by_somebody() -> None:
+def test_every_counting_sentence_has_a_reader() -> None:
     """Of each kind the example on the page: a kind that no sampled program says is not forgotten."""
     sections = re.split(r"\n## explain/(?:kinds|sentences)/", PAGE.read_text("utf-8"))[1:]
     parts = (section.partition("\n## ")[0] for section in sections)
@@ -84,11 +84,11 @@ def contradicted_once(tmp_path_factory: pytest.TempPathFactory) -> Trace:
     return trace_of(CONTRADICTED_ONCE, tmp_path_factory.mktemp("once"))
 
 
-def test_what_was_wrong_once(contradicted_once: Trace) -> None:
+def test_former_contradictions_are_gone(contradicted_once: Trace) -> None:
     assert found_in(contradicted_once) == []
 
 
-def test_what_was_wrong_once_is_found(monkeypatch: pytest.MonkeyPatch, contradicted_once: Trace) -> None:
+def test_former_contradictions_would_be_found(monkeypatch: pytest.MonkeyPatch, contradicted_once: Trace) -> None:
     """The sentences of before, beside the values of now."""
     trace = contradicted_once
     monkeypatch.setattr(functorch_sentences, "_kept", lambda guard: "all keys but its own are excluded")

@@ -158,7 +158,7 @@ def test_each_term_has_a_program() -> None:
 
 
 @pytest.mark.parametrize("term", FACTS)
-def test_the_model(term: str) -> None:
+def test_model_agrees_with_the_glossary(term: str) -> None:
     last = traced(program(term))[-1]
     assert not isinstance(last, ev.ProgramRaised), last
 

@@ -53,7 +53,7 @@ def _runs(trace: Trace, at: int) -> bool:
 
 
 @pytest.mark.parametrize("subject", ["engine", "hooks", "functions", "autograd"])
-def test_what_is_left_is_what_the_engine_has_left(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
+def test_remaining_counts_match_the_engine(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
     compared = 0
     for name, source in list(programs.SUBJECTS[subject].items())[::3]:
         trace, stood = watched(monkeypatch, source)

@@ -229,19 +229,19 @@ def test_a_variable_that_moves_on_takes_its_name_along() -> None:
     assert [tensor_name(trace, 1, at) for at in bound] == ["b (t1)", "b (t1)", "b", "a"]
 
 
-def test_names_of_several_tensors_are_said_once_each() -> None:
+def test_list_of_tensors_names_each_once() -> None:
     assert tensor_names(TRACE, [X, Y, X], END) == "x and y"
     assert tensor_names(TRACE, [X, Y, Z], END) == "x, y and z"
 
 
-def test_nodes() -> None:
+def test_node_names_have_a_number_only_if_needed() -> None:
     assert node_name(TRACE, ADD) == "AddBackward0 (n0)"
     assert node_title(TRACE, ADD) == "AddBackward0"
     assert node_name(TRACE, ACCUMULATE) == node_title(TRACE, ACCUMULATE) == "AccumulateGrad (x)"
     assert node_name(TRACE, 99) == "Node (n99)"
 
 
-def test_nodes_of_one_name_are_told_apart() -> None:
+def test_nodes_with_equal_names_get_numbers() -> None:
     tape = Tape()
     for node in range(2):
         tape.add(ev.NodeCreated, node, "AddBackward0", node, 0, 1)
@@ -262,6 +262,6 @@ def test_texts_with_numbers() -> None:
     assert with_names(TRACE, "[t0, t1], t12, at0", END) == "[x, y], t12, at0"
 
 
-def test_what_a_tensor_is() -> None:
+def test_tensor_description_has_shape_dtype_and_device() -> None:
     assert described(TRACE, SUM, len(TRACE)) == "[] float32 on cuda:0"
     assert described(TRACE, 99, len(TRACE)) == ""

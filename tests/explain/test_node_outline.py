@@ -107,7 +107,7 @@ def unnamed(trace: Trace) -> Trace:
     )
 
 
-def test_of_nodes_that_are_met_when_they_run_first() -> None:
+def test_nodes_that_first_appear_when_they_run_have_outlines() -> None:
     trace = unnamed(chain(5))
     assert [at for at in range(len(trace)) if differing(trace, at)] == []
     assert {outline.name for outline in backward_graph(trace).outlines()} == {"AddBackward0", "AccumulateGrad"}

@@ -351,6 +351,6 @@ def calls_per_event(branches: int) -> float:
 
 
 @pytest.mark.long
-def test_what_is_told_of_a_step_costs_no_more_where_more_branches_wait() -> None:
+def test_sentence_cost_is_independent_of_waiting_branches() -> None:
     calls_per_event(2)  # what is looked up once
     assert calls_per_event(240) < 1.3 * calls_per_event(30)

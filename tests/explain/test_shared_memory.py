@@ -100,14 +100,14 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_who_is_on_one_memory(name: str) -> None:
+def test_model_knows_which_tensors_share_memory(name: str) -> None:
     pairs = told(traced(name))
     assert {pair: pair in pairs for pair in EXPECTED[name]} == EXPECTED[name]
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_who_is_on_one_memory_in_pytorch(name: str) -> None:
+def test_pytorch_agrees_on_tensors_that_share_memory(name: str) -> None:
     variables: dict[str, Any] = {}
     exec(source(name), variables)
     import torch
@@ -118,7 +118,7 @@ def test_who_is_on_one_memory_in_pytorch(name: str) -> None:
     assert told(traced(name)) == shared
 
 
-def test_what_is_said_of_a_tensor_that_is_put_onto_another_memory() -> None:
+def test_set_names_the_new_memory_sizes_and_strides() -> None:
     trace = traced("set_ to a tensor")
     (at,) = trace.steps_of(ev.GeometryChanged)
     before, after = cards(trace, at - 1), cards(trace, at)

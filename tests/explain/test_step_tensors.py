@@ -128,7 +128,7 @@ def test_memory_and_who_keeps_it() -> None:
     assert tensor_card(trace, w, 0) is None, "it is not there yet"
 
 
-def test_which_tensors_a_step_is_about() -> None:
+def test_step_lists_its_tensors() -> None:
     with dispatchviz.record() as trace:
         exec(PROGRAM, {"torch": torch})
     call = step(trace, event(ev.Dispatched, operator="aten::mul.Tensor", how="call"))

@@ -115,7 +115,7 @@ DOUBTS = {
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_who_doubts_the_premise_has_an_answer_to_pick(subject: str) -> None:
+def test_every_question_has_a_choice_that_denies_its_premise(subject: str) -> None:
     for _, found in asked(subject):
         for each in found:
             assert any(re.fullmatch(DOUBTS[each.kind], choice.text) for choice in each.choices), each
@@ -147,7 +147,7 @@ def test_every_kind_is_asked_and_no_place_is_always_right() -> None:
     assert all(len(found) > 1 for found in places.values()), places
 
 
-def test_what_is_said_of_other_nodes_holds() -> None:
+def test_reasons_about_other_nodes_are_true() -> None:
     """Against a plain pass over the events: who has run, who is ready, who waits."""
     said = set[str]()
     for subject in ("engine", "autograd", "hooks", "training"):

@@ -39,7 +39,7 @@ def trace_of(program: str) -> Trace:
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.ident)
-def test_the_program_shows_it(entry: PastStatement | Reason) -> None:
+def test_program_shows_the_entry(entry: PastStatement | Reason) -> None:
     """The first kind of step at least; what another program shows as well may be named besides."""
     assert any(fits(entry.steps[0], event) for event in trace_of(entry.shown_by))
 
@@ -101,7 +101,7 @@ def test_a_line_has_those_of_what_happens_on_it() -> None:
 
 @pytest.mark.torch
 @pytest.mark.parametrize("ident", some(list(CHECKS), 2))
-def test_pytorch_says_so(ident: str) -> None:
+def test_pytorch_confirms_the_entry(ident: str) -> None:
     CHECKS[ident]()
 
 

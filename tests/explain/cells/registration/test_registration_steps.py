@@ -175,7 +175,7 @@ def test_a_cell_is_out_of_date_for_a_while() -> None:
     assert (after.key, after.sentences[-1]) == ("Autograd", "AutogradNestedTensor was out of date, and is no longer.")
 
 
-def test_of_chosen_keys_only_their_cells_are_told() -> None:
+def test_chosen_keys_limit_the_reported_cells() -> None:
     registry = pytorch_registry("cuda")
     history = registration_history(registry.find("aten::add.Tensor"), registry, "cuda", [K.AutogradCPU])
     assert [step.kind for step in history.steps] == ["fallback", "alias kernel"]
