@@ -112,7 +112,7 @@ def test_a_name_is_that_of_the_step(engine: str) -> None:
 def test_a_matrix_with_other_memory_is_not_transposed(engine: str) -> None:
     source = "import torch\nw = torch.ones(2, 3)\nfor i in range(2):\n    y = torch.ones(1, 3) @ w.t()\n{}"
     assert "w.T" in names_at_end(traced(source.format(""), engine))
-    if engine == "model":  # an installed PyTorch does not tell of it
+    if engine == "model":  # an installed PyTorch does not report it
         assert "w.T" not in names_at_end(traced(source.format("w.data = torch.zeros(2, 3)"), engine))
 
 

@@ -132,10 +132,14 @@ def test_inference_mode_off_is_named_off() -> None:
     trace = traced(LEAF + off)
     guards = [text for text in told(trace, ev.GuardEntered) if "InferenceMode" in text]
     assert guards == [
-        "The guard InferenceMode adds the autograd keys to the thread-local exclude set and removes ADInplaceOrView from "
-        "the thread-local include set until it ends, because inference mode is on.",
-        "The guard InferenceMode removes the autograd keys from the thread-local exclude set and adds ADInplaceOrView to "
-        "the thread-local include set until it ends, because inference mode is off.",
+        (
+            "The guard InferenceMode adds the autograd keys to the thread-local exclude set and removes "
+            "ADInplaceOrView from the thread-local include set until it ends, because inference mode is on."
+        ),
+        (
+            "The guard InferenceMode removes the autograd keys from the thread-local exclude set and adds "
+            "ADInplaceOrView to the thread-local include set until it ends, because inference mode is off."
+        ),
     ]
     assert told(trace, ev.GradModeChanged) == [
         "Inference mode switches grad mode off as well.",

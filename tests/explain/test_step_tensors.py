@@ -83,7 +83,7 @@ def test_a_card_says_what_the_tensor_is(monkeypatch: pytest.MonkeyPatch, subject
     for name, source in list(programs.SUBJECTS[subject].items())[::2]:
         trace, stood = watched(monkeypatch, source)
         for at, tensors in enumerate(stood):
-            if not isinstance(trace[at], ev.BindingEntered):  # within a call a tensor changes before it is said
+            if not isinstance(trace[at], ev.BindingEntered):  # within a call, a tensor changes before its event
                 continue
             for number, stands in tensors.items():
                 card = tensor_card(trace, number, at)

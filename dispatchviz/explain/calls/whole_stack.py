@@ -216,7 +216,7 @@ def is_in_place(base: str) -> bool:
 
 
 def _entry(frame: Frame) -> Frame:
-    """Return the frame with the role ``operator`` if it is an operator's own function, as the dispatcher has its own."""
+    """Return the frame with the role ``operator`` if it is an operator's own function."""
     return replace(frame, role="operator") if frame.title.startswith("at::_ops::") else frame
 
 

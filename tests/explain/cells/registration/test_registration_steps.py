@@ -110,7 +110,7 @@ def test_any_order_of_the_blocks_ends_in_the_same_table(registry: Registry) -> N
     assert up_to_date > 50
 
 
-# -- what is told of a step -------------------------------------------------------------------------------------------
+# -- sentences of a step ----------------------------------------------------------------------------------------------
 
 
 def steps_of(name: str) -> dict[str, RegistrationStep]:
