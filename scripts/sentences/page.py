@@ -28,7 +28,7 @@ def page(old: str = "") -> str:
 
 
 def written(known: list[Kind], found: dict[str, Example]) -> str:
-    """All of it, of these examples."""
+    """The page with these examples."""
     return "\n".join([INTRODUCTION, *_entries(known, found)]) + "\n"
 
 

@@ -1,1 +1,1 @@
-"""What sentences claim about PyTorch, put to a real one."""
+"""Tests of the claims of sentences about PyTorch, against a real PyTorch."""

@@ -1,7 +1,7 @@
-"""Checks on the forward side of autograd: histories, views, versions, saved variables and when unpacking raises.
+"""Checks of the forward side of autograd: histories, views, versions, saved variables, and errors in unpacking.
 
-A claim of a step is about that step; PyTorch is asked when the statement has run. If the same statement went on to
-change what was claimed, it cannot be asked.
+A claim of a step is about that step, but PyTorch is asked after the statement. If the same statement went on to change
+the claimed fact, PyTorch cannot be asked.
 """
 
 from __future__ import annotations
@@ -103,7 +103,9 @@ def released_later(question: Question, claim: BackwardRaises) -> bool:
 
 
 def unpacked(node: Any, name: str) -> Any:
-    """What a Node saved under a name: a Function's are one tuple, a list's members have no attribute of their own."""
+    """The value that a Node saved under a name. Those of a Function are one tuple; members of a list have no own
+    attribute.
+    """
     plain = name.partition("[")[0]
     return getattr(node, plain if plain == "saved_tensors" else f"_saved_{plain}")
 

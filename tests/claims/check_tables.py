@@ -1,7 +1,7 @@
-"""Checks on dispatch tables, key sets, schemas and bindings.
+"""Checks of dispatch tables, key sets, schemas and bindings.
 
-What a registration would change is tried on a twin: an operator of its own with the same registrations under the same
-keys, whose kernels are never called.
+A registration is tried on a twin: a separate operator with the same registrations for the same keys, whose kernels are
+never called.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _said(kernel: str, reason: str) -> tuple[str, str]:
 
 
 def _of_cuda(operator: str, key: str) -> bool:
-    """The model is a build with CUDA, this PyTorch may be none: its kernels can be asked about with such a build."""
+    """Return whether an entry exists only in a build with CUDA, which the model is and this PyTorch may not be."""
     return key.endswith("CUDA") and not torch.version.cuda and operator.startswith(("aten::", "prims::"))
 
 
@@ -77,12 +77,12 @@ def _pytorchs(operator: str) -> bool:
 
 @cache
 def _table_of_pytorchs(operator: str) -> Table | None:
-    """Of an operator that no program changes."""
+    """The table of an operator that no program changes."""
     return table(operator)
 
 
 def _table_then(operator: str, question: Question) -> Table | None:
-    """At the moment of a question."""
+    """The table at the moment of a question."""
     known = question.shared.tables
     if operator not in known:
         known[operator] = table(operator)
@@ -92,7 +92,7 @@ def _table_then(operator: str, question: Question) -> Table | None:
 
 @checks(CellHolds)
 def cell_holds(claim: CellHolds, question: Question | None) -> Answer:
-    """Which rule filled the cell; not of an operator that the program changes: the moment is not known."""
+    """Check the rule that filled the entry, unless the program changes the operator: the moment is then unknown."""
     if not _pytorchs(claim.operator) or _of_cuda(claim.operator, claim.key):
         return None
     found = _table_of_pytorchs(claim.operator) if question is None else _table_then(claim.operator, question)
@@ -103,7 +103,7 @@ def cell_holds(claim: CellHolds, question: Question | None) -> Answer:
 
 @checks(FilledCells)
 def filled_cells(claim: FilledCells, question: Question | None) -> Answer:
-    """Of an operator that the program defines, if no kernel came in the same statement."""
+    """Check an operator that the program defines, if the same statement registers no kernel."""
     if question is not None and not _pytorchs(claim.operator):
         _ = question.pytorch
     found = table(claim.operator)
@@ -116,7 +116,7 @@ def filled_cells(claim: FilledCells, question: Question | None) -> Answer:
 
 @checks(SchemaOf)
 def schema_of(claim: SchemaOf, question: Question | None) -> Answer:
-    """As PyTorch prints it; the operator may be gone when the statement has run."""
+    """Compare with the schema that PyTorch prints. The operator may be gone after the statement."""
     if question is not None:
         _ = question.pytorch
     name, _, overload = claim.operator.partition(".")
@@ -148,7 +148,7 @@ class Twin:
                 self._kernels.setdefault(key.name, []).insert(0, self.register(key.name, kernel.fallthrough))
 
     def register(self, key: str, fallthrough: bool) -> Any:
-        """A kernel of which only its being there matters; it is gone after ``reset`` of the result."""
+        """Register a kernel that is never called. It is gone after ``reset`` of the result."""
         block = torch._C._dispatch_library("IMPL", self.name.partition(":")[0], "")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that another kernel is there already
@@ -200,7 +200,7 @@ def _parsed(key: str) -> bool:
 
 @checks(CellAfter)
 def cell_after(claim: CellAfter, question: Question | None) -> Answer:
-    """On the twin, if that has the same table to begin with."""
+    """Check on the twin, if it has the same table at the beginning."""
     if not _parsed(claim.under) or _of_cuda(claim.operator, claim.key):
         return None
     found, _ = after(claim.operator, claim.change, claim.under)
@@ -210,7 +210,7 @@ def cell_after(claim: CellAfter, question: Question | None) -> Answer:
 
 @checks(StaleAfter)
 def stale_after(claim: StaleAfter, question: Question | None) -> Answer:
-    """PyTorch's invariant check fails; it does not say of which cells."""
+    """Check that PyTorch's invariant check fails. It does not name the entries."""
     if not _parsed(claim.under):
         return None
     return difference(bool(claim.keys), after(claim.operator, claim.change, claim.under)[1])
@@ -230,7 +230,7 @@ def _argument(type_: str) -> Any:
 
 @checks(MissingRaises)
 def missing_raises(claim: MissingRaises, question: Question | None) -> Answer:
-    """By a redispatch with that key alone."""
+    """Check by a redispatch with that key alone."""
     name, _, overload = claim.operator.removeprefix("aten::").partition(".")
     op = getattr(getattr(torch.ops.aten, name), overload or "default")
     key = torch._C.DispatchKeySet.from_raw_repr(DispatchKey[claim.key].bits)
@@ -265,7 +265,7 @@ def _tensors() -> dict[str, Callable[[], torch.Tensor]]:
 
 @checks(BackendKeys)
 def backend_keys(claim: BackendKeys, question: Question | None) -> Answer:
-    """Of tensors that can be made without a device of their own."""
+    """Check tensors that can be created without a device of their own."""
     make = _tensors().get(claim.backend)
     if make is None:
         return None
@@ -276,7 +276,7 @@ def backend_keys(claim: BackendKeys, question: Question | None) -> Answer:
 
 @checks(CallVisits)
 def call_visits(claim: CallVisits, question: Question | None) -> Answer:
-    """Along PyTorch's own table, key sets and masks; what a kernel does with a call is known from the cell's reason."""
+    """Follow PyTorch's own table, key sets and masks. The reason of an entry says how its kernel continues a call."""
     make = _tensors().get(claim.backend)
     if make is None or not hasattr(torch._C.DispatchKey, claim.backend) or (claim.change and not _parsed(claim.under)):
         return None
@@ -336,12 +336,12 @@ for name in torch._C._dispatch_get_all_op_names():
     found["served"].update(set(under.findall(torch._C._dispatch_dump_table(name))))
 print(json.dumps(found))
 """
-"""Of each key and alias: how many operators have a kernel under it, or in its cell."""
+"""A program that counts, for each key and alias, the operators with a kernel for it, or in its entry."""
 
 
 @cache
 def _counted() -> dict[str, dict[str, int]]:
-    """In a new process: Python's modules register more as they are imported."""
+    """Run the count in a new process, because Python's modules register more when they are imported."""
     out = subprocess.run([sys.executable, "-c", COUNTING], capture_output=True, text=True, check=True).stdout
     counted: dict[str, dict[str, int]] = json.loads(out)
     return counted
@@ -349,7 +349,7 @@ def _counted() -> dict[str, dict[str, int]]:
 
 @checks(OperatorsRegistered)
 def operators_registered(claim: OperatorsRegistered, question: Question | None) -> Answer:
-    """Over all operators of a PyTorch that was just imported."""
+    """Check over all operators of a freshly imported PyTorch."""
     if claim.key.endswith("CUDA") and not torch.version.cuda:
         return None
     return difference(claim.operators, _counted()["registered"].get(claim.key, 0))
@@ -365,7 +365,7 @@ def operators_served(claim: OperatorsServed, question: Question | None) -> Answe
 
 @checks(FallbackIs)
 def fallback_is(claim: FallbackIs, question: Question | None) -> Answer:
-    """What a new operator has in the cell."""
+    """Check by the entry of a new operator."""
     block = torch._C._dispatch_library("DEF", "fallbacks", "")
     block.define("f() -> ()", "")
     through, _ = (table("fallbacks::f") or {}).get(claim.key, EMPTY)

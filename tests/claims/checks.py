@@ -1,4 +1,4 @@
-"""How a claim is checked against PyTorch.
+"""The checks of claims against PyTorch.
 
 A check is a function of a module ``check_*.py`` of this folder, for one class of claims::
 
@@ -12,7 +12,7 @@ A check is a function of a module ``check_*.py`` of this folder, for one class o
         return difference(claim.message, found)
 
 ``question.pytorch`` is a run that all questions about one statement share: it must not be changed. A claim holds for
-the moment when its top-level statement has run; what it says of the engine holds for the engine's calls in that
+the moment when its top-level statement has run. A claim about the engine holds for the engine's calls in that
 statement.
 """
 
@@ -30,7 +30,7 @@ from tests.claims.moments import Moment, Path
 from tests.claims.pytorch_runs import Pass, PyTorchRun, run_on_pytorch
 
 Answer = str | None
-"""Empty: PyTorch does what was claimed; a text: what it does instead; None: it cannot be checked here."""
+"""Empty if PyTorch does what was claimed; a text with the difference; None if the claim cannot be checked here."""
 
 Some = TypeVar("Some", bound=Claim)
 Kind = TypeVar("Kind", bound=AnyEvent)
@@ -40,13 +40,13 @@ CHECKS: dict[type[Claim], Callable[[Any, Question], Answer]] = {}
 
 
 class PyTorchMoment:
-    """PyTorch at a moment of a program; shared by the questions of that moment, of which there may be thousands."""
+    """PyTorch at a moment of a program, shared by the questions of that moment, which may be thousands."""
 
     def __init__(self, source: str, trace: Trace, moment: Moment) -> None:
         self.source = source
         self.moment = moment
         self.tables: dict[str, Any] = {}
-        """What PyTorch answered about the tables of operators."""
+        """PyTorch's answers about the tables of operators."""
         self._trace = trace
 
     @cached_property
@@ -70,7 +70,7 @@ class PyTorchMoment:
 
 @dataclass(frozen=True)
 class Question:
-    """Where a claim was made."""
+    """The place of a claim."""
 
     trace: Trace
     seq: int
@@ -96,11 +96,11 @@ class Question:
         return self.moment.tensors.get(number)
 
     def node(self, number: int) -> Path | None:
-        """How a Node of the trace is reached."""
+        """The path to a Node of the trace."""
         return self.moment.nodes.get(number)
 
     def later(self, *kinds: type[Kind]) -> Iterator[Kind]:
-        """What the statement did after the step."""
+        """Yield the events of the statement after the step."""
         return (e for kind in kinds for e in self.shared.by_kind.get(kind, ()) if e.seq > self.seq)  # type: ignore[misc]
 
     def in_pass(self, graph_task: int, number: int) -> tuple[Pass, int] | None:

@@ -1,6 +1,6 @@
-"""What PyTorch's engine did in a statement, by hooks: more than ``pytorch_runs`` notes.
+"""The work of PyTorch's engine in a statement, observed with hooks, in more detail than in ``pytorch_runs``.
 
-What is noted of gradients is what can be kept without keeping a gradient: who holds one decides what becomes of it.
+Only facts that do not keep a gradient alive are noted, because the number of its holders decides what happens to it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Call:
     outputs: dict[int, tuple[bool, ...]] = field(default_factory=dict)
     """Place of a Node to which of the gradients that it gave are defined."""
     written: dict[int, str] = field(default_factory=dict)
-    """Place of an AccumulateGrad to how it wrote ``.grad``; empty if that cannot be told."""
+    """The way in which each AccumulateGrad wrote ``.grad``, by its place; empty if it is unknown."""
     captured: tuple[bool, ...] = ()
     """Which of the gradients that were asked for came out."""
     failed: bool = False
 
 
 Watch = Callable[[Call], list[Any]]
-"""Puts hooks on the Nodes of a call; gives their handles."""
+"""A function that puts hooks on the Nodes of a call and returns their handles."""
 
 
 def watch_outputs(call: Call) -> list[Any]:

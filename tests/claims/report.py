@@ -1,4 +1,4 @@
-"""What was asked, as a table of the kinds of sentences, and which are not asked about."""
+"""The checked claims, as a table of the kinds of sentences, and the kinds without a check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sentences state about PyTorch, put to PyTorch, and that the checks notice a claim that is false."""
+"""The claims of sentences, checked against PyTorch, and tests that the checks notice a false claim."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ g = torch.autograd.grad((a * b).sum(), [a], retain_graph=True)
 
 
 def answers(position: int, *claims: c.Claim) -> list[Answer]:
-    """What PyTorch answers after a statement."""
+    """PyTorch's answers after a statement."""
     run = run_on_model(PROGRAM)
     moment = run.moments[position]
     question = Question(run.trace, moment.steps.start, PyTorchMoment(PROGRAM, run.trace, moment))

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Example]:
-    """From the programs and commands that the page has its examples from: searching all takes minutes."""
+    """The examples of the page, from its programs and commands: searching all takes minutes."""
     return examples(NAMES - UNSEEN.keys(), among=named_in(PAGE.read_text("utf-8")))
 
 
@@ -30,7 +30,9 @@ def test_a_kind_is_written_once() -> None:
 
 @pytest.mark.long
 def test_every_kind_has_an_example(found: dict[str, Example]) -> None:
-    """Else ``python -m scripts.sentences`` looks for one; what it does not find needs a program of its own."""
+    """Otherwise ``python -m scripts.sentences`` looks for an example; if it finds none, the kind needs its own
+    program.
+    """
     assert found.keys() - NAMES == set()
     assert UNSEEN.keys() - NAMES == set()
     assert NAMES - found.keys() == UNSEEN.keys()

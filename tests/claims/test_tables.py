@@ -1,4 +1,6 @@
-"""What ``why OP KEY`` states of cells and changes, put to PyTorch, of a build for the CPU: many operators and keys."""
+"""The claims of ``why OP KEY`` about entries and changes, checked against a CPU build of PyTorch, for many
+operators.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ PARTS = 8
 
 
 def operators() -> list[str]:
-    """Of ATen, as they are without Python's Meta kernels of the process."""
+    """The operators of ATen, without the Meta kernels that Python registers in this process."""
     every = sorted(name for name in REGISTRY.names() if name.startswith("aten::"))[::EVERY]
     return sorted({*every, *(f"aten::{name}" for name in OPERATORS)})
 
@@ -74,7 +76,7 @@ def test_claims_about_table_entries_hold(part: int) -> None:
 
 
 def _differs_to_begin_with(operator: str) -> bool:
-    """The twin has the table of PyTorch's own operator, or it would tell nothing."""
+    """Return whether the twin differs from PyTorch's own operator, so that it would prove nothing."""
     own, twins = check_tables.table(operator), check_tables.table(check_tables.twin(operator).name)
     return own != twins
 

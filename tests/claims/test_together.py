@@ -1,4 +1,4 @@
-"""What is said at a step agrees with the step's values, with its row and with its panes."""
+"""The sentences of a step agree with its values, with its row and with its panes."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ for part in ("engine", "key_sets", "rules"):
     importlib.import_module(f"tests.claims.together.{part}")
 
 NAMES = [name for name, subject in programs().subjects.items() if THOROUGH or subject != "printing"]
-"""What PyTorch prints takes many steps, and they differ little: ``make thorough`` reads these programs, too."""
+"""The programs without those that print, which take many similar steps. ``make thorough`` reads these, too."""
 
 SHOWN = 10
-"""Of more contradictions the first ones are shown."""
+"""The number of contradictions that are shown."""
 
 
 def trace_of(source: str, folder: Path) -> Trace:
@@ -48,7 +48,7 @@ def found_in(trace: Trace) -> list[str]:
 
 
 def test_every_counting_sentence_has_a_reader() -> None:
-    """Of each kind the example on the page: a kind that no sampled program says is not forgotten."""
+    """Read the example of each kind on the page, so that no kind is forgotten that the sampled programs lack."""
     sections = re.split(r"\n## explain/(?:kinds|sentences)/", PAGE.read_text("utf-8"))[1:]
     parts = (section.partition("\n## ")[0] for section in sections)
     said = [found for part in parts for found in re.findall(r"^### (.+)\n\n> (.+)$", part, re.MULTILINE)]

@@ -1,4 +1,4 @@
-"""What we show of a call has every frame that a debugger finds on the stack of a released PyTorch, in its order."""
+"""The frames of a call: every frame that a debugger finds on the stack of a released PyTorch, in its order."""
 
 from __future__ import annotations
 

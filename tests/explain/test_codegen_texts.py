@@ -1,4 +1,4 @@
-"""In which of PyTorch's files things are, and what is kept of torchgen's texts."""
+"""The files of PyTorch's functions, and the stored texts of torchgen."""
 
 from __future__ import annotations
 

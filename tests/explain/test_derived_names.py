@@ -26,7 +26,7 @@ def traced(source: str, engine: str) -> Trace:
 
 
 def names_at_end(trace: Trace) -> set[str]:
-    """Of all tensors."""
+    """The names of all tensors."""
     return {tensor_name(trace, tensor, len(trace) - 1) for tensor in index(trace).tensors}
 
 

@@ -1,4 +1,4 @@
-"""What the engine pane says beside counts: exec_info, needed edges, queues per device, where gradients came from."""
+"""The engine pane beside counts: exec_info, needed edges, queues per device, and the origin of gradients."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_queue_names_the_reason_for_its_order() -> None:
 
 @pytest.mark.parametrize("subject", ["engine", "hooks", "derivatives"])
 def test_a_gradient_came_from_the_node_that_returned_it(subject: str) -> None:
-    """By the edges: the input that an edge of the Node leads to is that where the gradient arrived."""
+    """Compare with the edges: a gradient arrives at the input that an edge of its Node leads to."""
     compared = 0
     for source in list(programs.SUBJECTS[subject].values())[::3]:
         trace = recorded(source)

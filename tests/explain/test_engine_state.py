@@ -27,7 +27,7 @@ class Pass:
 
 
 class Replay:
-    """All passes of a trace, up to the event that was told last."""
+    """All passes of a trace, up to the last event that was passed in."""
 
     def __init__(self) -> None:
         self.passes: dict[int, Pass] = {}

@@ -38,7 +38,7 @@ def bumps(trace: Trace) -> list[ev.VersionBumped]:
 
 
 def warned(trace: Trace) -> list[str]:
-    """What the spoiled Nodes saved, over all changes in place."""
+    """The warnings about saved tensors, over all in-place changes."""
     return [saved.name for bump in bumps(trace) for saved in invalidated_by(trace, bump)]
 
 

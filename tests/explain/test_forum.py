@@ -57,7 +57,7 @@ def test_forum_trace_matches_the_hand_made_trace(trace: Trace, add: int, kind: t
 
 
 def _same_signature(text: str) -> str:
-    """Which signatures torch.add has is not the hand-made trace's business."""
+    """Replace the signatures of torch.add, which the hand-made trace does not describe."""
     return text.partition("THPVariable_add.")[0]
 
 

@@ -191,7 +191,7 @@ def test_layers_are_iterations() -> None:
 
 
 def test_last_iteration_of_a_loop_may_differ() -> None:
-    """Where the next layer would be used, the last one has two Nodes, an edge of each kind."""
+    """The last layer has two Nodes with an edge of each kind where the next layer would be used."""
     names = [*["AddBackward0", "SinBackward0"] * 5, "AccumulateGrad", "AccumulateGrad"]
     edges: list[tuple[Link, ...]] = []
     for at in range(0, 10, 2):

@@ -1,4 +1,6 @@
-"""The graph task that is derived from events is the engine's own at every event; its members are said once each."""
+"""The graph task that is derived from events equals the engine's own at every event. Its members are listed once
+each.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ class Stood(NamedTuple):
 
 
 class Watching(WatchingRecorder[Stood | None]):
-    """Looks at the running graph task, at each note."""
+    """A recorder that looks at the running graph task at each note."""
 
     def _look(self, facts: tuple[Any, ...]) -> Stood | None:
         task = thread.state.graph_task

@@ -29,7 +29,7 @@ def test_key_rows_are_in_priority_order() -> None:
     ["CPU", "QuantizedCPU", "SparseCUDA", "XLA", "Meta", "NestedTensorCPU", "AutogradHIP", "AutogradNestedTensor"],
 )
 def test_number_of_served_operators_matches_the_tables(key: str) -> None:
-    """Told from registrations alone; here held against every operator's computed cell."""
+    """Compare the number, which comes from registrations alone, with every operator's computed entry."""
     card = key_card(DispatchKey[key], REGISTRY, "cuda")
     valid = sum(REGISTRY.find(name).compute(DispatchKey[key]).kernel is not None for name in NAMES)
     assert card.served == (None if card.fallback else valid)

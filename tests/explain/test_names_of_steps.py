@@ -124,7 +124,7 @@ OWN = {
 
 
 def plain(name: str) -> str:
-    """A name that tells no number; empty for others."""
+    """The name of a tensor if it has no number; empty for other names."""
     while name.endswith(GRAD):
         name = name.removesuffix(GRAD)
     return "" if re.search(r"\(t\d+\)$|@\d+$|^t\d+$", name) else name
@@ -138,7 +138,7 @@ def is_first(trace: Trace, tensor: int, at: int) -> bool:
 
 
 def check(trace: Trace) -> int:
-    """How many plain names were shown; at most some 100 steps are asked."""
+    """Check the names of at most 100 steps, and return the number of plain names."""
     known, bound, made, found = index(trace), dict[str, int](), dict[int, bool](), 0
     asked = max(len(trace) // 100, 1)
     for event in trace:

@@ -1,4 +1,6 @@
-"""What folding looks at of a Node: the same as the whole Node says, at any step, and read in the order of the file."""
+"""The facts about a Node that folding reads: they equal those of the whole Node at any step, in the order of the
+file.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +102,7 @@ def test_at_each_step_after_a_node_has_raised() -> None:
 
 
 def unnamed(trace: Trace) -> Trace:
-    """The same, but the trace does not tell how its Nodes were made."""
+    """The same trace without the events that create its Nodes."""
     gone = (ev.Unknown(event.seq, event.parent, "Gone", "[]") for event in trace)
     return Trace(
         trace.header, [new if isinstance(old, ev.NodeCreated) else old for old, new in zip(trace, gone, strict=True)]

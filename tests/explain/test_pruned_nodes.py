@@ -1,6 +1,6 @@
-"""What is told of Nodes that a backward does not need: in sentences, in the list, in the graph and in the picture.
+"""Nodes that a backward pass does not need: in sentences, in the list, in the graph and in the picture.
 
-That PyTorch does not run them either is asked in ``tests/claims``.
+``tests/claims`` checks that PyTorch does not run them either.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which tensors are on one memory, where a tensor is put onto another one: as a real PyTorch's storages say."""
+"""Tensors that share memory, and tensors that move to another memory, compared with the storages of a real PyTorch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers that are said of a tensor as of a step are those that the machine's own tensor holds at that step."""
+"""The numbers of a tensor as of a step equal those of the machine's own tensor at that step."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST = 16
 
 
 class Watching(ProgramRecorder):
-    """Looks at the numbers of the tensors that a program's variables name, at each note."""
+    """A recorder that looks at the numbers of the tensors of a program's variables at each note."""
 
     variables: dict[str, Any]
     made: Watching

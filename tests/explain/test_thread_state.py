@@ -32,7 +32,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 class Stood(NamedTuple):
-    """What the thread had when an event was noted."""
+    """The state of the thread when an event was noted."""
 
     included: int
     excluded: int
@@ -44,7 +44,7 @@ class Stood(NamedTuple):
 
 
 class Watching(WatchingRecorder[Stood]):
-    """Looks at the thread itself, at each note."""
+    """A recorder that looks at the thread at each note."""
 
     def _look(self, facts: tuple[Any, ...]) -> Stood:
         return _standing()

@@ -1,4 +1,4 @@
-"""What the columns of a trace answer about tensors, Nodes and names is what reading all its events gives."""
+"""The answers from the columns of a trace about tensors, Nodes and names equal those from reading all its events."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Read:
-    """What all events up to a step say, one after the other."""
+    """The facts from all events up to a step, in order."""
 
     def __init__(self) -> None:
         self.names: dict[str, int] = {}

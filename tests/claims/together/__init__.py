@@ -1,1 +1,1 @@
-"""Reads all sentences of a step together with its row and its panes, and holds each against the step's values."""
+"""Readers that compare all sentences of a step, its row and its panes with the step's values."""

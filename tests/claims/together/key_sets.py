@@ -177,7 +177,7 @@ def guard_changes(step: Step, found: re.Match[str]) -> Problems:
 
 @reads(rf"from (\w+) down to (\w+) only ({LISTED}) remain", "guard", "key set: higher keys excluded")
 def only_these_remain(step: Step, found: re.Match[str]) -> Problems:
-    """Those of a range of keys that the guard around does not exclude."""
+    """Compare with the keys of a range that the guard around does not exclude."""
     high, low = bits(found[1]), bits(found[2])
     whole = (2 * high - 1) & ~(low - 1)
     event = step.event
@@ -235,7 +235,7 @@ ALL_EXCLUDED = re.compile(r"\ball (keys but|of them are excluded|keys are exclud
 
 @beside
 def what_is_called_excluded_or_empty_is(step: Step) -> Problems:
-    """Whatever the sentence is: no key remains where all are called excluded, none is left where a set is empty."""
+    """No key may remain where all are called excluded, and none may be left where a set is called empty."""
     event = step.event
     if isinstance(event, ev.GuardEntered) and ALL_EXCLUDED.search(step.text):
         yield f"not excluded are {names(FULL & ~event.excluded)}"

@@ -1,14 +1,14 @@
-r"""How a step is read: every word that counts or compares must be read by somebody, and must be true of the values.
+r"""The reading of a step: every word that counts or compares must have a reader, and must agree with the values.
 
 A reader is a function for a pattern in the sentences of some kinds::
 
-    @reads(r"no other Node is ready in the queue of (\w+)", "Node runs, no other waits")
+    @reads(r"it is the only Node that is ready", "Node runs, no other waits")
     def alone(step: Step, found: re.Match[str]) -> Problems:
         ...
         yield "b waits there, too"
 
-``ALWAYS`` has what no value of the step can contradict: rules of PyTorch that always hold, and what a claim puts to
-PyTorch. A word of ``WORDS`` that neither reads is a problem of its own, so a new sentence cannot slip through.
+``always`` names texts that no value of the step can contradict: rules of PyTorch that always hold, and facts that a claim
+checks. A word of ``WORDS`` that neither covers is a problem itself, so a new sentence cannot slip through.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Step:
     trace: Trace
     seq: int
     so_far: SoFar
-    """What the events up to this one have told."""
+    """The facts from the events up to this one."""
 
     @cached_property
     def event(self) -> Any:
@@ -61,7 +61,7 @@ class Step:
 
     @cached_property
     def row(self) -> str:
-        """Its row in the list of steps."""
+        """The step's row in the list of steps."""
         return label(self.trace, self.seq)
 
     @property
@@ -75,7 +75,7 @@ Reader = Callable[[Step, re.Match[str]], Problems]
 
 @dataclass
 class Reading:
-    """Who reads which pattern of a kind."""
+    """The readers of a kind, by pattern."""
 
     readers: list[tuple[re.Pattern[str], Reader | None]] = field(default_factory=list)
 
@@ -87,7 +87,7 @@ VERBATIM: set[str] = set()
 """Kinds whose sentences quote the program, its output or an error: words in them are not ours."""
 
 PANES: list[Callable[[Step], Problems]] = []
-"""Checks that read a step's row and panes beside its sentences."""
+"""The checks that also read a step's row and panes."""
 
 
 def reads(pattern: str, *kinds: str) -> Callable[[Reader], Reader]:
@@ -131,7 +131,7 @@ def _read(step: Step, statement: Statement) -> Problems:
         if reader is not None:
             yield from reader(step, found)
     unnoticed = unread(statement.kind, statement.text, step.so_far.variables)
-    yield from (f"nobody reads {word!r}" for word in unnoticed)
+    yield from (f"no reader for {word!r}" for word in unnoticed)
 
 
 def _found(kind: str, text: str) -> Iterator[tuple[Reader | None, re.Match[str]]]:
@@ -144,7 +144,7 @@ NUMBERED = re.compile(r"\b\w+(?= \(t\d+\))")
 
 
 def unread(kind: str, text: str, variables: Collection[str] = ()) -> Iterator[str]:
-    """The words of a sentence that count or compare and that nobody reads, each with its surroundings."""
+    """Yield the words of a sentence that count or compare and that have no reader, each with its surroundings."""
     if kind in VERBATIM:
         return
     spans = [found.span() for _, found in _found(kind, text)]
@@ -156,7 +156,7 @@ def unread(kind: str, text: str, variables: Collection[str] = ()) -> Iterator[st
 
 
 def steps_of(trace: Trace) -> Iterator[Step]:
-    """Every step of a trace, each with what was told up to it."""
+    """Yield every step of a trace, each with the facts up to it."""
     so_far = SoFar(trace)
     for event in trace:
         so_far.goes_on(event)

@@ -19,11 +19,11 @@ Chain = tuple[str, ...]
 MORE = "…"
 
 PARTS = re.compile(r" \((?:composite|calls)[^)]*\)$")
-"""Behind the chain stands what its last kernel calls."""
+"""The calls of the last kernel, behind the chain."""
 
 
 def wrong_rows(trace: Trace) -> Iterator[str]:
-    """Of each line's row the calls that it does not tell as the panes do."""
+    """Yield the calls of each line's row that differ from the panes."""
     lines = [*trace.steps_of(ev.SourceLine), len(trace)]
     for begin, after in pairwise(lines):
         for text, group in facts(trace, begin, after - 1):
@@ -55,7 +55,7 @@ def _calls(trace: Trace, begin: int, after: int, name: str) -> Iterator[int]:
 
 
 def chain_of(trace: Trace, step: int) -> Chain:
-    """The keys that win in the panes of a call and of those that its kernels make of the same operator, in order."""
+    """The keys that win in the panes of a call, and of the redispatches of its kernels, in order."""
     card, event = key_set_card(trace, step), trace[step]
     assert card is not None
     assert isinstance(event, ev.Dispatched)

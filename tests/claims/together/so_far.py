@@ -1,4 +1,6 @@
-"""What the events up to a step have told, counted anew: readers compare with this, not with what made the sentence."""
+"""The facts from the events up to a step, counted again: readers compare with them, not with the code of the
+sentences.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ class SoFar:
         self.views: dict[int, int] = {}
         """The base of each view."""
         self.requires_grad: dict[int, bool] = {}
-        """Whether each tensor requires grad, apart from its base."""
+        """True for each tensor that requires grad itself, apart from its base."""
         self.variables = {each.name for each in map(trace.__getitem__, trace.steps_of(ev.NameBound))}
         """The names that the program has for tensors at any step."""
 

@@ -1,4 +1,4 @@
-"""The answers to ``why OP KEY``: what a learner asked in public must be in them, and what is said must be so."""
+"""The answers to ``why OP KEY``: they contain the answer to a learner's public question, and they are true."""
 
 from __future__ import annotations
 
