@@ -28,7 +28,7 @@ from truth.programs import PROGRAMS, parse
 ROOT = Path(__file__).parents[2]
 
 OWN = parse((Path(__file__).parent / "programs.txt").read_text("utf-8"))
-"""Programs for what none of the others says."""
+"""Programs for the sentences that no other program has."""
 
 ALL_PROGRAMS = {**PROGRAMS, **OWN}
 

@@ -11,7 +11,7 @@ from scripts.sentences.unchecked import UNCHECKED
 
 
 def table(programs: int, counted: list[Any]) -> str:
-    """A line per kind: how often PyTorch was asked, how often nothing led to what was spoken of."""
+    """A line for each kind: how often PyTorch was asked, and how often the subject could not be found."""
     counts: Counter[tuple[str, str]] = Counter()
     for kind, how, count in counted:
         counts[kind, how] += count

@@ -35,7 +35,7 @@ ALL = programs()
 
 
 def differences(source: str, counts: Counter[tuple[str, str]]) -> Iterator[str]:
-    """Every claim of a program that PyTorch does not bear out; counts by kind of sentence what was asked.
+    """Yield every claim of a program that PyTorch contradicts. ``counts`` gets the numbers of checks by kind of sentence.
 
     And what was predicted of backward at its end, in the runs that are there.
     """

@@ -83,7 +83,7 @@ def cards(trace: Trace, at: int) -> dict[str, TensorCard]:
 
 
 def told(trace: Trace) -> Pairs:
-    """The pairs that the cards of the last step call mates."""
+    """The pairs of tensors that the cards of the last step list as sharing memory."""
     last = cards(trace, len(trace) - 1)
     return frozenset((a, b) for a, b in combinations(sorted(last), 2) if b in last[a].mates and a in last[b].mates)
 

@@ -7,8 +7,8 @@ A reader is a function for a pattern in the sentences of some kinds::
         ...
         yield "b waits there, too"
 
-``always`` names texts that no value of the step can contradict: rules of PyTorch that always hold, and facts that a claim
-checks. A word of ``WORDS`` that neither covers is a problem itself, so a new sentence cannot slip through.
+``always`` names texts that no value of the step can contradict: rules of PyTorch that always hold, and facts that a
+claim checks. A word of ``WORDS`` that neither covers is a problem itself, so a new sentence cannot slip through.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def beside(check: Callable[[Step], Problems]) -> Callable[[Step], Problems]:
 
 
 def contradictions(step: Step) -> Problems:
-    """Everything that a step says and its values, row or panes deny."""
+    """Yield every contradiction between the sentences of a step and its values, row or panes."""
     for statement in step.said:
         for problem in _read(step, statement):
             yield f"{statement.kind}: {statement.text}\n    {problem}"

@@ -71,6 +71,6 @@ def chain_of(trace: Trace, step: int) -> Chain:
 
 
 def _caller(trace: Trace, step: int) -> int | None:
-    """The call that a call is made in."""
+    """The call around a call."""
     outer = around(trace, step, ev.Dispatched)
     return None if outer is None else outer.seq

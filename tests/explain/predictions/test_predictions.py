@@ -1,4 +1,4 @@
-"""Predictions over many programs: the right choice agrees with the event that reveals it, and all choices can be read."""
+"""Predictions over many programs: the right choice agrees with the revealing event, and all choices can be read."""
 
 from __future__ import annotations
 
