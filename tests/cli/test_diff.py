@@ -26,15 +26,15 @@ def test_two_scripts_are_compared(tmp_path: Path) -> None:
     ended = dispatchviz("diff", *names, cwd=tmp_path)
     assert ended.status == 1
     assert ended.out == (
-        "The steps first differ at line 5 in no_grad.py: with torch.no_grad():\n"
-        "  Only in no_grad.py: torch.no_grad() switches grad mode off: no key changes and the autograd\n"
-        "  kernels still run, but they make no Nodes until it is on again.\n"
+        "The ways part first at line 5 in no_grad.py: with torch.no_grad():\n"
+        "  Only in no_grad.py: torch.no_grad() switches grad mode off. The autograd kernels still run, but they\n"
+        "  record no Nodes until it is on again.\n"
         "  Step 67 in no_grad.py\n"
         "\n"
         "Differences after that\n"
         "  line 5 in plain.py, line 6 in no_grad.py: z = torch.add(x, y)\n"
-        "      In plain.py VariableType::add_Tensor makes AddBackward0. In no_grad.py it makes none. Grad\n"
-        "      mode is off, so no Node is made: the kernel only redispatches.\n"
+        "      In plain.py VariableType::add_Tensor makes AddBackward0. In no_grad.py it makes none: grad\n"
+        "      mode is off, so no Node is recorded. The kernel only redispatches.\n"
         "\n"
         "To step from there: dispatchviz run --hashes --step 67 no_grad.py\n"
     )

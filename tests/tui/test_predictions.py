@@ -359,7 +359,7 @@ async def test_question_survives_resize_and_can_be_ended() -> None:
         view = screen.query_one(PredictionView)
         assert view.region.bottom == 24
         assert view.region.y == reader.app.view.scene.plan(80, 24).boxes["footer"].y
-        assert reader.sees("which key wins?", "4  CPU")
+        assert reader.sees("Which key wins?", "4  CPU")
         await reader.press("9", "7", "x")
         assert covered(reader), "no such choice"
         await reader.press("p")

@@ -56,7 +56,7 @@ def stage_place(card: KeySetCard, stage: int) -> str:
 
 def stage_sentence(card: KeySetCard, stage: int) -> str:
     """The effect of the sub-step: ``included: the thread-local include set adds BackendSelect``."""
-    return f"{stage_name(card, stage)}: {_SAID[stage](card)}"
+    return f"{stage_name(card, stage)}: {_EFFECTS[stage](card)}"
 
 
 def _is_computed(card: KeySetCard) -> bool:
@@ -122,7 +122,7 @@ def _winner(card: KeySetCard) -> str:
     return f"{card.winner} is the highest key of {_set(left)}"
 
 
-_SAID: dict[int, Callable[[KeySetCard], str]] = {
+_EFFECTS: dict[int, Callable[[KeySetCard], str]] = {
     ARGUMENTS: _arguments,
     UNITED: _united,
     INCLUDED: _included,

@@ -29,7 +29,7 @@ def _why_error(trace: Trace, event: ev.ErrorRaised) -> Statements:
     begin = f"{_where(trace, event)}{event.exception}"
     rule = _rule(event)
     raised = Statement("error", f"{begin}." if rule else _with_message(begin, event))
-    return raised, *rule, *(_said(event) if rule else ())
+    return raised, *rule, *(_message_after(event) if rule else ())
 
 
 def _where(trace: Trace, event: ev.ErrorRaised) -> str:
@@ -75,7 +75,7 @@ def _with_message(begin: str, event: ev.ErrorRaised | ev.ProgramRaised) -> str:
     return f"{begin}: {message}" if message else f"{begin}."
 
 
-def _said(event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
+def _message_after(event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
     """The message, which follows the reason."""
     message = _message(event.message)
     return (Statement("error: message", message),) if message else ()

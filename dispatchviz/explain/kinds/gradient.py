@@ -103,6 +103,7 @@ def _has_hooks(trace: Trace, event: ev.GradientCaptured) -> bool:
 
 
 def _because(why: str) -> str:
+    # the reasons are part of the trace format, so their words change only here
     return f" ({why.replace('nobody else', 'nothing else').replace('somebody else', 'something else')})" if why else ""
 
 

@@ -39,8 +39,7 @@ always(
     r"The engine visits nothing beyond|the topological number there is below", "Node pruned by its topological number"
 )
 
-# The event itself shows it, or its position does.
-always(r"because both have the same memory layout", "tangent taken")
+# The event itself has it, or its place in the trace.
 always(r"\bnothing for edge|returns nothing", "Node done")
 always(r"the last reference to it was an edge of", "Node freed with another")
 always(r"the call below has returned", "transform pushed again")

@@ -181,7 +181,7 @@ def test_first_node_names_the_highest_key_of_its_call() -> None:
     first = first_node(traced("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\n"))
     assert first is not None
     assert first.text.startswith(
-        "Line 3 creates the first Node, MulBackward0. AutogradCPU is the highest key left and wins"
+        "Line 3 makes the first Node, MulBackward0. AutogradCPU is the highest key left, so it wins"
     )
 
 
