@@ -61,7 +61,10 @@ MISTAKES = {
         ["codegen", "add_", "--file", "ADInplaceOrView"],
         "did you mean ADInplaceOrViewType_0.cpp? It writes into: python_variable",
     ),
-    "no file of code": (["codegen", "add_", "--file", "zzz"], "into 'zzz'. It writes into: python_variable_methods.cpp"),
+    "no file of code": (
+        ["codegen", "add_", "--file", "zzz"],
+        "into 'zzz'. It writes into: python_variable_methods.cpp",
+    ),
     "no text": (["codegen", "xlogy.Tensor", "--file", "VariableType"], "codegen xlogy.Tensor --real shows them"),
     "file and classes": (
         ["codegen", "add", "--file", "x", "--structured"],
