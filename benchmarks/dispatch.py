@@ -41,7 +41,7 @@ import numpy
 
 import dispatchviz
 from benchmarks.seamless import package_without_seam
-from benchmarks.sizes import judge, often, there
+from benchmarks.sizes import is_installed, judge, often
 from dispatchviz import torch as model
 
 Call = Callable[[], object]
@@ -148,7 +148,7 @@ def untraced(both: bool) -> dict[str, float]:
     """Return the seconds per add with gradients, without a recorder."""
     with package_without_seam() as seamless:
         add_without_seam = model_add(seamless, both)
-    with hips_add(both) if there("autograd") else nullcontext() as hips:
+    with hips_add(both) if is_installed("autograd") else nullcontext() as hips:
         contestants: dict[str, Call] = {
             "model": model_add(model, both),
             "model, seam taken out": add_without_seam,

@@ -32,7 +32,7 @@ import numpy
 
 import dispatchviz
 from benchmarks.dispatch import X, Y
-from benchmarks.sizes import judge, often, there
+from benchmarks.sizes import is_installed, judge, often
 from dispatchviz import torch as model
 from dispatchviz.core.autograd.graph.node import Node
 
@@ -55,7 +55,7 @@ BARS = {
 """The bars. None may be exceeded."""
 
 
-def taken(contestants: dict[str, Run], rounds: int) -> Times:
+def timed(contestants: dict[str, Run], rounds: int) -> Times:
     """Return each contestant's own time, once per round."""
     times: Times = {name: [] for name in contestants}
     for _ in range(rounds):
@@ -70,7 +70,7 @@ def ratio(times: Times, name: str, other: str) -> float:
     return statistics.median(map(operator.truediv, times[name], times[other]))
 
 
-# -- ours -------------------------------------------------------------------------------------------------------------
+# -- the model --------------------------------------------------------------------------------------------------------
 
 
 def _chain(length: int, x: model.Tensor, y: model.Tensor) -> model.Tensor:
@@ -156,7 +156,7 @@ def recorded(run: Run) -> Run:
     return listened
 
 
-def looked_at(batch: int = 8) -> Run:
+def recorded_with_events(batch: int = 8) -> Run:
     """Return a recorded run that also builds all events, for a chain whose operands both require grad."""
     run = model_operators(both=True, batch=batch)
 
@@ -170,7 +170,7 @@ def looked_at(batch: int = 8) -> Run:
     return made
 
 
-# -- theirs -----------------------------------------------------------------------------------------------------------
+# -- HIPS autograd and PyTorch ----------------------------------------------------------------------------------------
 
 
 def hips_backward(length: int, both: bool) -> Run:
@@ -254,27 +254,27 @@ def per_node(both: bool) -> Times:
     for length in (SHORT,) if both else (SHORT, LONG):
         times = AS_LONG if length == SHORT else 1
         contestants[f"model, {length:,} Nodes"] = averaged(model_backward(length, both), times)
-        if there("autograd"):
+        if is_installed("autograd"):
             contestants[f"HIPS autograd, {length:,} Nodes"] = averaged(hips_backward(length, both), times)
-    return taken(contestants, rounds=often(5))
+    return timed(contestants, rounds=often(5))
 
 
 def per_operator(both: bool) -> Times:
     """Measure a chain of 50 operators, forward and backward, per operator."""
     contestants = {"model": model_operators(both), "model, recorded": recorded(model_operators(both))}
-    if there("autograd"):
+    if is_installed("autograd"):
         contestants["HIPS autograd"] = hips_operators(both)
     if both:
-        contestants["model, recorded, events made"] = looked_at()
+        contestants["model, recorded, events made"] = recorded_with_events()
     debugged = debug_mode_operators(both)
     if debugged is not None:
         contestants["PyTorch under DebugMode"] = debugged
-    return taken(contestants, rounds=often(41))
+    return timed(contestants, rounds=often(41))
 
 
 def deletion() -> Times:
     """Measure deletion per Node or object."""
-    return taken({"model": model_deletion(LONG), "bare objects": bare_deletion(LONG)}, rounds=often(5))
+    return timed({"model": model_deletion(LONG), "bare objects": bare_deletion(LONG)}, rounds=often(5))
 
 
 def report(title: str, found: Times) -> Iterator[str]:

@@ -40,7 +40,7 @@ def leaf() -> model.Tensor:
     return model.ones(2, requires_grad=True)
 
 
-# -- what there is n of -----------------------------------------------------------------------------------------------
+# -- programs with n of one thing -------------------------------------------------------------------------------------
 
 
 def chain(n: int) -> None:
@@ -269,7 +269,7 @@ matter.
 def growth(program: Program) -> dict[str, float]:
     """Return the time per event at 100 n relative to n for each stage. Print the value at 10 n too."""
     n = SIZES[program]
-    least(program, n, 1)  # what is looked up once
+    least(program, n, 1)  # to do the look-ups that happen once
     found = [least(program, n * by, rounds) for by, rounds in (QUICKLY if QUICK else THOROUGHLY)]
     ratios = {}
     print(f"  {program.__name__} ({program.__doc__})")

@@ -47,7 +47,7 @@ def opened(trace: Path) -> tuple[float, float]:
     terminal = Terminal(STEPPER, str(trace))
     try:
         seconds = terminal.until(b"q quit", 120) - terminal.started
-        time.sleep(1)  # what is put on the screen behind the steps counts as memory
+        time.sleep(1)  # memory includes the work on the screen after the steps
         return seconds, terminal.peak() / 1024
     finally:
         terminal.close()

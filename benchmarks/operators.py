@@ -28,7 +28,7 @@ import numpy
 
 import dispatchviz
 from benchmarks.dispatch import Call, medians
-from benchmarks.sizes import judge, often, there
+from benchmarks.sizes import is_installed, judge, often
 from dispatchviz import torch as model
 
 ROUNDS, BATCH = often(15), often(20)
@@ -218,7 +218,7 @@ def measured(case: Case) -> Measured:
     """Return all numbers of one operator."""
     forward, both = torch_calls(model, case)
     contestants = {"forward": forward, "both": both}
-    with hips_calls(case) if there("autograd") else nullcontext() as theirs:
+    with hips_calls(case) if is_installed("autograd") else nullcontext() as theirs:
         if theirs is not None:
             contestants |= dict(zip(("hips", "hips both"), theirs, strict=True))
         found = medians(contestants, ROUNDS, BATCH)
@@ -241,7 +241,7 @@ BATCHES, LENGTH, VOCABULARY, WIDTH, HEADS = 4, 16, 65, 32, 4
 
 def block(torch: ModuleType) -> Callable[[], Any]:
     """Return a training step of a small language model with one transformer block, which returns the loss."""
-    nn = torch._C._nn  # where torch.nn.functional has its operators from
+    nn = torch._C._nn  # the source of the operators in torch.nn.functional
     torch.manual_seed(0)
 
     def weight(*shape: int) -> Any:

@@ -23,7 +23,7 @@ def often(many: int, few: int = 2) -> int:
     return min(many, few) if QUICK else many
 
 
-def there(rival: str) -> bool:
+def is_installed(rival: str) -> bool:
     """Return whether a package that we are compared with is installed."""
     return importlib.util.find_spec(rival) is not None
 
@@ -34,6 +34,6 @@ def judge(results: Mapping[str, float], bars: Mapping[str, float], *rivals: str)
     for name, value in results.items():
         print(f"  {name:<52}{value:8.2f}   bar {bars[name]:g}{'   MISSED' * (name in missed)}")
     for rival in rivals:
-        if not there(rival):
+        if not is_installed(rival):
             print(f"  ({RIVALS[rival]})")
     return int(bool(missed))

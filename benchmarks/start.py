@@ -61,12 +61,15 @@ def main() -> int:
         missed |= ratio > bar and not QUICK
         against = "bare Python" if rival == BARE else "import numpy"
         print(f"  {name:<24} {times[name] * 1000:4.0f} ms, {ratio:.2f} times {against} (bar {bar})")
-    ratios = ((_of_pytorch(), IMPORTED), *((_of_an_empty_app(name), bar) for name, (_, bar) in PAINTED.items()))
+    ratios = (
+        (_relative_to_pytorch(), IMPORTED),
+        *((_relative_to_an_empty_app(name), bar) for name, (_, bar) in PAINTED.items()),
+    )
     missed |= any(ratio is not None and ratio > bar for ratio, bar in ratios) and not QUICK
     return int(missed)
 
 
-def _of_pytorch() -> float | None:
+def _relative_to_pytorch() -> float | None:
     """Return the import time of the namespace relative to PyTorch's, or None without PyTorch."""
     if find_spec("torch") is None:
         print(f"  {MODEL}: no PyTorch is installed here to compare it with")
@@ -77,7 +80,7 @@ def _of_pytorch() -> float | None:
     return ratio
 
 
-def _of_an_empty_app(name: str) -> float:
+def _relative_to_an_empty_app(name: str) -> float:
     """Return the time of a first screen relative to an empty Textual app's."""
     command, bar = PAINTED[name]
     pairs = [(first_paint(START, *command), first_paint(EMPTY)) for _ in range(ROUNDS)]

@@ -176,7 +176,7 @@ def _keys(terminal: Terminal, shown: Sequence[bytes]) -> Steps:
     """Press a key for each text that should appear."""
     try:
         terminal.until(b"q quit", 60)
-        time.sleep(1)  # until all of the first screen is there, and Pygments
+        time.sleep(1)  # until the whole first screen is drawn and Pygments is loaded
         times, before = list[float](), terminal.processor()
         for text in shown:
             pressed = terminal.press(b"s")

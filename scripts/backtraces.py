@@ -1,4 +1,4 @@
-"""A script that writes ``docs/backtraces.md``: a debugger's stack in a released PyTorch beside our own frames.
+"""A script that writes ``docs/lists/backtraces.md``: a debugger's stack in a released PyTorch beside our own frames.
 
     python -m scripts.backtraces            write the page
     python -m scripts.backtraces --check    write nothing; exit status 1 if the page is stale
@@ -21,7 +21,7 @@ from dispatchviz.running.program import run
 from truth import records
 from truth.questions.backtraces import BEFORE, CASES, Case
 
-PAGE = Path(__file__).parents[1] / "docs" / "backtraces.md"
+PAGE = Path(__file__).parents[1] / "docs" / "lists" / "backtraces.md"
 
 INTRODUCTION = """\
 # Backtraces

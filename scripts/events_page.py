@@ -1,4 +1,4 @@
-"""A script that writes ``docs/events.md``: every kind of event of a trace, with the type and meaning of each field.
+"""A script that writes ``docs/lists/events.md``: every kind of event of a trace, with the type and meaning of each field.
 
     python -m scripts.events_page            write the page
     python -m scripts.events_page --check    write nothing; exit status 1 if the page is stale
@@ -21,7 +21,7 @@ import msgspec
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events import field_types
 
-PAGE = Path(__file__).parents[1] / "docs" / "events.md"
+PAGE = Path(__file__).parents[1] / "docs" / "lists" / "events.md"
 
 HEAD = """# Events
 

@@ -1,7 +1,7 @@
-"""Writes ``docs/then_and_now.md``, what many have read beside what is so today, and ``docs/why.md``, why it is so.
+"""Write ``docs/then_and_now.md``, older articles and what is true today, and ``docs/why.md``, reasons for the design.
 
 python -m scripts.then_and_now            write the pages
-python -m scripts.then_and_now --check    write them nowhere; exit status 1 if one is stale
+python -m scripts.then_and_now --check    write nothing; exit status 1 if a page is stale
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ DOCS = Path(__file__).parents[1] / "docs"
 THEN_AND_NOW = """\
 # Then and now
 
-Three texts are what people learn the dispatcher from: the first walkthrough of PyTorch's wiki (2020); its later version
-on code generation and structured kernels (later); a question in the forum, whose program is `examples/forum.py`
-(forum). Here is what they say, in our own words, and what is so in PyTorch 2.13. Tests ask an installed PyTorch about
-each answer (`tests/explain/then_and_now`).
+People learn the dispatcher from three texts: the first walkthrough in PyTorch's wiki (2020), its later version on code
+generation and structured kernels (later), and a question in the forum, whose program is `examples/forum.py` (forum).
+This page repeats what they say, in our own words, and adds what is true in PyTorch 2.13. Tests check each answer against
+an installed PyTorch (`tests/explain/then_and_now`).
 
-In the stepper `Y` shows the statements that concern a step first, and so does
+In the stepper, `Y` shows the statements about the current step first. So does
 `dispatchviz open TRACE --step N --view then-and-now`. Written by `python -m scripts.then_and_now`.
 """
 
 WHY = """\
-# Why it is so
+# Why PyTorch dispatches the way it does
 
-Reasons behind what a call goes through in PyTorch 2.13, each with its place in PyTorch's sources and with what to look
-at in a trace. In the stepper `Y` and then Tab shows those that a step raises first, and so does
+Reasons for the parts of a call in PyTorch 2.13. Each one names its place in PyTorch's sources and what to look at in a
+trace. In the stepper, `Y` and then Tab shows the reasons behind the current step first. So does
 `dispatchviz open TRACE --step N --view because`. Written by `python -m scripts.then_and_now`.
 """
 
@@ -97,7 +97,7 @@ def _filled(text: str) -> str:
 
 
 def marked(text: str) -> str:
-    """A text with its names as code."""
+    """Return a text with its names of code marked as code."""
     return CODE.sub(lambda found: f"`{found[0]}`", text)
 
 
@@ -105,7 +105,7 @@ PAGES = {"then_and_now.md": statements_page, "why.md": reasons_page}
 
 
 def main() -> int:
-    """Exit status."""
+    """Write or check the pages, and return the exit status."""
     texts = {DOCS / name: page() for name, page in PAGES.items()}
     if "--check" in sys.argv[1:]:
         return int(any(not path.exists() or path.read_text("utf-8") != text for path, text in texts.items()))

@@ -1,4 +1,4 @@
-"""A script that writes ``docs/call_chains.md``: the dispatches of the programs in ``examples/chains``.
+"""A script that writes ``docs/lists/call_chains.md``: the dispatches of the programs in ``examples/chains``.
 
     python -m scripts.write_call_chains
 
@@ -20,7 +20,7 @@ from dispatchviz.trace import Trace
 
 _ROOT = Path(__file__).parent.parent
 PROGRAMS = _ROOT / "examples" / "chains"
-PAGE = _ROOT / "docs" / "call_chains.md"
+PAGE = _ROOT / "docs" / "lists" / "call_chains.md"
 
 ORDER = {
     "add": "Add",

@@ -89,10 +89,11 @@ def test_missing_name_would_be_found() -> None:
 def test_every_example_has_its_row() -> None:
     named = set(re.findall(r"^\| `(.*?)`", (ROOT / "examples" / "README.md").read_text("utf-8"), re.MULTILINE))
     shipped = [path.relative_to(ROOT / "examples") for path in (ROOT / "examples").rglob("*.py")]
-    assert named == {path.as_posix() for path in shipped if path.parts[0] != "errors"}  # docs/messages.md has these
+    # docs/lists/messages.md names those in errors
+    assert named == {path.as_posix() for path in shipped if path.parts[0] != "errors"}
 
 
-# -- rooms ------------------------------------------------------------------------------------------------------------
+# -- packages ---------------------------------------------------------------------------------------------------------
 
 
 def folders(below: Path) -> list[Path]:

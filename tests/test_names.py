@@ -1,4 +1,4 @@
-"""Every name that learners look for is shown where ``docs/names.md`` says, and is a name of PyTorch's."""
+"""Every name that learners look for is shown where ``docs/lists/names.md`` says, and is a name of PyTorch's."""
 
 from __future__ import annotations
 

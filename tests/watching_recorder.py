@@ -52,4 +52,4 @@ class WatchingRecorder(ProgramRecorder, Generic[T]):
             self.stood += [self._seen(event, now) for event in self.builder.events[len(self.stood) :]]
 
         self.note = noted
-        self.node_freed.tell(lambda life: noted((life,)))  # one by one: where each is freed
+        self.node_freed.call_for_each(lambda life: noted((life,)))  # one by one: where each is freed

@@ -33,7 +33,7 @@ def _log(log: list[Any], lines: list[str]) -> Iterator[str]:
 
 
 def step_text(step: list[Any]) -> str:
-    """One dispatch step."""
+    """The text of one dispatch step."""
     depth, _, operator, key, keys, included, excluded, how, node = step
     where = f"   ({node})" if node else ""
     return f"{'  ' * depth}[{how}] {operator} {key} | {keys:#x} | {included:#x} {excluded:#x}{where}"
@@ -55,7 +55,7 @@ def _graph(graph: dict[str, Any]) -> Iterator[str]:
 
 
 def node_text(node: dict[str, Any]) -> str:
-    """One node of a graph."""
+    """The text of one Node of a graph."""
     number = "max" if node["sequence_nr"] is None else node["sequence_nr"]
     of = f" ({node['variable']})" if node["variable"] else ""
     kept = ", ".join(f"{name}={_value(value)}" for name, value in node["saved"].items())

@@ -47,7 +47,7 @@ def command(
     source: Script,
     args: tuple[str, ...],
 ) -> int:
-    """Run SCRIPT, or read a TRACE, and explain why the program fails or silently goes wrong. - reads standard input.
+    """Run SCRIPT, or read a TRACE, and explain why the program fails or silently goes wrong. Use - for standard input.
 
     An explanation has lines that begin with why, "PyTorch says" and try. The line see has the command that opens the
     stepper at the proof. If nothing is wrong, one line says so, and notes may follow: the order of hooks, the casts of

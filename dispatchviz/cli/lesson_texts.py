@@ -160,7 +160,7 @@ def _question(number: int, asked: Prediction, where: str, paper: bool) -> Iterat
     yield f"**Question {number}{where}.** {_plain(asked.question)}"
     yield ""
     if asked.known:
-        yield from ("What is known:", "", *(f"- {_plain(known)}" for known in asked.known), "", "The choices:", "")
+        yield from ("Known:", "", *(f"- {_plain(known)}" for known in asked.known), "", "Choices:", "")
     yield from (f"{key}. ☐ {_plain(choice.text)}" for key, choice in enumerate(asked.choices, 1))
     yield ""
     if paper:

@@ -61,7 +61,7 @@ def command(
     source: Script,
     args: tuple[str, ...],
 ) -> int:
-    """Run SCRIPT on the model and open the stepper, or open a TRACE. - reads standard input.
+    """Run SCRIPT on the model and open the stepper, or open a TRACE. Use - for standard input.
 
     Everything after SCRIPT, -c CODE or -m MODULE belongs to the program, so options of dispatchviz come before it.
 

@@ -64,7 +64,7 @@ def command(
     source: Script,
     args: tuple[str, ...],
 ) -> int:
-    """Run SCRIPT on the model and print the log, or print the log of a TRACE. - reads standard input.
+    """Run SCRIPT on the model and print the log, or print the log of a TRACE. Use - for standard input.
 
     Everything after SCRIPT, -c CODE or -m MODULE belongs to the program, so options of dispatchviz come before it.
 

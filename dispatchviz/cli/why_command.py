@@ -39,7 +39,7 @@ def run(error: str | None, build: str | None, as_json: bool, operator: str | Non
     With OP KEY: explain why the operator's dispatch table has its kernel for this key, and what would change it.
 
     With --error: print the cause of each of PyTorch's error messages in FILE, and what to try. A message may be in the
-    middle of a traceback or a log. docs/messages.md lists the known messages.
+    middle of a traceback or a log. docs/lists/messages.md lists the known messages.
 
     \b
     Examples:

@@ -220,7 +220,7 @@ FORMS: tuple[Form, ...] = (
     _form("Node MulBackward0", "the creation of this Node", f"Node {NAME}", _Named(ev.NodeCreated, "name")),
     _form("run MulBackward0", "the engine runs this Node", f"run {NAME}", _Named(ev.NodeStarted, "name")),
     _form("error", "an error is raised", "error", _any(ev.ErrorRaised, ev.ProgramRaised)),
-    _form("event VersionBumped", "any kind of event in docs/events.md", r"event (?P<kind>\w+)", _of_kind),
+    _form("event VersionBumped", "any kind of event in docs/lists/events.md", r"event (?P<kind>\w+)", _of_kind),
 )
 """The forms, in the order in which they are tried."""
 

@@ -95,7 +95,7 @@ def _lobpcg(
         bparams = {"ortho_use_drop": False} | bparams | (ortho_bparams or {})
     how = (iK, iparams, fparams, bparams, method, tracker)
     if len(A.shape) > 2:
-        return _of_each(A, B, X, dtype, *how)
+        return _solve_each(A, B, X, dtype, *how)
     X = _beginning(X, "X", m, n, dtype, A.device)
     worker = LOBPCG(A, B, X, *how)
     worker.run()
@@ -116,7 +116,7 @@ def _beginning(X: Any, name: str, m: int, n: int, dtype: Any, device: Any) -> An
     return X
 
 
-def _of_each(A: Any, B: Any, X: Any, dtype: Any, iK: Any, iparams: dict[str, int], *how: Any) -> Pair:
+def _solve_each(A: Any, B: Any, X: Any, dtype: Any, iK: Any, iparams: dict[str, int], *how: Any) -> Pair:
     """Solve for one matrix of the batch after the other."""
     m, n, k = iparams["m"], iparams["n"], iparams["k"]
     count = int(torch.prod(torch.tensor(A.shape[:-2])))

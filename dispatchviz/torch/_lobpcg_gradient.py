@@ -35,13 +35,13 @@ class LOBPCGAutogradFunction(Function):
             raise ValueError("lobpcg.backward does not support backward with B != I yet.")
         largest = True if ctx.largest is None else ctx.largest
         if U.size(-1) == U.size(-2):
-            gradient = _of_all(D_grad, U_grad, D, U)
+            gradient = _from_all_pairs(D_grad, U_grad, D, U)
         else:
-            gradient = _of_some(D_grad, U_grad, A, D, U, largest)
+            gradient = _from_some_pairs(D_grad, U_grad, A, D, U, largest)
         return (gradient, *[None] * 13)
 
 
-def _of_all(D_grad: Any, U_grad: Any, D: Any, U: Any) -> Any:
+def _from_all_pairs(D_grad: Any, U_grad: Any, D: Any, U: Any) -> Any:
     """Return the gradient if all eigenvectors are known."""
     F = D.unsqueeze(-2) - D.unsqueeze(-1)
     F.diagonal(dim1=-2, dim2=-1).fill_(float("inf"))
@@ -50,7 +50,7 @@ def _of_all(D_grad: Any, U_grad: Any, D: Any, U: Any) -> Any:
     return torch.matmul(U, torch.matmul(torch.diag_embed(D_grad) + torch.matmul(Ut, U_grad) * F, Ut))
 
 
-def _of_some(D_grad: Any, U_grad: Any, A: Any, D: Any, U: Any, largest: bool) -> Any:
+def _from_some_pairs(D_grad: Any, U_grad: Any, A: Any, D: Any, U: Any, largest: bool) -> Any:
     """Return the gradient from some eigenpairs, with the characteristic polynomial of the known eigenvalues for the
     others.
     """
@@ -63,11 +63,11 @@ def _of_some(D_grad: Any, U_grad: Any, A: Any, D: Any, U: Any, largest: bool) ->
     others_t = others.mT.contiguous()
     polynomial = _polynomial_of_roots(D)
     series = _series(polynomial, U_grad, A, D)
-    at_A = _of_matrix(polynomial, A)
+    at_A = _value_at_matrix(polynomial, A)
     within = torch.matmul(others_t, torch.matmul(at_A, others))
     sign = -1 if largest and (polynomial.size(-1) - 1) % 2 == 1 else +1
     L = torch.linalg.cholesky(sign * within)
-    result = _of_all(D_grad, U_grad, D, U)
+    result = _from_all_pairs(D_grad, U_grad, D, U)
     result -= others.matmul(sign * torch.cholesky_solve(others_t.matmul(series), L)).matmul(Ut)
     return result
 
@@ -76,7 +76,7 @@ def _series(polynomial: Any, U_grad: Any, A: Any, D: Any) -> Any:
     power = U_grad
     total = power.new_zeros(power.shape)
     for k in range(1, polynomial.size(-1)):
-        total += power * _of_vector(polynomial[..., k:], D).unsqueeze(-2)
+        total += power * _values_at_vector(polynomial[..., k:], D).unsqueeze(-2)
         power = A.matmul(power)
     return total
 
@@ -104,7 +104,7 @@ def _by_horner(polynomial: Any, one: Any, step: Callable[[Any, Any], Any]) -> An
     return result
 
 
-def _of_matrix(polynomial: Any, x: Any) -> Any:
+def _value_at_matrix(polynomial: Any, x: Any) -> Any:
     def step(result: Any, coefficient: Any) -> Any:
         result = x.matmul(result)
         result.diagonal(dim1=-2, dim2=-1).add_(coefficient.unsqueeze(-1))
@@ -115,7 +115,7 @@ def _of_matrix(polynomial: Any, x: Any) -> Any:
     return _by_horner(polynomial, one.view(*([1] * len(list(x.shape[:-2]))), rows, rows), step)
 
 
-def _of_vector(polynomial: Any, x: Any) -> Any:
+def _values_at_vector(polynomial: Any, x: Any) -> Any:
     def step(result: Any, coefficient: Any) -> Any:
         return torch.addcmul(coefficient.unsqueeze(-1), x, result)
 

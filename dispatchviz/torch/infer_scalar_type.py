@@ -29,7 +29,7 @@ def numbers_in(data: Any, dtype: DType | None) -> tuple[tuple[int, ...], DType, 
     RuntimeError for a number that does not fit into an integral dtype.
     """
     if isinstance(data, (str, bytes)):
-        raise _of_text(data)
+        raise _text_error(data)
     size = _size(data)
     kind = inferred_dtype(data) if dtype is None else dtype
     if isinstance(data, list) and data and isinstance(data[0], numpy.ndarray):
@@ -79,13 +79,13 @@ def inferred_dtype(data: Any) -> DType:
     if isinstance(data, Tensor):
         return data._dtype
     if isinstance(data, (str, bytes)):
-        raise _of_text(data)
+        raise _text_error(data)
     if not is_sequence(data):
         raise RuntimeError(f"Could not infer dtype of {type_name(data)}")
     return _common(data) or default_dtype()
 
 
-def _of_text(data: Any) -> TypeError:
+def _text_error(data: Any) -> TypeError:
     return TypeError(f"new(): invalid data type '{type(data).__name__}'")
 
 
@@ -116,25 +116,25 @@ def _collect(data: Any, size: tuple[int, ...], dim: int, leaves: list[Any]) -> N
         _collect(part, size, dim + 1, leaves)
 
 
-# -- what is stored ----------------------------------------------------------------------------------------------------
+# -- stored values -----------------------------------------------------------------------------------------------------
 
 
 def _stored(leaves: list[Any], dtype: DType) -> Any:
     if dtype.is_floating_point and set(map(type, leaves)) <= {float, int}:
         return numpy.array(list(map(float, leaves)))
     if dtype is bool_:
-        return numpy.array([bool(_of_tensor(leaf, dtype)) for leaf in leaves], numpy.bool_)
+        return numpy.array([bool(_number_in(leaf, dtype)) for leaf in leaves], numpy.bool_)
     if dtype.is_complex:
-        return numpy.array([_complex(_of_tensor(leaf, dtype)) for leaf in leaves], numpy.complex128)
+        return numpy.array([_complex(_number_in(leaf, dtype)) for leaf in leaves], numpy.complex128)
     if dtype.is_floating_point:
-        return numpy.array([_float(_of_tensor(leaf, dtype)) for leaf in leaves], numpy.float64)
+        return numpy.array([_float(_number_in(leaf, dtype)) for leaf in leaves], numpy.float64)
     limits = numpy.iinfo(dtype.numpy)
     if leaves and set(map(type, leaves)) == {int} and limits.min <= min(leaves) and max(leaves) <= limits.max:
         return numpy.array(leaves, numpy.int64)
-    return numpy.array([_integer(_of_tensor(leaf, dtype), dtype, limits) for leaf in leaves], numpy.int64)
+    return numpy.array([_integer(_number_in(leaf, dtype), dtype, limits) for leaf in leaves], numpy.int64)
 
 
-def _of_tensor(leaf: Any, dtype: DType) -> Any:
+def _number_in(leaf: Any, dtype: DType) -> Any:
     """Return the number in a tensor of one element, and any other value unchanged. Raise TypeError or ValueError for
     any other tensor.
     """

@@ -29,8 +29,8 @@ _FIELDS = ("_ks", "_array", "_storage", "_size", "_stride", "_offset", "_dtype",
 
 
 def new(args: tuple[Any, ...], dtype: DType | None, device: Device) -> Tensor:
-    """Create a tensor. ``dtype`` None means the default one, and any dtype for a tensor. Raise TypeError for anything
-    but data and sizes.
+    """Create a tensor. ``dtype`` None means the default dtype for new tensors, and allows any dtype for an alias. Raise
+    TypeError for anything but data and sizes.
     """
     if len(args) == 1 and isinstance(args[0], Tensor):
         return _alias(args[0], dtype, device)

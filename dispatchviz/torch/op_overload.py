@@ -47,7 +47,7 @@ class OpOverload(OperatorBase):
 
     @property
     def _entry(self) -> OperatorEntry:
-        """The operator of this name. RuntimeError if it was destroyed and not defined again."""
+        """The operator of this name. Raise RuntimeError if it was destroyed and not defined again."""
         if not self._last_entry.has_schema:
             self._last_entry = process.find(self._name)
         return self._last_entry

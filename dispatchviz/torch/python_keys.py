@@ -131,7 +131,7 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
     _how = guards.ALL_DISABLED
 
 
-# -- on Tensor --------------------------------------------------------------------------------------------------------
+# -- methods of Tensor ------------------------------------------------------------------------------------------------
 
 
 def _make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:

@@ -153,7 +153,7 @@ _REFUSED = (
     "accepted by default with weights_only https://pytorch.org/docs/stable/generated/torch.load.html."
 )
 
-# -- what else may be loaded -------------------------------------------------------------------------------------------
+# -- allowed globals ---------------------------------------------------------------------------------------------------
 
 _safe: list[Any] = []
 

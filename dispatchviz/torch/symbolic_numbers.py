@@ -30,15 +30,15 @@ def sym_not(a: Any) -> Any:
 
 def sym_max(a: Any, b: Any) -> Any:
     """Return the larger; a float if either is one. Raise AssertionError for anything but numbers."""
-    return _of_both(builtins.max, a, b)
+    return _choose_number(builtins.max, a, b)
 
 
 def sym_min(a: Any, b: Any) -> Any:
     """Return the smaller; a float if either is one. Raise AssertionError for anything but numbers."""
-    return _of_both(builtins.min, a, b)
+    return _choose_number(builtins.min, a, b)
 
 
-def _of_both(choose: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+def _choose_number(choose: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     numbers = (numpy.integer, numpy.floating, int, float)
     for value in (a, b):
         if not isinstance(value, numbers):

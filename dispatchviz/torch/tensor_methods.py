@@ -355,7 +355,7 @@ def _python_number(self: Tensor) -> Any:
     return _item(self)
 
 
-def _warned_of(self: Tensor) -> Tensor:
+def _after_scalar_warning(self: Tensor) -> Tensor:
     """Return the tensor. Warn as PyTorch does if it requires grad, since its number leaves the graph."""
     if thread.state.grad_mode and variable.requires_grad(self):
         warn_python_once(
@@ -478,9 +478,9 @@ _METHODS: dict[str, Any] = {
     "numpy": to_numpy.numpy,
     "tolist": _tolist,
     "__bool__": lambda self: ops.is_nonzero.call(self),
-    "__float__": lambda self: float(_real_number(_warned_of(self), "double")),
+    "__float__": lambda self: float(_real_number(_after_scalar_warning(self), "double")),
     "__int__": lambda self: int(_real_number(self, "int64_t")),
-    "__complex__": lambda self: complex(_python_number(_warned_of(self))),
+    "__complex__": lambda self: complex(_python_number(_after_scalar_warning(self))),
     "__index__": _index,
     "__repr__": text,
     "__dir__": _dir,

@@ -16,7 +16,7 @@ _RESOLUTION = {dtypes.float16: 1e-3, dtypes.bfloat16: 1e-2, dtypes.float32: 1e-6
 
 
 class finfo:
-    """The limits of a floating dtype, or of the parts of a complex one. TypeError for other dtypes."""
+    """The limits of a floating dtype, or of the parts of a complex one. Raise TypeError for other dtypes."""
 
     def __init__(self, type: DType | None = None) -> None:
         given = dtypes.default_dtype() if type is None else _checked("finfo", type)
@@ -46,7 +46,7 @@ class finfo:
 
 
 class iinfo:
-    """The limits of an integral dtype. TypeError for other dtypes."""
+    """The limits of an integral dtype. Raise TypeError for other dtypes."""
 
     def __init__(self, type: DType) -> None:
         self._dtype = _checked("iinfo", type)

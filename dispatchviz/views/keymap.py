@@ -78,7 +78,7 @@ TARGETS = {
     "e": "error or warning",
     "l": "line",
     "t": "iteration",
-    "u": "call of a function of yours",
+    "u": "call of your function",
 }
 """The target of each second key (``cursor/targets.py``)."""
 

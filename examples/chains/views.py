@@ -1,4 +1,4 @@
-"""Calls that create differentiable views: the ADInplaceOrView kernel turns the result into a view on the way back."""
+"""Differentiable views: on the way back, the ADInplaceOrView kernel turns the result of a call into one."""
 
 import torch
 

@@ -2,8 +2,8 @@
 #
 # `torch.vmap` runs a function for each row of `x`. On the way, the call meets two kernels that
 # were written once and serve nearly every operator, even one that you define below. But a C++
-# function has fixed argument types, and operators have different arguments. So how can such a
-# kernel be called? And how does vmap handle an operator that it does not know?
+# function has fixed argument types, and operators have different arguments. So how can these
+# kernels be called? And how does vmap handle an operator that it does not know?
 
 import torch
 
@@ -18,7 +18,7 @@ z = torch.vmap(torch.ops.lesson.negative)(x)
 # ## Predict
 #
 # Inside vmap the function sees a tensor of three numbers; the dimension of the rows is hidden in
-# it. Such a tensor has one more key, FuncTorchBatched. The thread-local include set has two more:
+# it. This tensor has one more key, FuncTorchBatched. The thread-local include set has two more:
 # FuncTorchDynamicLayerFrontMode is above all keys of this call, and FuncTorchDynamicLayerBackMode
 # is below the autograd keys and above the backends. (Four keys are higher than Front, but none of
 # them is present here.)
@@ -29,8 +29,8 @@ z = torch.vmap(torch.ops.lesson.negative)(x)
 #
 # stop: event Boxed in `s =`
 # This is how one function takes any arguments. The values are pushed onto a stack of IValues, a
-# single type for tensors, numbers and lists. The kernel gets the operator and the stack. Such a
-# kernel is called boxed.
+# single type for tensors, numbers and lists. The kernel gets the operator and the stack. A
+# kernel of this kind is called boxed.
 #
 # predict: cell of sin at FuncTorchBatched
 # This kernel belongs to `sin` alone. It is a batch rule, which computes all rows at once.

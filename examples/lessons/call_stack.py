@@ -46,7 +46,7 @@ z.sum().backward()
 # stop: event ImplEntered in `torch.add`
 # This is the walkthrough's breakpoint. The impl calls a stub, the stub picks the code for the
 # processor, and that code has the loop. Pane 4 shows these functions below. In a release build a
-# debugger finds fewer functions, because many are inlined. `docs/backtraces.md` shows both side by
+# debugger finds fewer functions, because many are inlined. `docs/lists/backtraces.md` shows both side by
 # side.
 #
 # stop: run SumBackward0

@@ -164,7 +164,7 @@ def facts_of_guards_below_autograd():
 
 
 def facts_of_a_kernel_without_a_guard():
-    """Check that such a kernel calls itself without end."""
+    """Check that this kernel calls itself without end."""
     import torch
 
     again = torch.library.Library("lesson_guards_2", "DEF")

@@ -60,7 +60,7 @@ torch.neg(plain)
 #
 # stop: event TensorCreated in `plain =`
 # In inference mode a new tensor gets neither AutogradCPU nor ADInplaceOrView, and it never gets
-# them later. A kernel that would have to save such a tensor for backward raises an error. Pane 7
+# them later. A kernel that would have to save this tensor for backward raises an error. Pane 7
 # shows what the mode does to the thread: that is the other half, and it ends with the block.
 #
 # ## Modify

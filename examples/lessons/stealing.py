@@ -29,7 +29,7 @@ v = torch.ones(2, requires_grad=True)
 #
 # stop: y.grad
 # The gradient of `sum` is one number, expanded to the shape of `y`: six elements in the memory of
-# one. The other conditions hold. But as a `.grad`, such a tensor could not be written to.
+# one. The other conditions hold. But as a `.grad`, this tensor could not be written to.
 #
 # ## Run
 #

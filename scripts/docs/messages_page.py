@@ -10,14 +10,14 @@ from textwrap import fill
 from dispatchviz.explain.diagnosis.messages.known_message import FIELD, KnownMessage
 from dispatchviz.explain.diagnosis.messages.table import MESSAGES, SUBJECTS
 
-PAGE = Path(__file__).parents[2] / "docs" / "messages.md"
+PAGE = Path(__file__).parents[2] / "docs" / "lists" / "messages.md"
 
 HEAD = f"""# Messages
 
 `dispatchviz why --error FILE` finds these {len(MESSAGES)} error messages of PyTorch in a traceback or log. Each has its
 general cause, a fix, and a program that raises it. For your own program run `dispatchviz why SCRIPT`, which names the
 program's variables, lines and Nodes. In a message, `...` stands for the parts that vary. Written by
-`python -m scripts.docs docs/messages.md`.
+`python -m scripts.docs docs/lists/messages.md`.
 """
 
 SPECIAL = re.compile(r"([*_<>`\\\[\]])")

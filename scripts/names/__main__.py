@@ -1,4 +1,4 @@
-"""A script that writes ``docs/names.md``: each name that learners search for, with the command that shows it.
+"""A script that writes ``docs/lists/names.md``: each name that learners search for, with the command that shows it.
 
     python -m scripts.names            write the page
     python -m scripts.names --check    write nothing; exit status 1 if the page is stale, or if a name is shown nowhere
@@ -15,7 +15,7 @@ from scripts.names.name_list import names
 from scripts.names.page import page
 from scripts.names.places import found
 
-PAGE = Path(__file__).parents[2] / "docs" / "names.md"
+PAGE = Path(__file__).parents[2] / "docs" / "lists" / "names.md"
 
 
 def main() -> int:

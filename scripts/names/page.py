@@ -1,4 +1,4 @@
-"""The text of ``docs/names.md``, written from the places of the names and read by the test that opens them."""
+"""The text of ``docs/lists/names.md``, written from the places of the names and read by the test that opens them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ These are names that people search for: from the question on the forum, the walk
 and Node's header. Next to each is a command that shows it, in any folder. Written by `python -m scripts.names`; a test
 opens every row.
 
-*Event*: the event of the step is the function, or is in the file, with this name. `docs/events.md` lists all kinds.
+*Event*: the event of the step is the function, or is in the file, with this name. `docs/lists/events.md` lists all kinds.
 *Text*: the text about the step contains the name. *Pane*: a pane of the stepper contains it; without `--view` and its
 argument, the stepper opens at the step. *File*: the C++ code of PyTorch's generators contains it.
 """

@@ -1,4 +1,4 @@
-"""Writes ``docs/sentences.md``: every kind of sentence with an example, its program, its rule and what it claims.
+"""Writes ``docs/lists/sentences.md``: every kind of sentence with an example, its program, its rule and what it claims.
 
 python -m scripts.sentences            write the page; kinds that it has keep the programs of their examples
 python -m scripts.sentences --all      search all programs again for the first example of each kind: two minutes
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from scripts.sentences.page import page
 
-PAGE = Path(__file__).parents[2] / "docs" / "sentences.md"
+PAGE = Path(__file__).parents[2] / "docs" / "lists" / "sentences.md"
 
 
 def main() -> int:

@@ -54,22 +54,22 @@ OPERATORS = (
 """Asked about with ``dispatchviz why``, under every key."""
 
 UNSEEN = {
-    "unknown step": "a trace that another version wrote",
-    "operator defined, cells unknown": "a trace that another version wrote",
-    "binding without signatures": "a trace that another version wrote",
-    "known Node": "`record()`, of what was made before it began",
-    "no differentiable input requires grad": "an operator with an input that has no derivative and is not refused",
-    "cell: ambiguous": "an operator whose library has a composite beside a kernel for a backend of AutogradOther",
-    "cell: why ambiguous": "an operator whose library has a composite beside a kernel for a backend of AutogradOther",
-    "table: full": "an operator with a kernel in each of the 137 cells",
+    "unknown step": "a trace that another version recorded",
+    "operator defined, cells unknown": "a trace that another version recorded",
+    "binding without signatures": "a trace that another version recorded",
+    "known Node": "a Node that was created before `record()` began",
+    "no differentiable input requires grad": "an operator with a non-differentiable input that requires grad",
+    "cell: ambiguous": "an operator with a composite and a kernel for a backend of AutogradOther",
+    "cell: why ambiguous": "an operator with a composite and a kernel for a backend of AutogradOther",
+    "table: full": "an operator with a kernel in each of the 137 entries",
     "change: cell stays": "a registration that another one outranks",
-    "change: composite decomposes": "a kernel at an autograd key that precedes a composite, removed",
+    "change: composite decomposes": "a kernel for an autograd key that is removed and leaves a composite",
     "result hashed": "a recording that is asked for hashes (`--hashes`)",
     "numbers recorded": "a recording that is asked for the numbers of small tensors (`record(values=16)`)",
     "numbers not recorded": "a recording that has the numbers of small tensors (`record(values=16)`)",
     "limit of numbers": "a recording that has the numbers of small tensors 1,000 times",
-    "backward on a thread of the pool": "61 backward passes within each other",
-    "meta checks": "a meta function that is interrupted before it asks for its output",
+    "backward on a thread of the pool": "61 nested backward passes",
+    "meta checks": "a meta function that is interrupted before it declares its output",
 }
 """Kinds that no program or command below comes to, and what would."""
 

@@ -44,7 +44,7 @@ def _entries(known: list[Kind], found: dict[str, Example]) -> Iterator[str]:
 def _entry(kind: Kind, example: Example | None) -> Iterator[str]:
     yield f"\n### {kind.name}\n"
     if example is None:
-        yield f"Not seen here; said of {UNSEEN.get(kind.name, '... what? A program for it belongs into programs.txt')}."
+        yield f"Not in these programs. It describes {UNSEEN.get(kind.name, '... (add a program to programs.txt)')}."
         return
     yield f"> {example.statement.text}\n"
     yield f"- from: `{example.source}`{f', line {example.line}' if example.line else ''}"

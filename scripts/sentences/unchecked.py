@@ -28,7 +28,7 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "same sequence number",
         "hook removed",
     ),
-    "repeats its event, which other tests compare with PyTorch's; what it adds is a rule that always holds": (
+    "repeats its event, which other tests compare with PyTorch; the rest is a rule that always holds": (
         "call: highest key",
         "call: boxed",
         "call for a key",

@@ -43,7 +43,7 @@ def wrongly_predicted(run: ModelRun, pytorch: PyTorchRun) -> Iterator[str]:
     """Yield the Nodes whose behavior was not predicted at the end of a program. PyTorch's Nodes are run, so this comes
     last.
     """
-    for path, said in predicted(run).items():
+    for path, raises_here in predicted(run).items():
         found = raises(pytorch, path)
-        if found is not None and found != said:
-            yield f"{path}: predicted to {'raise' if said else 'run'}, and does not"
+        if found is not None and found != raises_here:
+            yield f"{path}: predicted to {'raise' if raises_here else 'run'}, and does not"

@@ -88,7 +88,7 @@ def backward_raises(claim: BackwardRaises, question: Question) -> Answer:
         return None
     if not claim.raises:
         return difference("", in_place_error(node, claim.name))
-    if claim.message.startswith(DETACHED):  # the attribute says whose history is meant, the formula does not
+    if claim.message.startswith(DETACHED):  # the attribute names the history, the formula does not
         return difference(True, DETACHED in error_of_running(node))
     error = error_of(lambda: unpacked(node, claim.name))
     return difference((True, True), (claim.message in error, claim.message in error_of_running(node)))
@@ -130,7 +130,7 @@ def error_of(action: Any) -> str:
     """Return the message of the error that an action raises, or an empty string."""
     try:
         action()
-    except Exception as error:  # a hook's own among them
+    except Exception as error:  # including a hook's own
         return str(error)
     return ""
 
@@ -170,7 +170,7 @@ def node_keeps(claim: NodeKeeps, question: Question) -> Answer:
         return None
     try:
         kept = unpacked(node, claim.name)
-    except RuntimeError:  # let go, or changed, later in the statement
+    except RuntimeError:  # released or changed later in the statement
         return None
     if claim.tensor is None or kept is None or isinstance(kept, (list, tuple)):
         return None if isinstance(kept, (list, tuple)) else difference(claim.tensor is None, kept is None)

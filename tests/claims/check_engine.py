@@ -51,7 +51,7 @@ def edges_counted(claim: EdgesCounted, question: Question) -> Answer:
     if found is None or call is None:
         return None
     if not claim.everywhere:
-        return None  # which Nodes were looked at, PyTorch does not say
+        return None  # PyTorch does not show which Nodes it visited
     node = call.nodes[found[1]]
     edges = sum(target is node for other in call.nodes for target, _ in other.next_functions)
     return difference(claim.edges, edges + (call.roots.count(node) if len(call.roots) > 1 else 0))
@@ -81,7 +81,7 @@ def grad_captured(claim: GradCaptured, question: Question) -> Answer:
     """Compare the return value of the engine."""
     call = _call(claim.graph_task, question, watch_outputs)
     if call is None or claim.position >= len(call.captured):
-        return None  # an input that was not used is an error without allow_unused
+        return None  # an unused input is an error without allow_unused
     return difference(claim.defined, call.captured[claim.position])
 
 

@@ -69,7 +69,7 @@ def calls_within(claim: CallsWithin, question: Question) -> Answer:
     if name is None or any(question.later(ev.DualLevelLeft)):
         return None
     if re.search("printoptions|tensor_contents", question.shared.source):
-        return None  # the options may be others by the end of the statement, the words given
+        return None  # by the end of the statement the options may have changed, and some words may be given
     torch.set_printoptions(profile="default")  # other programs may have left some
     tensor = question.fresh_run().tensor(name)
     words: Callable[[], str] = (lambda: repr(tensor)) if claim.function == "Tensor.__repr__" else (lambda: f"{tensor}")

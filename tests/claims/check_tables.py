@@ -58,13 +58,13 @@ def table(operator: str) -> Table | None:
     return {key: (through.strip(), reason) for key, through, reason in _ROW.findall(dump)}
 
 
-def _said(kernel: str, reason: str) -> tuple[str, str]:
+def _entry(kernel: str, reason: str) -> tuple[str, str]:
     if not kernel:
         return EMPTY
     return ("fallthrough" if kernel == "fallthrough_kernel" else "", reason)
 
 
-def _of_cuda(operator: str, key: str) -> bool:
+def _needs_cuda_build(operator: str, key: str) -> bool:
     """Return whether the fact needs a CUDA build. The model is one, but this PyTorch may not be."""
     return key.endswith("CUDA") and not torch.version.cuda and operator.startswith(("aten::", "prims::"))
 
@@ -95,12 +95,12 @@ def cell_holds(claim: CellHolds, question: Question | None) -> Answer:
     """Compare the rule that filled the entry, except for an operator that the program changes, whose moment is
     unknown.
     """
-    if not _pytorchs(claim.operator) or _of_cuda(claim.operator, claim.key):
+    if not _pytorchs(claim.operator) or _needs_cuda_build(claim.operator, claim.key):
         return None
     found = _table_of_pytorchs(claim.operator) if question is None else _table_then(claim.operator, question)
     if found is None:
         return "PyTorch has no such operator"
-    return difference(_said(claim.kernel, claim.reason), found.get(claim.key, EMPTY))
+    return difference(_entry(claim.kernel, claim.reason), found.get(claim.key, EMPTY))
 
 
 @checks(FilledCells)
@@ -153,7 +153,7 @@ class Twin:
         """Register a kernel that is never called. ``reset`` of the result removes it."""
         block = torch._C._dispatch_library("IMPL", self.name.partition(":")[0], "")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that another kernel is there already
+            warnings.simplefilter("ignore")  # warns of an existing kernel
             block.impl("f", key, torch.library.fallthrough_kernel if fallthrough else _never, False)
         return block
 
@@ -203,11 +203,11 @@ def _parsed(key: str) -> bool:
 @checks(CellAfter)
 def cell_after(claim: CellAfter, question: Question | None) -> Answer:
     """Check on the twin, if that has the same table before the change."""
-    if not _parsed(claim.under) or _of_cuda(claim.operator, claim.key):
+    if not _parsed(claim.under) or _needs_cuda_build(claim.operator, claim.key):
         return None
     found, _ = after(claim.operator, claim.change, claim.under)
     kernel = "fallthrough_kernel" if claim.kernel == "fallthrough_kernel" else claim.kernel
-    return difference(_said(kernel, claim.reason), found.get(claim.key, EMPTY))
+    return difference(_entry(kernel, claim.reason), found.get(claim.key, EMPTY))
 
 
 @checks(StaleAfter)
@@ -272,7 +272,7 @@ def backend_keys(claim: BackendKeys, question: Question | None) -> Answer:
     if make is None:
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that quantized tensors are deprecated, that sparse ones are in beta
+        warnings.simplefilter("ignore")  # warns of quantized and sparse tensors
         return difference(hex(claim.raw), hex(torch._C._dispatch_keys(make()).raw_repr()))
 
 

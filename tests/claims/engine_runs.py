@@ -74,7 +74,7 @@ def _how(now: Any, before: Any, memory: int) -> str:
     if before is not None:
         return "added in place" if now is before else "added out of place"
     if not memory or now is None:
-        return ""  # a gradient without elements is nowhere
+        return ""  # a gradient without elements has no address
     return "stolen" if now.data_ptr() == memory else "copied"
 
 

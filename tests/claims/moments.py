@@ -62,7 +62,7 @@ class ModelRun:
     trace: Trace
     moments: list[Moment] = field(default_factory=list)
 
-    def said(self, moment: Moment) -> Iterator[tuple[int, Statement]]:
+    def statements_at(self, moment: Moment) -> Iterator[tuple[int, Statement]]:
         """Yield every statement about the events of a moment, with its step."""
         for seq in moment.steps:
             for statement in statements(self.trace, seq):

@@ -68,7 +68,7 @@ class PyTorchRun:
 
 def run_on_pytorch(source: str, position: int) -> PyTorchRun:
     """Run a program up to its statement ``position``, counted from 0. An error is stored in ``run.error``."""
-    _as_in_a_new_process()
+    _reset_settings()
     run, passes = Run(torch, source), Passes()
     *before, last = ast.parse(source).body[: position + 1]
     for statement in before:
@@ -78,7 +78,7 @@ def run_on_pytorch(source: str, position: int) -> PyTorchRun:
     return PyTorchRun(run, passes.met)
 
 
-def _as_in_a_new_process() -> None:
+def _reset_settings() -> None:
     """Reset settings that another program, or the first statements of this one, may have left behind."""
     log_nothing()
     torch.set_grad_enabled(True)

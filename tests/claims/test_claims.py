@@ -42,11 +42,11 @@ def differences(source: str, counts: Counter[tuple[str, str]]) -> Iterator[str]:
     run = run_on_model(source)
     for moment in run.moments:
         shared = PyTorchMoment(source, run.trace, moment)
-        for seq, statement in run.said(moment):
+        for seq, statement in run.statements_at(moment):
             for claim in statement.claims:
                 check = CHECKS.get(type(claim))
                 if check is None:
-                    continue  # that every class of claims has one is a test of its own
+                    continue  # another test checks that every class of claims has one
                 answer = check(claim, Question(run.trace, seq, shared))
                 counts[statement.kind, "cannot be asked" if answer is None else "asked"] += 1
                 if answer:
@@ -60,7 +60,7 @@ def test_every_class_of_claims_has_a_check() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("part", some(range(PARTS), 3))
-def test_what_is_said_is_what_pytorch_does(part: int, record_property: Callable[[str, object], None]) -> None:
+def test_every_claim_of_a_program_is_true_of_pytorch(part: int, record_property: Callable[[str, object], None]) -> None:
     counts: Counter[tuple[str, str]] = Counter()
     wrong = []
     names = sorted(ALL)[part::PARTS]
@@ -104,7 +104,7 @@ def nodes() -> dict[str, int]:
     return {name: number for number, name in reversed(made.items())} | dict(zip("ab", leaves, strict=True))
 
 
-def test_true_claims_are_borne_out_and_false_ones_are_not() -> None:
+def test_checks_accept_true_claims_and_reject_false_ones() -> None:
     at = in_new_thread(nodes)
     mul, exp, sin = at["MulBackward0"], at["ExpBackward0"], at["SinBackward0"]
     claims: list[tuple[c.Claim, c.Claim]] = [
@@ -126,7 +126,7 @@ def test_true_claims_are_borne_out_and_false_ones_are_not() -> None:
     assert captured[1]
 
 
-def test_every_way_of_writing_a_gradient_is_told_apart() -> None:
+def test_checks_distinguish_every_way_of_writing_a_gradient() -> None:
     one, other = torch.ones(2), torch.ones(2)
     memory = one.data_ptr()
     assert [_how(one, None, memory), _how(other, None, memory), _how(one, one, memory), _how(other, one, memory)] == [

@@ -23,13 +23,13 @@ def found() -> dict[str, Example]:
     return examples(NAMES - UNSEEN.keys(), among=named_in(PAGE.read_text("utf-8")))
 
 
-def test_a_kind_is_written_once() -> None:
+def test_every_kind_is_defined_once() -> None:
     names = [kind.name for kind in KINDS]
     assert [name for name in names if names.count(name) > 1] == []
 
 
 @pytest.mark.long
-def test_every_kind_is_said_by_some_program_or_command(found: dict[str, Example]) -> None:
+def test_every_kind_has_a_program_or_command_with_its_sentence(found: dict[str, Example]) -> None:
     """If it fails, run ``python -m scripts.sentences`` to find a program. A kind that it does not find needs a new
     program.
     """
@@ -38,7 +38,7 @@ def test_every_kind_is_said_by_some_program_or_command(found: dict[str, Example]
     assert NAMES - found.keys() == UNSEEN.keys()
 
 
-def test_what_is_not_put_to_pytorch_has_a_reason(found: dict[str, Example]) -> None:
+def test_every_kind_without_a_check_has_a_reason(found: dict[str, Example]) -> None:
     """The list contains no other kind. A kind that makes claims, or no longer exists, must leave it."""
     without = {name for name, example in found.items() if not example.statement.claims}
     assert without - set(UNCHECKED_NAMES) == set()

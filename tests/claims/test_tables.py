@@ -57,7 +57,7 @@ def operators() -> list[str]:
 
 
 @pytest.mark.parametrize("part", some(range(PARTS), 2))
-def test_what_is_said_of_cells_is_so(part: int) -> None:
+def test_statements_about_table_entries_are_true_of_pytorch(part: int) -> None:
     asked: Counter[str] = Counter()
     wrong = []
     for operator in operators()[part::PARTS]:
@@ -81,7 +81,7 @@ def _differs_to_begin_with(operator: str) -> bool:
     return own != twins
 
 
-def test_what_is_said_of_keys_is_so() -> None:
+def test_statements_about_keys_are_true_of_pytorch() -> None:
     asked: Counter[str] = Counter()
     wrong = []
     for key in (*CELL, *ALIASES):
@@ -96,7 +96,7 @@ def test_what_is_said_of_keys_is_so() -> None:
 
 
 @pytest.mark.parametrize("before", ["", 'lib.impl("f", lambda x: x, "CPU")'])
-def test_what_is_said_of_a_new_operator_is_so(before: str) -> None:
+def test_statements_about_a_new_operator_are_true_of_pytorch(before: str) -> None:
     import torch
 
     namespace = f"claims_{bool(before)}".lower()
@@ -116,7 +116,7 @@ def test_what_is_said_of_a_new_operator_is_so(before: str) -> None:
             assert CHECKS[type(claim)](claim, None) == ""
 
 
-def test_what_is_said_of_fallthroughs_and_redispatch_is_so() -> None:
+def test_statements_about_fallthroughs_and_redispatch_are_true() -> None:
     """An internal error means that a set that is passed on has the key. FULL_AFTER sets keep PythonDispatcher."""
     import torch
 
@@ -126,7 +126,7 @@ def test_what_is_said_of_fallthroughs_and_redispatch_is_so() -> None:
     with pytest.raises(RuntimeError, match="fallthrough"):
         torch.ops.claims_through.f.default.redispatch(torch._C.DispatchKeySet(torch._C.DispatchKey.CPU), torch.ones(1))
     with pytest.raises(NotImplementedError, match="There were no tensor arguments to this function"):
-        torch.ops.claims_through.f(torch.ones(1))  # the mask takes the key out, and no key is left below autograd
+        torch.ops.claims_through.f(torch.ones(1))  # the mask removes the key, and no key is left below autograd
     for key in ("CPU", "AutogradCPU", "BackendSelect"):
         assert torch._C._dispatch_keyset_full_after(getattr(torch._C.DispatchKey, key)).has(
             torch._C.DispatchKey.PythonDispatcher

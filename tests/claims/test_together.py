@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.explain.calls import key_reasons
 from dispatchviz.explain.kinds import dispatch
 from dispatchviz.explain.sentences import functorch_sentences
 from dispatchviz.running.program import run
@@ -44,17 +43,17 @@ def trace_of(source: str, folder: Path) -> Trace:
 
 def found_in(trace: Trace) -> list[str]:
     """Return all contradictions of a trace."""
-    said = [f"step {step.seq}, {problem}" for step in steps_of(trace) for problem in contradictions(step)]
-    return said + list(wrong_rows(trace))
+    problems = [f"step {step.seq}, {problem}" for step in steps_of(trace) for problem in contradictions(step)]
+    return problems + list(wrong_rows(trace))
 
 
-def test_every_sentence_that_counts_or_compares_is_read_by_somebody() -> None:
+def test_every_sentence_that_counts_or_compares_has_a_reader() -> None:
     """The page has an example of each kind, so that a kind that no sampled program has is checked too."""
     sections = re.split(r"\n## explain/(?:kinds|sentences)/", PAGE.read_text("utf-8"))[1:]
     parts = (section.partition("\n## ")[0] for section in sections)
-    said = [found for part in parts for found in re.findall(r"^### (.+)\n\n> (.+)$", part, re.MULTILINE)]
-    assert len(said) > 200
-    assert [(kind, word) for kind, text in said for word in unread(kind, text)] == []
+    sentences = [found for part in parts for found in re.findall(r"^### (.+)\n\n> (.+)$", part, re.MULTILINE)]
+    assert len(sentences) > 200
+    assert [(kind, word) for kind, text in sentences for word in unread(kind, text)] == []
 
 
 CONTRADICTED_ONCE = """
@@ -87,31 +86,33 @@ def contradicted_once(tmp_path_factory: pytest.TempPathFactory) -> Trace:
     return trace_of(CONTRADICTED_ONCE, tmp_path_factory.mktemp("once"))
 
 
-def test_what_was_wrong_once(contradicted_once: Trace) -> None:
+def test_programs_with_past_contradictions_have_none_now(contradicted_once: Trace) -> None:
     assert found_in(contradicted_once) == []
 
 
-def test_what_was_wrong_once_is_found(monkeypatch: pytest.MonkeyPatch, contradicted_once: Trace) -> None:
+def test_past_contradictions_are_detected(monkeypatch: pytest.MonkeyPatch, contradicted_once: Trace) -> None:
     """The old sentences are compared with the current values."""
     trace = contradicted_once
     monkeypatch.setattr(functorch_sentences, "_kept", lambda guard: "all keys but its own are excluded")
     old = "no argument has a key, or all of them are excluded"
     monkeypatch.setattr(dispatch, "_why_empty", lambda event: old)
     found = [each.split("\n    ") for each in found_in(trace)]
-    guards = [problem for said, problem in found if "its own are excluded." in said and problem.startswith("not ")]
+    guards = [
+        problem for sentence, problem in found if "its own are excluded." in sentence and problem.startswith("not ")
+    ]
     assert all("FuncTorchDynamicLayerBackMode, Python, Fake, BackendSelect" in problem for problem in guards)
     assert len(guards) > 1
-    calls = [problem for said, problem in found if f"{old}." in said]
+    calls = [problem for sentence, problem in found if f"{old}." in sentence]
     assert "not excluded are ADInplaceOrView, BackendSelect" in calls
 
 
 def test_a_variable_with_a_capital_is_found(monkeypatch: pytest.MonkeyPatch, contradicted_once: Trace) -> None:
-    monkeypatch.setattr(key_reasons, "_names", lambda trace, computed: ())
+    monkeypatch.setattr(dispatch, "argument_names", lambda trace, computed: ())
     assert [each for each in found_in(contradicted_once) if each.endswith("\n    the variable is nothing")]
 
 
 @pytest.mark.long
-def test_no_stored_program_makes_a_step_contradict_itself(tmp_path: Path) -> None:
+def test_no_step_of_a_stored_program_contradicts_itself(tmp_path: Path) -> None:
     found = [
         f"{name}: {each}" for name in some(sorted(NAMES), 500) for each in found_in(trace_of(PROGRAMS[name], tmp_path))
     ]

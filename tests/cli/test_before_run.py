@@ -14,26 +14,26 @@ from dispatchviz.running.recording import EngineName
 from .command import dispatchviz
 
 PLAIN = "import torch\nx = torch.ones(2)\nx + 1\n"
-NO_OPERATOR = r"PyTorch has no such operator, and p.py defines none; did you mean aten::pad or .*\? It"
-NO_LINE = "no file of the program has this line; p.py has 3 lines and was not run"
+NO_OPERATOR = r"neither PyTorch nor p.py has this operator; p.py was not run; did you mean aten::pad or .*\?"
+NO_LINE = r"no file of the program has this line \(p.py has 3 lines\); it was not run"
 
 REFUSED = [
     ({"operator": "ad"}, f"--op ad: {NO_OPERATOR} was not run"),
     ({"operator": "aten::ad"}, f"--op aten::ad: {NO_OPERATOR}"),
-    ({"operator": "torch.ad"}, "--op torch.ad: PyTorch has no such operator"),
+    ({"operator": "torch.ad"}, "--op torch.ad: neither PyTorch nor"),
     ({"operator": "mylib::qqq"}, "and p.py defines none; it was not run"),
-    ({"operator": "add.Nope"}, "--op add.Nope: PyTorch has no such operator"),
+    ({"operator": "add.Nope"}, "--op add.Nope: neither PyTorch nor"),
     ({"operator": ""}, "--op '': write an operator such as add, torch.add or aten::add.Tensor"),
     ({"operator": "a b"}, "--op 'a b': write an operator"),
     ({"line": "x"}, "--line x: write a line such as 6, 6-9 or forum.py:6"),
-    ({"line": "0"}, "--line 0: lines are counted from 1"),
-    ({"line": "9-3"}, "--line 9-3: lines are counted from 1, and a range ends with the higher one"),
+    ({"line": "0"}, "--line 0: lines start at 1"),
+    ({"line": "9-3"}, "--line 9-3: lines start at 1, and a range ends with the higher number"),
     ({"line": "4"}, f"--line 4: {NO_LINE}"),
     ({"line": "other.py:1"}, f"--line other.py:1: {NO_LINE}"),
 ]
 ONLY_REFUSED = [
     ("op=ad", f"--only op=ad: {NO_OPERATOR} was not run"),
-    ("op=ad*dd", "--only op=ad[*]dd: PyTorch has no such operator"),
+    ("op=ad*dd", "--only op=ad[*]dd: neither PyTorch nor"),
     ("line=99", f"--only line=99: {NO_LINE}"),
     ("line=q.py:1", f"--only line=q.py:1: {NO_LINE}"),
 ]

@@ -150,7 +150,7 @@ def test_an_option_of_ours_keeps_its_value(tmp_path: Path) -> None:
 def test_two_programs_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     said = refused("export", "a.py", "-o", "a.svg", "-c", "print(1)", cwd=tmp_path)
-    assert "-c is a program of its own: leave SCRIPT out" in said
+    assert "-c takes the place of SCRIPT: leave SCRIPT out" in said
 
 
 def test_modules_are_completed(folder: Path) -> None:

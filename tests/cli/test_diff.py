@@ -73,7 +73,9 @@ def test_error_of_one_script_is_a_difference(tmp_path: Path) -> None:
     names = script(tmp_path, plain, "a.py"), script(tmp_path, plain.replace("y = y + 1", "y.add_(1)"), "b.py")
     ended = dispatchviz("diff", *names, cwd=tmp_path)
     assert ended.status == 1
-    assert "An error ends the run in b.py\n  why  MulBackward0 (n2), made on line 4 (z = y * y), saved y" in ended.out
+    assert (
+        "An error ends the program in b.py\n  why  MulBackward0 (n2), made on line 4 (z = y * y), saved y" in ended.out
+    )
     assert "In a.py, the program runs to its end." in ended.out
     assert dispatchviz("diff", names[1], names[1], cwd=tmp_path).status == 0, "both raise alike"
 
@@ -180,7 +182,7 @@ def test_whatif_reports_the_error_of_the_changed_run(tmp_path: Path) -> None:
     name = script(tmp_path, "import torch\nx = torch.ones(2, requires_grad=True)\n(x * 2).sum().backward()\n")
     ended = dispatchviz("diff", "--what-if", "3: no_grad", name, cwd=tmp_path)
     assert ended.status == 1
-    assert "An error ends the run in the changed run\n" in ended.out
+    assert "An error ends the program in the changed run\n" in ended.out
     assert "element 0 of tensors does not require grad and does not have a grad_fn" in " ".join(ended.out.split())
 
 
@@ -200,7 +202,7 @@ def test_whatif_reports_bad_input_in_one_line(tmp_path: Path) -> None:
         ("5: device cuda w", [name], "the line does not read w; names on it are torch, x, y and z"),
         ("5: skip", [name, name], "runs one SCRIPT"),
         ("5: skip", ["--classics", name], "runs one SCRIPT"),
-        ("5: skip", ["-"], "- is read once"),
+        ("5: skip", ["-"], "- can be read only once"),
         ("5: skip", ["none.py"], "there is no file none.py"),
         ("5: skip", ["t.dvtrace"], "is a saved trace"),
         ("2: skip", [broken], "broken.py, line 2: SyntaxError"),

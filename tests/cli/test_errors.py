@@ -36,12 +36,12 @@ MISTAKES = {
         "there is no option --lr; arguments of the script come after --",
     ),
     "the script's argument": (["export", FORUM, "3", "-o", "a.svg"], "3 is one argument too many; arguments of the"),
-    "two kinds at once": (["export", FORUM, "-o", "a.svg", "--format", "png"], "not the name of what --format png"),
+    "two kinds at once": (["export", FORUM, "-o", "a.svg", "--format", "png"], "is not a name for --format png"),
     "step is no number": (["open", "a.jsonl", "--step", "x"], "'x' is not a valid integer"),
     "operator": (["table", "addd"], "there is no operator 'addd'; did you mean"),
     "overload": (["why", "to", "CPU"], "aten::to has"),
     "key": (["why", "add", "CUDDA"], "there is no dispatch key 'CUDDA'; did you mean CUDA?"),
-    "old key": (["table", "add", "Named"], "named tensors are gone from 2.13"),
+    "old key": (["table", "add", "Named"], "Release 2.13 removed named tensors"),
     "alias": (["why", "add", "Autograd"], "Autograd is an alias"),
     "no key": (["why", "add"], "name an operator and a key, such as: dispatchviz why add AutogradCUDA"),
     "no operator": (["table"], "name an operator, such as: dispatchviz table add"),
@@ -61,14 +61,19 @@ MISTAKES = {
         ["codegen", "add_", "--file", "ADInplaceOrView"],
         "did you mean ADInplaceOrViewType_0.cpp? It writes into: python_variable",
     ),
+<<<<<<< HEAD
     "no file of code": (
         ["codegen", "add_", "--file", "zzz"],
         "into 'zzz'. It writes into: python_variable_methods.cpp",
     ),
     "no text": (["codegen", "xlogy.Tensor", "--file", "VariableType"], "codegen xlogy.Tensor --real shows them"),
+=======
+    "no file of code": (["codegen", "add_", "--file", "zzz"], "'zzz'. It writes into: python_variable_methods.cpp"),
+    "no text": (["codegen", "xlogy.Tensor", "--file", "VariableType"], "codegen xlogy.Tensor --real shows it"),
+>>>>>>> main
     "file and classes": (
         ["codegen", "add", "--file", "x", "--structured"],
-        "shown alone, without --file",
+        "cannot be combined with --file",
     ),
     "not structured": (["codegen", "linear", "--structured"], "aten::linear has no structured kernel"),
     "another structured": (
@@ -80,8 +85,8 @@ MISTAKES = {
         ["codegen", "add", "--structured", "-o", "a.txt"],
         "suffix must be one of .dot, .svg, .png, .pdf",
     ),
-    "real classes": (["codegen", "add", "--structured", "--real"], "--structured is shown alone, without --real"),
-    "classes of a build": (["codegen", "add", "--structured", "--build", "cpu"], "shown alone, without --build"),
+    "real classes": (["codegen", "add", "--structured", "--real"], "--structured cannot be combined with --real"),
+    "classes of a build": (["codegen", "add", "--structured", "--build", "cpu"], "cannot be combined with --build"),
     "part of a picture": (["table", "add", "CPU", "-o", "a.svg"], "-o draws the whole table"),
     "picture of a table": (["table", "add", "-o", "a.txt"], "cannot write a.txt: the suffix must be"),
     "short": (["table", "add", "--short"], "--short goes with --history"),

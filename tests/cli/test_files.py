@@ -145,10 +145,10 @@ def test_new_lesson_overwrites_nothing(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("mine\n")
     (tmp_path / "folder.py").mkdir()
     for name, says in {
-        "mine.py": "mine.py is there already; nothing was written",
-        "folder.py": "folder.py is there already; nothing was written",
+        "mine.py": "mine.py already exists; nothing was written",
+        "folder.py": "folder.py already exists; nothing was written",
         "no/a.py": "cannot write no/a.py: No such file or directory",
-        "forum": "a lesson is a .py file, which forum is not: dispatchviz lesson new forum.py",
+        "forum": "the name of a lesson must end in .py: dispatchviz lesson new forum.py",
     }.items():
         assert refused("lesson", "new", name, cwd=tmp_path) == f"dispatchviz: {says}\n"
     assert (tmp_path / "mine.py").read_text() == "mine\n"
@@ -160,7 +160,7 @@ def test_answers_overwrite_no_folder_and_no_other_file(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_text("{}")
     for name, says in {
         "a.json": "cannot read a.json: Is a directory",
-        "b.json": "b.json is no file of answers",
+        "b.json": "b.json is not a file of answers",
     }.items():
         assert says in refused("lesson", "forum", "--answers", name, cwd=tmp_path)
     assert (tmp_path / "b.json").read_text() == "{}"
@@ -232,7 +232,7 @@ def test_several_traces_become_one_table(tmp_path: Path) -> None:
     ]
     for others, complaint in {
         ("-o", "a.svg"): "rank1.jsonl is one argument too many",
-        ("-o", "a.parquet", "--", "--lr"): "rank0.jsonl is a saved trace and takes no arguments such as --lr",
+        ("-o", "a.parquet", "--", "--lr"): "rank0.jsonl is a saved trace and takes no arguments (--lr)",
     }.items():
         ended = dispatchviz("export", *both, *others, cwd=tmp_path)
         assert ended.status == 2

@@ -51,7 +51,7 @@ def test_a_trace_is_opened_by_its_name_and_through_standard_input(name: str, fol
 def test_a_trace_takes_no_arguments(command: str, folder: Path) -> None:
     ended = dispatchviz(command, "t.jsonl", "--step", "3", cwd=folder)
     assert ended.status == 2
-    assert "t.jsonl is a saved trace and takes no arguments such as --step" in ended.err
+    assert "t.jsonl is a saved trace and takes no arguments (--step)" in ended.err
 
 
 def test_a_program_comes_through_standard_input(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_the_text_is_that_of_the_command(command: str, typed: str) -> None:
 
 
 def test_options_without_effect_on_a_screen_are_refused() -> None:
-    with pytest.raises(DispatchvizError, match=r"--json is for the command line: dispatchviz table add --json"):
+    with pytest.raises(DispatchvizError, match=r"--json works only on the command line: dispatchviz table add --json"):
         look_up("table", "add --json")
     with pytest.raises(DispatchvizError, match="standard input is the keyboard here"):
         look_up("why", "--error -")

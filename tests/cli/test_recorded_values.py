@@ -59,5 +59,5 @@ def test_recording_of_installed_pytorch_has_no_values(tmp_path: Path) -> None:
     refused = dispatchviz("trace", "--engine", "torch", "--values", name, cwd=tmp_path)
     assert (refused.status, refused.err) == (
         2,
-        "dispatchviz: --values is of the model, leave it out with --engine torch\n",
+        "dispatchviz: --values works only on the model: leave it out with --engine torch\n",
     )

@@ -61,7 +61,7 @@ def function_programs(draw: st.DrawFn) -> str:
     dirty = draw(st.sampled_from(("", "", "", *DIRTY)))
     if dirty and draw(st.integers(0, 4)):
         y = dirty
-    if draw(st.integers(0, 2)) == 0 or (dirty and y == z):  # returning one twice can end in an assertion of PyTorch's
+    if draw(st.integers(0, 2)) == 0 or (dirty and y == z):  # returning one twice can fail an assertion of PyTorch
         z = ""
     lines += _forward(draw, own_setup, y, z, dirty)
     lines += _backward(draw)

@@ -112,7 +112,7 @@ def programs(draw: st.DrawFn) -> str:
         text = _statement(draw, variables, number)
         mode = draw(st.sampled_from(MODES))
         if mode == "inference_mode" and re.search(r"\d\.\d", text):
-            mode = ""  # what ``wrapped_number`` of truth/observers/dispatcher.py cannot make
+            mode = ""  # not supported by ``wrapped_number`` of truth/observers/dispatcher.py
         lines += [f"with torch.{mode}():", f"    {text}"] if mode else [text]
     return _finished(draw, lines, variables)
 

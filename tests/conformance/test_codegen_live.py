@@ -44,7 +44,7 @@ def test_functions_are_where_torchgen_puts_them(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["xlogy.Tensor", "fft_fft", "nll_loss", "_foreach_add.Tensor", "add.Scalar_out"])
-def test_operators_that_we_do_not_have(name: str) -> None:
+def test_texts_of_operators_outside_the_model_are_found(name: str) -> None:
     found = next(full for full in pytorch_operators() if full.startswith(f"aten::{name}"))
     op = pytorch("cuda").find(found)
     heads = [piece.text.partition("\n")[0] for piece in real(op).pieces]
@@ -98,7 +98,7 @@ def comparable(piece: RealPiece) -> tuple[str, str]:
     return piece.file, re.sub(r"\btags_\d+", "tags_N", piece.text).rstrip(";")
 
 
-def test_kept_texts_are_what_torchgen_writes(written: Path) -> None:
+def test_stored_texts_equal_the_output_of_torchgen(written: Path) -> None:
     assert torch.__version__.startswith(release())
     compared = [name for name in kept_operators() if THOROUGH or family(name) in FAMILIES]
     assert len(compared) > 40
@@ -111,7 +111,7 @@ def test_kept_texts_are_what_torchgen_writes(written: Path) -> None:
         assert [*map(comparable, found.pieces)] == [*map(comparable, pieces)], name
 
 
-def test_kept_entries_are_whole_and_where_they_are_said_to_be() -> None:
+def test_stored_entries_are_complete_and_have_the_right_lines() -> None:
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -136,6 +136,6 @@ def _head(entry: dict[str, Any]) -> str:
 
 
 @pytest.mark.skipif(not THOROUGH, reason="torchgen must write everything")
-def test_so_much_is_written_for_all_operators(written: Path) -> None:
+def test_the_size_of_the_generated_code_is_that_of_torchgen(written: Path) -> None:
     texts = [path.read_text() for path, _ in generated_files_in(written)]
     assert everything()[2:] == Everything(0, 0, len(texts), sum(text.count("\n") for text in texts))[2:]

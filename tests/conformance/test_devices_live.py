@@ -36,7 +36,7 @@ def checked() -> Iterator[tuple[str, list[str]]]:
 
 
 @pytest.mark.long
-def test_cuda_wrappers_check_what_torchgen_has_them_check() -> None:
+def test_cuda_wrappers_check_the_same_devices_as_torchgen() -> None:
     from torchgen.model import DispatchKey
 
     from truth.observers.torchgen import generator
@@ -70,7 +70,7 @@ MIXED = (
 
 
 @pytest.mark.parametrize("expression", MIXED)
-def test_tensors_of_cpu_and_meta(expression: str) -> None:
+def test_mixing_cpu_and_meta_gives_the_outcome_of_pytorch(expression: str) -> None:
     assert outcome(model, expression) == outcome(torch, expression)
 
 
@@ -83,13 +83,13 @@ WAYS = (
 
 
 @pytest.mark.parametrize("device", TYPES)
-def test_devices_that_are_not_there(device: str) -> None:
+def test_missing_devices_raise_as_in_pytorch(device: str) -> None:
     for way in WAYS:
         assert outcome(model, way, d=device) == outcome(torch, way, d=device), way
 
 
 @pytest.mark.parametrize("device", [*TYPES, "cpu", "cpu:1", "meta", "lazy:2", "mkldnn", "opengl", "opencl", "ideep"])
-def test_generators_of_devices_that_are_not_there(device: str) -> None:
+def test_generators_of_missing_devices_raise_as_in_pytorch(device: str) -> None:
     def asked(module: Any) -> str:
         try:
             return str(module.Generator(device).device)

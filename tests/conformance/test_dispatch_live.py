@@ -73,7 +73,7 @@ def test_the_stored_keys_are_pytorchs() -> None:
 
 @pytest.mark.record("dispatch_registrations")
 @pytest.mark.parametrize("seed", range(amount(2, 4)))
-def test_registrations_replayed(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replayed_registrations_give_the_tables_of_pytorch(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The stored sequences are PyTorch's, and so are others that the model has not seen."""
     from tests.core import test_replay
 
@@ -82,7 +82,7 @@ def test_registrations_replayed(seed: int, monkeypatch: pytest.MonkeyPatch) -> N
         assert data == records.read("dispatch_registrations")
     monkeypatch.setattr(test_replay, "DATA", data)
     for number in range(len(data["sequences"])):
-        test_replay.test_every_stored_cell_is_pytorchs(number)
+        test_replay.test_every_stored_entry_equals_pytorchs(number)
 
 
 @pytest.mark.long
@@ -188,7 +188,7 @@ FAILING = [
 
 
 @pytest.mark.parametrize("number", range(len(FAILING)))
-def test_failing_lookups(number: int) -> None:
+def test_a_failing_lookup_raises_the_error_of_pytorch(number: int) -> None:
     argument, _, keys, raw = FAILING[number]
     kind, text = live_answers()[number]
     with pytest.raises((RuntimeError, NotImplementedError)) as caught:

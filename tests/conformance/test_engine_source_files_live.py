@@ -65,7 +65,7 @@ def binaries() -> typing.Iterator[list[mmap.mmap]]:
 
 
 @pytest.mark.parametrize(("function", "file"), source_files())
-def test_what_a_rule_names_is_there(function: str, file: str, binaries: list[mmap.mmap]) -> None:
+def test_functions_and_files_of_engine_rules_exist(function: str, file: str, binaries: list[mmap.mmap]) -> None:
     if file.endswith(".h"):
         assert (ROOT / "include" / file).is_file()
     else:

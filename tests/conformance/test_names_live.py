@@ -60,7 +60,7 @@ def answer(torch: ModuleType, prefix: str, question: str) -> str:
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_they_answer_alike(question: str) -> None:
+def test_model_and_pytorch_give_the_same_answer(question: str) -> None:
     from dispatchviz import torch as model
 
     assert answer(model, "dispatchviz.", question) == answer(torch, "", question)

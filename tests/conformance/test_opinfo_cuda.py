@@ -42,7 +42,7 @@ GROUPS = 20
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("group", range(GROUPS))
 @pytest.mark.parametrize("kind", CUDA_KINDS[1:])
-def test_operators(kind: str, group: int) -> None:
+def test_operators_agree_between_kinds_of_cuda(kind: str, group: int) -> None:
     differing = {}
     with numpy.errstate(all="ignore"):
         for op in op_db[group::GROUPS]:
@@ -97,7 +97,7 @@ def computed(op: Any, called: Callable[..., Any], sample: Any) -> list[Any]:
     parts = on_host(tensors_in(result))
     if op.name in UP_TO_SIGNS:
         result = processed(sample, model_torch)(result)
-        parts = [*map(numpy.zeros_like, parts), *determined(op.name, parts)]  # of all the shape and dtype
+        parts = [*map(numpy.zeros_like, parts), *determined(op.name, parts)]  # the shape and dtype of all
     return parts + on_host(gradients(result, [*args, *kwargs.values()]))
 
 

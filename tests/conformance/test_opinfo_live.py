@@ -33,7 +33,9 @@ def one_thread() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("op", op_db, ids=lambda op: op.full_name)
-def test_operator(op: Any, record_property: Callable[[str, object], None]) -> None:
+def test_an_operator_agrees_with_pytorch_on_its_samples(
+    op: Any, record_property: Callable[[str, object], None]
+) -> None:
     try:
         found = report(op.full_name, check(op))
     except NotHere:

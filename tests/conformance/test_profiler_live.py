@@ -92,12 +92,12 @@ REASONS = {
         volumes_whose_channels_lie_together volumes_of_channels_last_with_a_bias
         volumes_under_weights_of_channels_last volumes_of_channels_last_under_weights volumes_by_groups
         volumes_under_a_kernel_of_one volumes_of_channels_last_by_groups sync_batch_norm""",
-    "the trace does not tell where a Function's apply, a call of a Node by hand or a module's hook begins": """
+    "the trace does not show where a Function's apply, a call of a Node by hand or a module's hook begins": """
         function_jvp_in_place function_once_differentiable function_stale_view_as_an_input function_class_attributes
         function_jvp_refusals node_surface full_backward_hooks full_backward_hook_without_input_grad
         full_backward_hook_that_changes hook_multi_grad_leaf_with_grad_error saved_mutation_allowed
         saved_mutation_outside_error""",
-    "the trace does not tell what a function within CopySlices is called with": """
+    "the trace does not show the arguments of a function within CopySlices": """
         function_pure_view set_augmented_backward complex_i_real complex_d_complex_view_inplace""",
     "the numbers or the order of calls within a kernel differ": """
         adaptive_max_pool_all cosine_similarity_broadcast layer_norm_with_a_bias_alone_twice
@@ -121,7 +121,7 @@ def written(source: str, folder: Path) -> list[dict[str, Any]]:
 
     def profiled() -> None:
         cpu = [torch.profiler.ProfilerActivity.CPU]
-        # what the program raises is no part of the comparison
+        # errors of the program are not compared
         with torch.profiler.profile(activities=cpu, record_shapes=True) as profile, suppress(BaseException):
             exec(compile(source, "source", "exec"), {"__name__": "__main__"})
         profile.export_chrome_trace(str(file))
@@ -148,7 +148,7 @@ def exported(source: str, folder: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", BY_HAND)
 def test_names_nesting_numbers_and_sizes_are_the_profilers(name: str, tmp_path: Path) -> None:
     theirs, ours = written(BY_HAND[name], tmp_path), exported(BY_HAND[name], tmp_path)
-    strides = name != "hooks"  # which of them a hook returned is not told
+    strides = name != "hooks"  # the trace does not show which of them a hook returned
     assert nested(ours, strides=strides) == nested(theirs, strides=strides)
     assert arrows(ours) == arrows(theirs) != []
 

@@ -70,7 +70,7 @@ COUNT = amount(160, 600)
 
 
 @pytest.mark.parametrize("seed", range(100, 105))
-def test_histories_go_as_in_pytorch(seed: int) -> None:
+def test_random_registration_histories_give_the_states_of_pytorch(seed: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for number, steps in enumerate(histories(seed, COUNT)):
@@ -95,7 +95,7 @@ def watched_of_deterministic_live(name: str) -> bool:
 
 
 @pytest.mark.parametrize("name", some([name for name in PROGRAMS if watched_of_deterministic_live(name)], 10))
-def test_a_program_calls_what_it_calls_on_pytorch(name: str) -> None:
+def test_a_program_makes_the_same_calls_as_on_pytorch(name: str) -> None:
     from truth.recorders.programs import load_what_is_lazy, unwatched
 
     load_what_is_lazy()

@@ -74,7 +74,7 @@ def test_the_table_of_meta_and_impl_functions_is_the_library_s() -> None:
     assert all(": " in line for line in lines(found))
 
 
-def test_what_meta_and_impl_functions_call_is_in_their_code() -> None:
+def test_the_stored_calls_of_meta_and_impl_functions_are_pytorchs() -> None:
     found = calls()
     assert len(found) > 300
     assert {name: set(native_calls(name)) for name in found} == found

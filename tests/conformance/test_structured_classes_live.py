@@ -86,12 +86,12 @@ def check_wrapper(ours: Wrapper, statements: list[str]) -> None:
     made, *steps = map(squeezed, dropwhile(lambda each: not re.match(r"\w+ op\b", each), without_check))
     assert made == f"{ours.class_name} {ours.made}", ours.name
     assert len(steps) == len(ours.steps), ours.name
-    for step, said in zip(steps, ours.steps, strict=True):
-        head, dots, tail = said.partition("...")
-        assert step.startswith(head), (ours.name, step, said)
-        assert step.endswith(tail.removeprefix(", ")), (ours.name, step, said)
+    for step, described in zip(steps, ours.steps, strict=True):
+        head, dots, tail = described.partition("...")
+        assert step.startswith(head), (ours.name, step, described)
+        assert step.endswith(tail.removeprefix(", ")), (ours.name, step, described)
         if not dots:
-            assert step == said, ours.name
+            assert step == described, ours.name
 
 
 CALLED = re.compile("create_out|check_inplace|resize_out|maybe_create_proxy|guard_|proxy_outputs_")
@@ -103,14 +103,14 @@ def check_class(ours: StructuredClass, base: str, body: str) -> None:
     assert ours.base == base
     overridden = re.findall(r"(\w+)\([^)]*\) override \{(.*?)^    \}", body, re.MULTILINE | re.DOTALL)
     assert [name for name, _ in overridden] == [m.name.partition("(")[0] for m in ours.members if m.overrides]
-    said = {member.name.partition("(")[0]: member.does for member in ours.members}
+    described = {member.name.partition("(")[0]: member.does for member in ours.members}
     for name, text in overridden:
-        assert set(CALLED.findall(text)) == set(CALLED.findall(said[name]))
-        assert ("::set_output_raw_strided(" in text) == ("TensorIteratorBase::" in said[name])
+        assert set(CALLED.findall(text)) == set(CALLED.findall(described[name]))
+        assert ("::set_output_raw_strided(" in text) == ("TensorIteratorBase::" in described[name])
     declared = re.findall(r"^    (\S.*?) (\w+_);$", body, re.MULTILINE)
     fields = {name: kind.replace("::std::", "std::") for kind, name in declared}
     assert fields == {m.name: m.does for m in ours.members if m.name.endswith("_")}
-    assert (f"{ours.name}(Tensor& " in body) == ("constructor" in said)
+    assert (f"{ours.name}(Tensor& " in body) == ("constructor" in described)
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -175,7 +175,7 @@ def test_the_first_two_classes_are_the_headers() -> None:
     assert "propagate_names" not in base
 
 
-SAID = {
+HELPER_CODE = {
     "create_out": ("if (strides.empty())", "empty_cpu(sizes", "empty_strided_cpu(sizes, strides"),
     "check_inplace": ("options.dtype() == self.dtype()", "options.device() == self.device()", "sizes == self.sizes()"),
     "resize_out": ("options.dtype() == out.dtype()", "options.device() == out.device()", "native::resize_output(out"),
@@ -194,9 +194,9 @@ def helpers(key: str) -> dict[str, str]:
     return {found[1]: text for text, found in named.items() if found}
 
 
-def test_the_functions_beside_the_classes_do_what_is_said() -> None:
-    assert set(helpers("CPU")) == set(HELPERS) == set(SAID)
-    for name, parts in SAID.items():
+def test_helper_functions_contain_the_described_code() -> None:
+    assert set(helpers("CPU")) == set(HELPERS) == set(HELPER_CODE)
+    for name, parts in HELPER_CODE.items():
         assert [part for part in parts if part not in helpers("CPU")[name]] == [], name
     assert set(helpers(DEFAULT)) == set(HELPERS) - {"resize_out"}
     assert "at::empty(" in helpers(DEFAULT)["create_out"]

@@ -56,7 +56,7 @@ def test_signatures_of_methods_are_pytorchs(name: str) -> None:
 
 
 @pytest.mark.parametrize("guard", GUARDS)
-def test_guards_do_what_pytorchs_do(guard: str) -> None:
+def test_guards_have_the_effects_of_pytorchs(guard: str) -> None:
     ours, theirs = Watched(model_torch._C), Watched(torch._C)
     before = ours.sets()
     assert ours.guard(guard) == theirs.guard(guard)
@@ -65,9 +65,9 @@ def test_guards_do_what_pytorchs_do(guard: str) -> None:
 
 
 @pytest.mark.parametrize(("setter", "key"), SETTERS)
-def test_setters_leave_behind_what_pytorchs_do(setter: str, key: str) -> None:
+def test_setters_leave_the_same_bits_behind_as_pytorchs(setter: str, key: str) -> None:
     assert Watched(model_torch._C).setter(setter, key) == Watched(torch._C).setter(setter, key)
 
 
-def test_meta_in_the_included_set() -> None:
+def test_meta_in_the_included_set_leaves_dense_behind() -> None:
     assert Watched(model_torch._C).meta() == Watched(torch._C).meta()

@@ -90,7 +90,7 @@ def test_a_part_exists_and_is_used(part: Part, watched: Watched) -> None:
 
 
 @pytest.mark.parametrize("writer", WRITERS, ids=lambda writer: writer.pattern)
-def test_a_file_comes_of_its_template_by_a_module_that_knows_the_part(writer: Writer, watched: Watched) -> None:
+def test_the_module_that_writes_a_file_uses_its_template_and_part(writer: Writer, watched: Watched) -> None:
     written = {file: found for file, found in watched[1].items() if writer_of(file) == writer}
     assert written
     for file, (template, module) in written.items():
@@ -139,9 +139,9 @@ CLAIMS = {
 
 
 @pytest.mark.parametrize("file", CLAIMS)
-def test_a_file_has_what_is_said_of_it(file: str) -> None:
-    operator, *said = CLAIMS[file]
+def test_a_file_contains_the_described_parts(file: str) -> None:
+    operator, *described = CLAIMS[file]
     texts = kept(operator)
     assert texts is not None
     text = "".join(texts.text(each) for each in named([*texts.files()], file))
-    assert [part for part in said if part not in text] == []
+    assert [part for part in described if part not in text] == []

@@ -70,12 +70,12 @@ def test_a_build_for_the_cpu_answers_as_pytorch(cpu_build: None, question: str) 
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_without_a_device_the_same_questions_fail(question: str) -> None:
+def test_questions_without_a_device_fail_as_in_a_cpu_build(question: str) -> None:
     from dispatchviz import torch as model
 
-    found, said = answer(torch, question)
+    found, warned = answer(torch, question)
     with cuda_is("none"):
-        assert answer(model, question) == (found.replace(NOT_COMPILED, NO_DEVICE), said)
+        assert answer(model, question) == (found.replace(NOT_COMPILED, NO_DEVICE), warned)
 
 
 VALUES = ("", " ", "-1", "0", "1", "0,1", "1,0", "0,0", "0,1,0", "0,-1,0", "-1,0", "+0", "1gpu2,2ampere", "x", "0,x")

@@ -21,7 +21,7 @@ ARRAYS = ("allclose", "array_equal", "array_equiv", "count_nonzero", "isscalar")
 
 
 class Namespace(dict[str, Any]):
-    """The names of a module, looked up on use. AttributeError for a name that CuPy does not have."""
+    """The names of a module, looked up on use. Raise AttributeError for a name that CuPy does not have."""
 
     def __init__(self, module: str) -> None:
         super().__init__()

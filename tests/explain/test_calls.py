@@ -228,8 +228,8 @@ def test_printing_that_fails_is_not_folded() -> None:
 
 def test_the_sentence_says_how_many(trace: Trace) -> None:
     assert why_here(trace, step(trace, ev.TensorFormatted)) == (
-        "y (t3) is formatted by PyTorch's own Python code, which chooses width and notation with operators, in no_grad "
-        "and with all modes disabled: 90 calls, none of which is recorded for backward."
+        "PyTorch's Python code formats y (t3) under no_grad and with all modes disabled. It makes 90 calls, none of "
+        "which is recorded for backward."
     )
 
 

@@ -156,5 +156,5 @@ def test_which_tensor_is_which_parameter(engine: str) -> None:
 def test_the_sentence_of_a_binding_says_which_tensor_is_which_parameter() -> None:
     trace = traced("import torch\na, b = torch.ones(2), torch.ones(2)\nc = torch.add(a, b)\nd = a.exp()\n", "model")
     said = {event.function: why_here(trace, event.seq) for event in trace if isinstance(event, ev.BindingEntered)}
-    assert ", with input = a and other = b; it leads to the operator aten::add.Tensor." in said["torch.add"]
+    assert ", with input = a and other = b. It leads to the operator aten::add.Tensor." in said["torch.add"]
     assert "with" not in said["Tensor.exp"]

@@ -76,7 +76,7 @@ def test_each_device_has_a_queue_and_meta_tensors_wait_in_that_of_the_cpu() -> N
     at = step(trace, event(ev.NodeStarted, device="cuda:0"))
     cpu, cuda = ready_queues(trace, at, 9)
     assert (cpu.device, cpu.thread, cuda.device, cuda.thread) == ("cpu", "caller", "cuda:0", "pt_autograd_0")
-    assert [name_of(trace, iteration.queued.node) for iteration in cpu.turns] == ["ExpBackward0"]
+    assert [name_of(trace, turn.queued.node) for turn in cpu.turns] == ["ExpBackward0"]
     trace = recorded('import torch\nx = torch.ones(2, device="meta", requires_grad=True)\n(x * 2).sum().backward()\n')
     for at in (*trace.steps_of(ev.NodeQueued), *trace.steps_of(ev.NodeStarted)):
         assert [queue.device for queue in ready_queues(trace, at, 9)] == ["cpu"]
@@ -86,13 +86,13 @@ def test_what_decides_in_a_queue() -> None:
     trace = recorded(LEAVES + "(x.exp() + y.sin()).sum().backward()\n")
     at = step(trace, event(ev.NodeStarted, name="SinBackward0")) - 1
     (queue,) = ready_queues(trace, at, 9)
-    assert [(name_of(trace, iteration.queued.node), iteration.decided) for iteration in queue.turns] == [
+    assert [(name_of(trace, turn.queued.node), turn.decided) for turn in queue.turns] == [
         ("SinBackward0", "sequence_nr"), ("ExpBackward0", "last")
     ]  # fmt: skip
     trace = recorded(LEAVES + "torch.stack([x, y]).sum().backward()\n")
     both = trace.steps_of(ev.NodeQueued)[-1]
     (queue,) = ready_queues(trace, both, 9)
-    assert [iteration.decided for iteration in queue.turns] == ["equal", "last"]
+    assert [turn.decided for turn in queue.turns] == ["equal", "last"]
 
 
 @pytest.mark.parametrize("subject", ["engine", "hooks", "derivatives"])

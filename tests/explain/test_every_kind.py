@@ -41,7 +41,7 @@ def with_one_of(kind: type[ev.Event]) -> Trace:
 def test_every_kind_is_explained(kind: type[ev.Event]) -> None:
     trace = with_one_of(kind)
     text = why_here(trace, len(trace) - 1)
-    assert text[0].isupper() or text.startswith(("word", "t0", "x", "grad()"))
+    assert text[0].isupper() or text.startswith(("word", "t0", "x", "grad()", "check_inplace", "queue_callback()"))
     assert "  " not in text
     assert label(trace, len(trace) - 1)
     assert sign(trace[-1]) in SIGNS.values()
@@ -75,12 +75,14 @@ def test_fields_that_are_known_otherwise_are_fields(kind: type[ev.Event]) -> Non
 
 def test_what_is_said_of_a_mixed_kind() -> None:
     text = str(KINDS[ev.KeySetComputed].known)
-    assert text.startswith("observed: the sets of the arguments and of the thread are read")
+    assert text.startswith("observed: the key sets of the arguments and of the thread are read")
     assert "; mask derived: from the registrations of this build; " in text
 
 
 def test_what_is_said_of_an_unseen_kind() -> None:
-    assert unseen(ev.NodeQueued) == "Not seen in a release build: counts and ready queues are inside the engine."
+    assert unseen(ev.NodeQueued) == (
+        "Not seen in a release build: the engine does not expose its counts and ready queues."
+    )
 
 
 def test_the_records_of_unseen_kinds_say_so() -> None:

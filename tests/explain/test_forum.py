@@ -121,34 +121,35 @@ def why(by_hand: Trace, kind: type[ev.Event], nth: int = 0) -> str:
 
 SHOWN = {
     (ev.KeySetComputed, 0): (
-        "AutogradCUDA is the highest key left and wins: x and y are CUDA tensors, and every ordinary CUDA tensor "
-        "has it from the moment it is made. Only x requires grad, y does not; no key depends on that."
+        "AutogradCUDA is the highest key left, so it wins. x and y are CUDA tensors, and every ordinary CUDA tensor "
+        "has this key from the moment it is made. Only x requires grad. That makes no difference here: requires_grad "
+        "never changes a tensor's dispatch keys."
     ),
     (ev.FallthroughSkipped, 0): (
-        "ADInplaceOrView and BackendSelect were in the set too, but aten::add.Tensor has no kernel to run there: "
-        'their cells hold a fallthrough ("go on to the next key"), and the operator\'s mask removes such keys. They '
-        "are the keys' own fallbacks, used by every operator that registers nothing else there "
+        "ADInplaceOrView and BackendSelect were in the key set too, but aten::add.Tensor has only fallthroughs there "
+        '("go on to the next key"), so the operator\'s mask removes them. The fallthroughs of ADInplaceOrView and '
+        "BackendSelect are the keys' fallbacks, which serve every operator without a kernel of its own there "
         "(VariableFallbackKernel.cpp, BackendSelectFallbackKernel.cpp)."
     ),
     (ev.KernelSelected, 0): (
-        "The AutogradCUDA cell of aten::add.Tensor holds VariableType::add_Tensor, the kernel registered to the alias "
-        "key Autograd. Nothing is registered for AutogradCUDA itself, so the alias filled this cell when the table was "
-        "built, as it did for every autograd key without a kernel of higher precedence."
+        "The dispatch table of aten::add.Tensor holds VariableType::add_Tensor for AutogradCUDA. It is registered for "
+        "the alias key Autograd. Nothing is registered for AutogradCUDA itself, so the alias fills this entry, as it "
+        "does for every autograd key without a kernel of higher precedence."
     ),
     (ev.NodeCreated, 0): (
-        "x requires grad, so the call of aten::add.Tensor is recorded as a Node: AddBackward0, sequence "
-        "number 0. Of several ready Nodes the engine runs the one with the largest sequence number first."
+        "x requires grad, so the call of aten::add.Tensor is recorded as the Node AddBackward0, sequence number 0. "
+        "When several Nodes are ready, the engine runs the newest one (largest sequence number) first."
     ),
     (ev.GuardEntered, 0): (
-        "Until the guard AutoDispatchBelowADInplaceOrView ends, the thread excludes the autograd keys and "
-        "ADInplaceOrView: autograd has already been handled, so calls that the kernels below make are not recorded "
-        "again."
+        "The guard AutoDispatchBelowADInplaceOrView adds the autograd keys and ADInplaceOrView to the thread-local "
+        "exclude set until it ends, because autograd has already been handled, so calls that the kernels below make "
+        "are not recorded again."
     ),
     (ev.GuardLeft, 0): (
-        "The guard AutoDispatchBelowADInplaceOrView ends and restores the sets that it saved: calls from here on "
-        "can reach autograd again."
+        "The guard AutoDispatchBelowADInplaceOrView ends and restores the thread-local sets, so calls can reach "
+        "autograd again."
     ),
-    (ev.HistorySet, 0): ("z (t2) gets its history: its grad_fn is AddBackward0, so it requires grad."),
+    (ev.HistorySet, 0): ("z (t2) gets the grad_fn AddBackward0, so it requires grad."),
 }
 
 
@@ -159,18 +160,16 @@ def test_what_is_said_of_the_add_of_x_that_requires_grad_and_y(by_hand: Trace, k
 
 OTHERS = {
     (False, True, ev.EdgesCollected): (
-        "AddBackward0 gets two edges, one per input: the first, for self (x), is empty, because x does not require "
-        "grad; the second, for other (y), leads to AccumulateGrad (y). An empty edge is kept, so that the indices of "
-        "edges are those of the inputs. In Python: next_functions is ((None, 0), (AccumulateGrad, 0))."
+        "AddBackward0 gets two edges, one per input. The first, for self (x), is empty, because x does not require "
+        "grad. The second, for other (y), leads to AccumulateGrad (y). An empty edge is kept so that edge i belongs to "
+        "input i. In Python, next_functions is ((None, 0), (AccumulateGrad, 0))."
     ),
     (True, True, ev.EdgesCollected): (
-        "AddBackward0 gets two edges, one per input: the first, for self (x), leads to AccumulateGrad (x); the second, "
-        "for other (y), leads to AccumulateGrad (y). "
-        "In Python: next_functions is ((AccumulateGrad, 0), (AccumulateGrad, 0))."
+        "AddBackward0 gets two edges, one per input. The first, for self (x), leads to AccumulateGrad (x). The second, "
+        "for other (y), leads to AccumulateGrad (y). In Python, next_functions is ((AccumulateGrad, 0), "
+        "(AccumulateGrad, 0))."
     ),
-    (False, False, ev.NoNodeMade): (
-        "None of x and y requires grad, so aten::add.Tensor is not recorded for backward: no Node is made."
-    ),
+    (False, False, ev.NoNodeMade): ("Neither x nor y requires grad, so no Node is recorded for aten::add.Tensor."),
 }
 
 
@@ -182,25 +181,26 @@ def test_what_is_said_where_others_require_grad(x_grad: bool, y_grad: bool, kind
 @pytest.mark.parametrize(
     ("x_grad", "y_grad", "note"),
     [
-        (False, True, "Only y requires grad, x does not; no key depends on that."),
-        (True, True, "That x and y require grad changes nothing here: no key depends on it."),
-        (False, False, "None of them requires grad; no key depends on that."),
+        (False, True, "Only y requires grad."),
+        (True, True, "x and y require grad."),
+        (False, False, "None of them requires grad."),
     ],
 )
 def test_no_key_depends_on_requires_grad(x_grad: bool, y_grad: bool, note: str) -> None:
-    assert why(founding(x_grad, y_grad), ev.KeySetComputed).endswith(note)
+    rule = "That makes no difference here: requires_grad never changes a tensor's dispatch keys."
+    assert why(founding(x_grad, y_grad), ev.KeySetComputed).endswith(f" {note} {rule}")
 
 
-OFF = "off: no key changes and the autograd kernels still run, but they make no Nodes until it is on again."
-ON = "on: operators record Nodes again."
+OFF = "off. The autograd kernels still run, but they record no Nodes until it is on again."
+ON = "on, so operators record Nodes again."
 
 
 @pytest.mark.parametrize(
     ("enabled", "why", "text"),
     [
-        (False, "torch.no_grad()", f"torch.no_grad() switches grad mode {OFF}"),
-        (True, "leaving torch.no_grad()", f"Leaving torch.no_grad() puts grad mode back {ON}"),
-        (False, "backward without create_graph", f"The backward pass without create_graph switches grad mode {OFF}"),
+        (False, "torch.no_grad()", f"torch.no_grad() turns grad mode {OFF}"),
+        (True, "leaving torch.no_grad()", f"Leaving torch.no_grad() turns grad mode back {ON}"),
+        (False, "backward without create_graph", f"The backward pass without create_graph turns grad mode {OFF}"),
     ],
 )
 def test_grad_mode_is_no_key(enabled: bool, why: str, text: str) -> None:

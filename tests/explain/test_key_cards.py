@@ -47,7 +47,7 @@ def test_an_alias_says_what_it_covers() -> None:
     card = key_card(DispatchKey.CompositeExplicitAutogradNonFunctional, REGISTRY, "cuda")
     assert (card.kind, card.raw, len(card.members)) == ("alias", 0x17FFDF7, 47)
     assert "14 of the 16 dense backend keys" in card.sentences[2]
-    assert "the cell of Undefined besides" in card.sentences[2]
+    assert "it also fills the entry of Undefined" in card.sentences[2]
 
 
 def test_a_functionality() -> None:

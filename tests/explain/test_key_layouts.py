@@ -95,9 +95,9 @@ def test_a_set_taken_apart() -> None:
 @pytest.mark.parametrize(
     ("raw", "says"),
     [
-        (0, "The empty set"),
-        (1, "The backend bit CPU has no functionality to go with"),
-        (0x10000, "would pick the cell of CPU, although its highest key prints as Undefined"),
+        (0, "This is the empty set"),
+        (1, "The backend bit CPU has no functionality beside it"),
+        (0x10000, "would select the entry of CPU, although its highest key prints as Undefined"),
         (1 << 62, "No key has bit 62: printing ignores bit 62"),
         (1 << 63 | 1, "fails an internal check"),
     ],
@@ -146,7 +146,7 @@ def test_keys_that_are_gone_say_what_became_of_them() -> None:
     assert gone <= {*RENAMED, *STORIES}
     assert all(became(name) for name in gone)
     assert became("DefaultBackend") == "DefaultBackend, a key in 1.8, is called CompositeExplicitAutograd now"
-    with pytest.raises(DispatchvizError, match=r"Named, a key from 1.6 to 2.12, .*named tensors are gone"):
+    with pytest.raises(DispatchvizError, match=r"Named, a key from 1.6 to 2.12, .*removed named tensors"):
         find_key("Named")
     with pytest.raises(DispatchvizError, match="stored under CompositeImplicitAutograd"):
         find_key("catchall")

@@ -43,19 +43,23 @@ def test_why_each_key_is_in_the_set_of_a_call() -> None:
     assert card is not None
     assert dict(card.reasons) == {
         "AutocastCUDA": (
-            "x and y have it, as every CUDA tensor does. Not in the set: the thread excludes it while autocast is off."
+            "x and y have this key, as every CUDA tensor does. It is not in the key set, because the thread-local "
+            "exclude set has it while autocast is off."
         ),
         "AutogradCUDA": (
-            "x and y are CUDA tensors, and every ordinary CUDA tensor has it from the moment it is made, whether it "
-            "requires grad or not. The highest key left, so it wins."
+            "x and y are CUDA tensors, and every ordinary CUDA tensor has this key from the moment it is made, whether "
+            "it requires grad or not. It is the highest key left, so it wins."
         ),
         "ADInplaceOrView": (
-            "x and y have it, as every ordinary tensor does; the thread includes it by default too. Not in the set: "
-            "its cell of aten::add.Tensor holds a fallthrough, so the operator's mask takes it out."
+            "x and y have this key, as every ordinary tensor does, and it is in the thread-local include set by "
+            "default. It is not in the key set, because aten::add.Tensor has a fallthrough for it and the operator's "
+            "mask removes such keys."
         ),
-        "BackendSelect": "The thread includes it by default. Not in the set: its cell of aten::add.Tensor holds a "
-        "fallthrough, so the operator's mask takes it out.",
-        "CUDA": "x and y are CUDA tensors. In the set, but not the highest: AutogradCUDA is higher.",
+        "BackendSelect": (
+            "This key is in the thread-local include set by default. It is not in the key set, because "
+            "aten::add.Tensor has a fallthrough for it and the operator's mask removes such keys."
+        ),
+        "CUDA": "x and y are CUDA tensors. It is in the key set, but AutogradCUDA is higher.",
     }
 
 
@@ -77,7 +81,7 @@ x## 0x10002 passed on
             "VariableType::add_Tensor ran for this key and removes it, so that the redispatch reaches the keys below "
             "it."
         ),
-        "CUDA": "Highest key left, so it wins.",
+        "CUDA": "It is the highest key left, so it wins.",
     }
 
 
@@ -98,7 +102,7 @@ def test_two_backends_are_two_columns_and_the_higher_one_decides() -> None:
     assert drawn(card).splitlines()[-1] == "..W...W. 0x1000000002 AutogradCUDA"
     assert card is not None
     assert dict(card.reasons)["AutogradCUDA"].startswith(
-        "t0 is a CUDA tensor (CUDA comes before CPU), and every ordinary CUDA tensor has it"
+        "t0 is a CUDA tensor (CUDA comes before CPU), and every ordinary CUDA tensor has this key"
     )
 
 
@@ -113,9 +117,9 @@ def test_keys_kept_out_by_a_guard() -> None:
     card = key_set_card(tape.trace(), len(tape.events) - 1)
     assert card is not None
     assert dict(card.reasons)["AutogradCUDA"] == (
-        "x is a CUDA tensor, and every ordinary CUDA tensor has it from the moment it is made, whether it requires "
-        "grad or not. Not in the set: the guard AutoDispatchBelowADInplaceOrView excludes it, because autograd has "
-        "already been handled."
+        "x is a CUDA tensor, and every ordinary CUDA tensor has this key from the moment it is made, whether it "
+        "requires grad or not. It is not in the key set, because the guard AutoDispatchBelowADInplaceOrView excludes "
+        "it because autograd has already been handled."
     )
 
 

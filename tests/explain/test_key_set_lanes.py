@@ -74,9 +74,9 @@ def _compare_sentence(computed: KeySetComputed, stage: int, said: str, card: Key
         WINNER: (0, computed.effective),
     }[stage]
     differ = set(names(before)) ^ set(names(after))
-    told = said.partition(": ")[2].partition(";")[0].partition(" away: ")[0]
+    told = said.partition(": ")[2].partition(";")[0].partition(", whose ")[0]
     if stage == UNITED and not computed.united:
-        assert told == "no tensor among the arguments, so the set is empty"
+        assert told == "no tensor among the arguments, so the key set is empty"
     elif stage == WINNER and not differ:
         assert said == "winner: no key is left, so Undefined wins"
         return
@@ -112,7 +112,7 @@ def _compare_given(trace: Trace, at: int, card: KeySetCard) -> None:
     if MASK in stages(card):
         assert kernel is not None
         lost = [name for name in names_of(kernel.key_set) if name not in names_of(call.key_set)]
-        assert f" takes {', '.join(lost) or 'nothing'} away" in stage_sentence(card, MASK)
+        assert f" removes {', '.join(lost) or 'nothing'}" in stage_sentence(card, MASK)
     if call.key_set & 0xFFFF:
         assert list(card_at(card, WINNER).keys) == key_names(call.key_set)
     assert lanes(card)[-1].said == f"→ {call.key}"

@@ -68,10 +68,7 @@ def test_what_never_runs_is_nowhere_called_ready(program: Callable[[], Trace]) -
 def test_a_node_is_reached_for_its_gradient_alone() -> None:
     trace = grad_of_a()
     assert said(trace, ev.NodeSkipped) == [
-        (
-            "AccumulateGrad (a) is not called: grad() requests the gradient that arrived there, and none that depends "
-            "on running it."
-        )
+        ("AccumulateGrad (a) does not run, because grad() requests only the gradient that arrived there.")
     ]
     queued = [label(trace, event.seq) for event in trace if isinstance(event, ev.NodeQueued)]
     assert queued[-1] == "AccumulateGrad (a) is queued to be captured"
@@ -112,8 +109,8 @@ def test_an_input_that_no_edge_leads_to() -> None:
         torch.autograd.grad(x.exp().sum(), [x, far], allow_unused=True)
     (needed,) = said(trace, ev.ExecInfoPopulated)
     assert needed.endswith(
-        "No path leads to far: what grad() returns for it is undefined, which allow_unused and materialize_grads turn "
-        "into None, zeros or an error."
+        "No path leads to far, so the gradient there is undefined. Depending on allow_unused and materialize_grads, "
+        "grad() returns None or zeros, or raises an error."
     )
 
 
@@ -133,9 +130,11 @@ def test_gradients_that_are_undefined_are_told_as_such() -> None:
         y.retain_grad()
         Nothing.apply(y).sum().backward()
     met = said(trace, ev.DependencyMet)
-    assert met[1].startswith("An undefined gradient, which counts as well, has arrived for ExpBackward0:")
+    assert met[1].startswith(
+        "The only gradient that ExpBackward0 waits for has arrived (undefined, which counts as well)"
+    )
     (retained,) = said(trace, ev.HookRan)
-    assert retained.endswith("but it is undefined, or the tensor is gone: no .grad is written.")
+    assert retained.endswith("is undefined or the tensor no longer exists.")
 
 
 def test_what_is_claimed_goes_with_the_words() -> None:

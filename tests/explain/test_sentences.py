@@ -35,8 +35,8 @@ def registered() -> Trace:
 
 def test_the_registration_comes_before_its_effect(registered: Trace) -> None:
     kernel, cells = told(registered, ev.KernelRegistered, ev.CellsRecomputed)
-    assert kernel == "<lambda> is registered at CPU for words::double."
-    assert cells == "With that, one cell of words::double changes: CPU."
+    assert kernel == "<lambda> is registered as the kernel of words::double for CPU."
+    assert cells == "This changes one dispatch table entry of words::double: CPU."
     recomputed = next(event for event in registered if isinstance(event, ev.CellsRecomputed))
     assert label(registered, recomputed.seq) == "1 cell of words::double changed"
 
@@ -63,18 +63,15 @@ def test_a_name_is_a_variable() -> None:
 def test_why_a_tensor_of_numbers_is_made_behind_guards() -> None:
     trace = traced("import torch\ny = torch.tensor([1.0])\n")
     guards = told(trace, ev.GuardEntered)
-    assert any("Tracer: torch.jit.trace is not to record how a tensor is made of Python's numbers" in g for g in guards)
-    assert any(
-        "no mode and no transform may intercept the making of a new tensor, or wrap it before it is finished" in g
-        for g in guards
-    )
-    assert not any("asked for that" in guard for guard in guards)
+    assert any("because torch.jit.trace must not record how a tensor is made from Python numbers" in g for g in guards)
+    assert any("no mode or transform may intercept or wrap a new tensor before it is finished" in g for g in guards)
+    assert not any("needs it for" in guard for guard in guards)
 
 
 def test_a_key_has_one_fallback_and_many_kernels() -> None:
     fallback = ev.KernelRegistered(0, None, "", "Tracer", "k", False)
     kernel = ev.KernelRegistered(0, None, "aten::add.Tensor", "CPU", "k", False)
-    assert rule(fallback).text == "A key has one fallback, for all operators; registering a second one is an error."
+    assert rule(fallback).text == "A key has one fallback for all operators. Registering a second one is an error."
     assert rule(kernel).text.startswith("The newest kernel of a key is the active one")
 
 
@@ -88,9 +85,9 @@ def kinds(trace: Trace) -> set[str]:
 @pytest.mark.parametrize(
     ("make", "made", "message"),
     [
-        ("with torch.no_grad():\n    v = a[1:3]", "It was made while grad mode was off", "no_grad mode"),
-        ("with torch.inference_mode():\n    v = a[1:3]", "It was made in inference mode", "inference mode"),
-        ("v, w = (a * 1).chunk(2)", "It is one of several views that one call made", "returns multiple views"),
+        ("with torch.no_grad():\n    v = a[1:3]", "It was created while grad mode was off", "no_grad mode"),
+        ("with torch.inference_mode():\n    v = a[1:3]", "It was created in inference mode", "inference mode"),
+        ("v, w = (a * 1).chunk(2)", "It is one of several views that one call created", "returns multiple views"),
     ],
 )
 def test_a_write_to_the_view_is_said_to_raise_and_does(make: str, made: str, message: str) -> None:
@@ -106,7 +103,7 @@ def test_a_write_to_the_view_is_said_to_raise_and_does(make: str, made: str, mes
 
 def test_whole_numbers_have_no_history_to_spoil() -> None:
     trace = traced("import torch\nb = torch.arange(4)\nwith torch.no_grad():\n    v = b[1:3]\n")
-    assert told(trace, ev.ViewMade) == ["v (t1) is a view: it shares the memory of b and has it as its base."]
+    assert told(trace, ev.ViewMade) == ["v (t1) is a view of its base, b, and shares the memory of b."]
 
 
 HOOKS = "with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):\n"
@@ -134,19 +131,28 @@ def test_inference_mode_that_is_off_is_told_as_such() -> None:
     off = "with torch.inference_mode():\n    with torch.inference_mode(False):\n        b = a * 2\n"
     trace = traced(LEAF + off)
     guards = [text for text in told(trace, ev.GuardEntered) if "InferenceMode" in text]
-    assert [text.rpartition(": ")[2] for text in guards] == ["inference mode is on.", "inference mode is off."]
+    assert [text.rpartition(": ")[2] for text in guards] == [
+        (
+            "The guard InferenceMode adds the autograd keys to the thread-local exclude set and removes ADInplaceOrView "
+            "from the thread-local include set until it ends, because inference mode is on."
+        ),
+        (
+            "The guard InferenceMode removes the autograd keys from the thread-local exclude set and adds ADInplaceOrView "
+            "to the thread-local include set until it ends, because inference mode is off."
+        ),
+    ]
     assert told(trace, ev.GradModeChanged) == [
-        "Inference mode switches grad mode off as well.",
-        "inference_mode(False) switches grad mode on: operators record Nodes again.",
-        "Leaving inference mode puts grad mode back off, for inference mode is still on.",
-        "Leaving inference mode puts grad mode back on: operators record Nodes again.",
+        "Inference mode turns grad mode off as well.",
+        "inference_mode(False) turns grad mode on, so operators record Nodes again.",
+        "Leaving inference mode turns grad mode back off, because inference mode is still on.",
+        "Leaving inference mode turns grad mode back on, so operators record Nodes again.",
     ]
 
 
 def test_a_wrapper_names_its_transform() -> None:
     trace = traced("import torch\ntorch.func.jvp(torch.sin, (torch.ones(2),), (torch.ones(2),))\n")
     assert all(
-        "for the jvp of level 1: its tangent belongs to that level" in t for t in told(trace, ev.TensorWrapperMade)
+        "for the jvp of level 1. Its tangent belongs to that level" in t for t in told(trace, ev.TensorWrapperMade)
     )
 
 
@@ -175,8 +181,8 @@ def test_a_node_without_a_derivative_tells_its_edges_once() -> None:
     trace = traced(f"{LEAF}b = a.scatter(0, torch.tensor([0]), torch.ones(1), reduce='add')\n")
     made = next(e for e in trace if isinstance(e, ev.NodeCreated) and e.name == "torch::autograd::NotImplemented")
     assert why_here(trace, made.seq) == (
-        "An input requires grad, and the derivative of aten::scatter.reduce is not implemented: this Node, "
-        "NotImplemented, takes its place in the graph and raises an error if a backward pass runs it."
+        "An input requires grad, but the derivative of aten::scatter.reduce is not implemented. The Node "
+        "NotImplemented takes its place in the graph and raises an error if a backward pass runs it."
     )
     edges = [e for e in trace if isinstance(e, ev.EdgesCollected) and e.node == made.node]
     assert [len(e.edges) for e in edges] == [1]
@@ -199,11 +205,19 @@ def test_every_step_is_a_sentence(function: Callable[..., Any]) -> None:
 
 
 def test_calls_say_which_way_they_go() -> None:
-    said = [text.split(". The highest key")[0] for text in told(recorded(torch.sin), ev.Dispatched)]
-    assert said[0] == "torch.sin(t0) calls the operator aten::sin"
-    assert said[1] == "The transform on top calls aten::sin again, without the keys that it excludes for that"
-    assert said[2] == ("sin (BatchRulesUnaryOps.cpp) calls aten::sin on what the batched tensors wrap: a full dispatch")
-    assert said[3] == "aten::sin is called again, as if that transform were not there"
+    said = told(recorded(torch.sin), ev.Dispatched)
+    assert said[0] == (
+        "torch.sin(t0) calls the operator aten::sin. FuncTorchDynamicLayerFrontMode is the highest key in the call's "
+        "key set, so it selects the kernel."
+    )
+    assert said[1] == (
+        "The transform on top calls aten::sin again, without the keys that it has just excluded. FuncTorchBatched is "
+        "the highest key in the call's key set, so it selects the kernel. The arguments are on a stack (boxed)."
+    )
+    assert said[2].startswith(
+        "sin (BatchRulesUnaryOps.cpp) calls aten::sin on the tensors that the batched tensors wrap. "
+    )
+    assert said[3].startswith("aten::sin is called again, as if that transform were not there. ")
 
 
 def test_guards_give_their_reasons() -> None:
@@ -220,7 +234,7 @@ def test_results_on_a_stack_are_not_called_arguments() -> None:
     trace = recorded(torch.sin)
     words = [why_here(trace, e.seq) for e in trace if isinstance(e, (ev.Boxed, ev.Unboxed))]
     assert words[0].startswith("The arguments of aten::sin")
-    assert words[4].startswith("What the kernel of aten::sin returned")
+    assert words[4].startswith("The results of aten::sin")
 
 
 def test_the_source_shown_is_the_batch_rule() -> None:

@@ -125,8 +125,7 @@ def test_what_is_said_of_a_tensor_that_is_put_onto_another_memory() -> None:
     assert (before["x"].shape, after["x"].shape) == ((2,), (3,))
     assert before["x"].storage == before["v"].storage != before["y"].storage == after["x"].storage
     assert why_here(trace, at) == (
-        "x is on the memory that set_ was given, from here on, and stays the same tensor: its sizes are [3], its "
-        "strides [1]."
+        "x now uses the memory that set_ was given. It stays the same tensor, with sizes [3] and strides [1]."
     )
     answers = {
         question.asked: [answer.text for answer in question.answers]

@@ -190,8 +190,8 @@ def test_data_that_is_set_is_all_of_the_other_tensor() -> None:
     assert card(z, at).mates == ()
     said = why_here(trace, at)
     assert said == (
-        "x takes over what another tensor is and stays the same tensor: it is [3, 1] float64 on cuda:0 now, its "
-        "strides are [1, 1]."
+        "x takes over the data of another tensor but stays the same tensor. It is now [3, 1] float64 on cuda:0, with "
+        "strides [1, 1]."
     )
 
 

@@ -185,7 +185,7 @@ def test_that_the_recording_waited_for_a_gpu_is_said(kind: str) -> None:
     assert True in cuda
     assert False in cuda
     assert [event.waited for event in told] == [where and kind != "emulated" for where in cuda]
-    assert ["the recording waited" in why_here(trace, event.seq) for event in told] == [event.waited for event in told]
+    assert ["The recording waited" in why_here(trace, event.seq) for event in told] == [event.waited for event in told]
 
 
 @pytest.mark.parametrize("kind", [STAND_IN])

@@ -87,7 +87,7 @@ def no_core_files() -> Iterator[None]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", ENDS)
-def test_another_program_and_all_that_it_began_end_with_the_process_that_began_it(number: signal.Signals) -> None:
+def test_another_program_and_its_children_end_with_their_parent(number: signal.Signals) -> None:
     process = subprocess.Popen([sys.executable, "-c", WAITING], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout.read(2) == b".."
     assert len(descendants(process.pid)) == 3
@@ -95,7 +95,7 @@ def test_another_program_and_all_that_it_began_end_with_the_process_that_began_i
     process.stdout.close()
 
 
-def test_the_watcher_is_no_child_of_the_program_and_ends_with_it() -> None:
+def test_the_watcher_ends_with_the_program_and_is_not_its_child() -> None:
     asks = "import os, sys; print(os.getpgid(0) == os.getpgid(os.getppid())); os.wait()"
     ended = subprocess.run(tied([sys.executable, "-c", asks]), capture_output=True, text=True)
     assert ended.stdout == "True\n"
@@ -143,7 +143,7 @@ if torch.__file__.rpartition("dispatchviz")[1]:
 @pytest.mark.torch
 @pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_check_saves_what_the_model_did_until_a_signal(number: signal.Signals, tmp_path: Path) -> None:
+def test_check_saves_the_trace_of_the_model_up_to_a_signal(number: signal.Signals, tmp_path: Path) -> None:
     import dispatchviz
 
     (tmp_path / "endless.py").write_text(FIRST_TORCH)

@@ -45,7 +45,7 @@ class Hang(BaseException):
 
 def main() -> int:
     """Run the cases. Return exit status 1 if anything was found."""
-    warnings.simplefilter("ignore")  # of the programs that make the seeds
+    warnings.simplefilter("ignore")  # from the programs that make the seeds
     arguments = _parsed()
     with tempfile.TemporaryDirectory() as folder:
         kept = arguments.seeds or Path(folder) / "seeds"
@@ -87,7 +87,7 @@ def _one(folder: Path, kept: Path, begin: int, case: int, keep: Path | None) -> 
     return int(outcome.how == "raised")
 
 
-# -- in a process of its own ------------------------------------------------------------------------------------------
+# -- in a separate process --------------------------------------------------------------------------------------------
 
 
 def _work(kept: Path, begin: int, share: range, queue: Queue[Entry | None]) -> None:
@@ -118,7 +118,7 @@ class _Watch:
     seconds, memory = 0.0, 0.0
 
     def __enter__(self) -> None:
-        Path("/proc/self/clear_refs").write_text("5")  # forgets how much memory there was at most
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak memory
         self._began = time.process_time()
         signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
         signal.alarm(PATIENCE_S)
@@ -139,7 +139,7 @@ def _highest() -> float:
     return int(line.split()[1]) / 1024
 
 
-# -- what came of it --------------------------------------------------------------------------------------------------
+# -- outcomes ---------------------------------------------------------------------------------------------------------
 
 
 def _gathered(queue: Queue[Entry | None], workers: list[multiprocessing.Process], files: int) -> int:

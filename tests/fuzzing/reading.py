@@ -183,9 +183,9 @@ def _command(path: Path, random: Random, output: Path, opens: bool) -> None:
         sys.stdout.flush()
         errors.flush()
         assert isinstance(errors.buffer, io.BytesIO)
-        said = errors.buffer.getvalue().decode().splitlines()
-    for line in said:
+        errors_printed = errors.buffer.getvalue().decode().splitlines()
+    for line in errors_printed:
         _check_line(line)
-    most = 1 + (status == 2 or arguments == ["open"])  # why there is no stepper
-    if status not in (0, 2) or len(said) > most or (status == 0 and not opens):
-        raise Complaint(f"status {status} of {arguments}, which opens: {opens}; it says {said}")
+    most = 1 + (status == 2 or arguments == ["open"])  # the reason that there is no stepper
+    if status not in (0, 2) or len(errors_printed) > most or (status == 0 and not opens):
+        raise Complaint(f"status {status} of {arguments}, which opens: {opens}; it says {errors_printed}")

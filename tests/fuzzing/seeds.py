@@ -73,8 +73,8 @@ OLD = ROOT / "tests" / "data" / "trace_of_format_1.jsonl.gz"
 def seeds() -> list[bytes]:
     """Return the traces as JSON Lines, the small ones first."""
     with tempfile.TemporaryDirectory() as folder:
-        streams = _of_source(Path(folder) / "streams.py", STREAMS, more=True)
-        members = _of_source(Path(folder) / "members.py", MEMBERS)
+        streams = _trace_of_source(Path(folder) / "streams.py", STREAMS, more=True)
+        members = _trace_of_source(Path(folder) / "members.py", MEMBERS)
     examples = (_trace(ROOT / f"examples/{name}.py") for name in EXAMPLES)
     return [*some_seeds(SMALL), *some_seeds(LARGER)[:-1], streams, *examples, members]
 
@@ -87,10 +87,10 @@ def some_seeds(names: Sequence[str]) -> list[bytes]:
 
 def _programs(folder: Path, names: Sequence[str]) -> Iterator[bytes]:
     for name in names:
-        yield _of_source(folder / f"{name}.py", PROGRAMS[name])
+        yield _trace_of_source(folder / f"{name}.py", PROGRAMS[name])
 
 
-def _of_source(script: Path, source: str, more: bool = False) -> bytes:
+def _trace_of_source(script: Path, source: str, more: bool = False) -> bytes:
     script.write_text(source, "utf-8")
     return _trace(script, more)
 

@@ -79,9 +79,9 @@ def test_other_files_are_never_overwritten(text: str, tmp_path: Path) -> None:
     path = tmp_path / "notes.json"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     before = path.read_bytes()
-    with pytest.raises(AnswersError, match=r"notes\.json is no file of answers"):
+    with pytest.raises(AnswersError, match=r"notes\.json is not a file of answers"):
         KeptAnswers(path)
-    with pytest.raises(AnswersError, match=r"notes\.json is no file of answers"):
+    with pytest.raises(AnswersError, match=r"notes\.json is not a file of answers"):
         read_answers(path)
     assert path.read_bytes() == before
 
@@ -89,14 +89,14 @@ def test_other_files_are_never_overwritten(text: str, tmp_path: Path) -> None:
 def test_file_replaced_meanwhile_stays_unchanged(tmp_path: Path) -> None:
     kept = KeptAnswers(tmp_path / "ada.json")
     (tmp_path / "ada.json").write_text("mine")
-    assert "is no file of answers" in kept.add(answer("CUDA"))
+    assert "is not a file of answers" in kept.add(answer("CUDA"))
     assert (tmp_path / "ada.json").read_text() == "mine"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such pipes")
 def test_a_pipe_keeps_nothing(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "ada.json")
-    with pytest.raises(AnswersError, match=r"ada\.json is no file: answers cannot be kept there$"):
+    with pytest.raises(AnswersError, match=r"ada\.json is not a file: answers cannot be kept there$"):
         KeptAnswers(tmp_path / "ada.json")
 
 
@@ -145,7 +145,7 @@ def test_a_lesson_that_cannot_keep_answers_does_not_begin(tmp_path: Path) -> Non
     (tmp_path / "notes.txt").write_text("mine\n")
     ended = dispatchviz("lesson", "forum", "--answers", tmp_path / "notes.txt")
     assert (ended.status, ended.out) == (2, "")
-    assert ended.err.startswith(f"dispatchviz: {tmp_path / 'notes.txt'} is no file of answers")
+    assert ended.err.startswith(f"dispatchviz: {tmp_path / 'notes.txt'} is not a file of answers")
     assert (tmp_path / "notes.txt").read_text() == "mine\n"
 
 
@@ -174,9 +174,9 @@ forum
     ✗ CUDA          ███████████████ 2
 
   which key wins? (z's Node)
-    ✓ yes          ██████████ 1
-    ✗ no           ██████████ 1
-    - passed over  ██████████ 1
+    ✓ yes      ██████████ 1
+    ✗ no       ██████████ 1
+    - skipped  ██████████ 1
 
 views
 
@@ -215,7 +215,9 @@ def test_texts_of_a_file_contain_no_escape_sequences(tmp_path: Path) -> None:
     assert all(len(line) <= 120 for line in ended.out.splitlines())
 
 
-@pytest.mark.parametrize(("name", "said"), [("notes.json", "is no file of answers"), ("missing.json", "cannot read")])
+@pytest.mark.parametrize(
+    ("name", "said"), [("notes.json", "is not a file of answers"), ("missing.json", "cannot read")]
+)
 def test_a_misshapen_file_is_one_error(name: str, said: str, tmp_path: Path) -> None:
     write(tmp_path, "ada", answer("CUDA"))
     (tmp_path / "notes.json").write_text("notes")
@@ -228,7 +230,7 @@ def test_a_misshapen_file_is_one_error(name: str, said: str, tmp_path: Path) -> 
 def test_a_folder_without_answers(tmp_path: Path) -> None:
     ended = dispatchviz("lesson", "results", tmp_path)
     assert ended.status == 2
-    assert ended.err == f"dispatchviz: there are no answers in {tmp_path}: it has no file that ends in .json\n"
+    assert ended.err == f"dispatchviz: there are no answers in {tmp_path}: it has no .json file\n"
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------

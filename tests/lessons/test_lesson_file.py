@@ -112,7 +112,7 @@ def test_misspelled_directive_is_found(line: str, meant: list[str]) -> None:
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("import torch\n", "here.py: a lesson begins with a title"),
+        ("import torch\n", "here.py: a lesson must have a title"),
         ("# # A title\n# ## Guess\n", "here.py, line 2: there is no phase 'Guess'; the phases are Predict, Run, Inv"),
         ("# # A title\n# ## Run\n# ## Predict\n", "here.py, line 3: Predict cannot come after Run; the order is Pre"),
         ("# # A title\n# ## Run\n# ## Run\n", "here.py, line 3: Run cannot come after Run"),
@@ -202,14 +202,14 @@ def test_variable_names_its_current_node() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("q's Node", '"q\'s Node" does not happen; there is x, w, y, z'),
-        ("call mull", "'call mull' does not happen; there is mul.Tensor"),
-        ("seventh call mul", "'seventh call mul' names no stop; these do: `z = x + y`, z's Node"),
-        ("second Node SumBackward0", "'second Node SumBackward0' does not happen: there is one such step"),
-        ("event VersionBump", "there is no event VersionBump; near: VersionBumped"),
-        ("redispatch add to CUDA", "'redispatch add to CUDA' does not happen; there is"),
-        ("call mul in `nowhere`", "'call mul in `nowhere`' does not happen: there are six such steps in other lines"),
-        ("47", "'47' names no stop"),
+        ("q's Node", '"q\'s Node" does not happen; the trace has x, w, y, z'),
+        ("call mull", "'call mull' does not happen; the trace has mul.Tensor"),
+        ("seventh call mul", "'seventh call mul' is not the name of a stop; valid names: `z = x + y`, z's Node"),
+        ("second Node SumBackward0", "'second Node SumBackward0' does not happen: there is only one matching step"),
+        ("event VersionBump", "there is no event VersionBump; did you mean VersionBumped"),
+        ("redispatch add to CUDA", "'redispatch add to CUDA' does not happen; the trace has"),
+        ("call mul in `nowhere`", "'call mul in `nowhere`' does not happen: there are six matching steps in other lines"),
+        ("47", "'47' is not the name of a stop"),
     ],
 )
 def test_name_without_a_step_is_refused(name: str, said: str) -> None:

@@ -265,7 +265,7 @@ def test_the_lesson_after_is_a_lesson(teachers: Path) -> None:
 
 
 def test_file_with_the_name_of_a_lesson_is_suggested(teachers: Path) -> None:
-    with pytest.raises(LessonError, match=r"^there is no lesson 'a'; the file that is here is a\.py$"):
+    with pytest.raises(LessonError, match=r"^there is no lesson 'a'; did you mean the file a\.py\?$"):
         lesson_named("a", None)
 
 
@@ -293,11 +293,15 @@ def test_other_files_in_a_folder_are_no_lessons(teachers: Path) -> None:
     [
         (("# stop: y's Node", "# stop: q's Node"), "# stop: q's Node", '"q\'s Node" does not happen; there is x, y'),
         (("# stop: y's Node", "# predict: y's Node in `x =`"), "# predict: y's Node in", "does not happen"),
-        (("# predict: call mul", "# predict: key set of mul"), "# predict: key set", "answers no question: use # stop"),
+        (
+            ("# predict: call mul", "# predict: key set of mul"),
+            "# predict: key set",
+            "answers no question: write # stop",
+        ),
         (("y = x * 2", "y = x * None"), "y = x * None", "the program raises TypeError"),
         (("y = x * 2", "y = x * 2  # raises"), "", ""),
         (('"AutogradCPU"', '"AutogradCUDA"'), "assert_subsequence", "AssertionError: pattern 0 of 2"),
-        (("def check(trace)", "def checks(trace)"), "# # The title", "there is no closing assertion"),
+        (("def check(trace)", "def checks(trace)"), "# # The title", "the lesson has no closing assertion"),
     ],
 )
 def test_problem_is_reported_with_its_line(change: tuple[str, str], line: str, said: str, tmp_path: Path) -> None:
@@ -315,7 +319,7 @@ def test_a_question_whose_answer_was_shown_is_refused(tmp_path: Path) -> None:
         "# predict: call mul", "# stop: kernel wrapper_CPU_mul_Tensor"
     )
     [problem] = problems(_written(source, tmp_path))
-    assert "a place before leads to step" in problem.text
+    assert "an earlier stop is at step" in problem.text
 
 
 @pytest.mark.long
@@ -329,7 +333,7 @@ def test_options_may_precede_or_follow_the_name(tmp_path: Path) -> None:
     ended = dispatchviz("lesson", "--answers", tmp_path, "--folder", tmp_path, "mine")
     assert ended == (2, "", f"dispatchviz: cannot read {tmp_path}: Is a directory\n")
     assert dispatchviz("lesson", "--folder", tmp_path).out.endswith(
-        f"\ndispatchviz lesson --folder {tmp_path} NAME opens one; its number does, too\n"
+        f"\ndispatchviz lesson --folder {tmp_path} NAME opens one; a number works, too\n"
     )
 
 

@@ -256,7 +256,7 @@ def test_text_without_a_backtrace_is_refused() -> None:
         (["--read", "gdb_debug.txt", "--key", "CPU"], "--key with --read would do nothing"),
         (["add", "x.py", "--release", "2.6", "y.py"], ""),
         (["--release", "2.6", "add", "x.py"], "--release with OP and SCRIPT would do nothing"),
-        (["add"], "say which operator, and which program"),
+        (["add"], "name an operator and a program"),
     ],
 )
 def test_invalid_options_are_refused(

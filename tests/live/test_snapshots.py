@@ -353,10 +353,10 @@ def test_json_has_the_differences(files: tuple[str, str], capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["A", "examples/forum.py"], "is a snapshot and examples/forum.py is none"),
+        (["A", "examples/forum.py"], "is a snapshot, but examples/forum.py is not"),
         (["A"], "diff compares two snapshots, A and B"),
         (["A", "B", "--op", "ldxep"], "neither snapshot has an operator ldxep, did you mean aten::ldexp?"),
-        (["A", "B", "--what-if", "6: no_grad"], "with two of them go --all, --op and --json"),
+        (["A", "B", "--what-if", "6: no_grad"], "two snapshots take only --all, --op and --json"),
         (["examples/forum.py", "examples/mlp.py", "--op", "add"], "--op goes with two snapshots"),
         (["examples/forum.py", "examples/mlp.py", "--json"], "--json goes with two snapshots"),
     ],

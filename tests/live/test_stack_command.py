@@ -35,9 +35,9 @@ def test_an_operator_of_the_program_is_taken_as_it_is() -> None:
     ("operator", "key", "said"),
     [
         ("addd", None, "there is no operator 'addd'"),
-        ("add", "Autograd", "Autograd has no cell of its own"),
+        ("add", "Autograd", "Autograd has no dispatch table entry of its own"),
         ("add", "AutocastCPU", "no kernel of aten::add.Tensor runs at AutocastCPU: its cell falls through"),
-        ("randn", "AutogradCPU", "is autogradNotImplementedFallback: no function that gdb could find"),
+        ("randn", "AutogradCPU", "is autogradNotImplementedFallback, which gdb cannot find"),
         ("add", "Nowhere", "there is no dispatch key 'Nowhere'"),
         ("mine::twice", "CPU", "--key is for operators of PyTorch"),
     ],
@@ -101,13 +101,13 @@ def test_releases_whose_layout_is_ours_or_unknown_need_none() -> None:
 
 def test_file_that_is_no_library_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lib.so").write_bytes(b"MZ and more of it")
-    with pytest.raises(DispatchvizError, match="is no 64-bit ELF file"):
+    with pytest.raises(DispatchvizError, match="is not a 64-bit ELF file"):
         functions_with(tmp_path / "lib.so", ["add"])
 
 
 def test_other_systems_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    with pytest.raises(child_python.NoDebuggerError, match=r"on Linux alone.*lldb -- python SCRIPT.*--read FILE"):
+    with pytest.raises(child_python.NoDebuggerError, match=r"on Linux only.*lldb -- python SCRIPT.*--read FILE"):
         child_python.check_debugger()
 
 

@@ -173,7 +173,7 @@ def test_a_kernel_in_python_of_an_operator_of_the_program(stack: Any) -> None:
 def test_key_selects_the_kernel(stack: Any) -> None:
     assert of_pytorch(frames(stack("add", "--key", "AutogradCPU", "--json"))) == WITHIN_ADD[:4]
     ended = stack("add", "--key", "SparseCPU")
-    assert "never came to wrapper_SparseCPU_Tensor_add; it came to at::_ops::add_Tensor::call, " in ended.err
+    assert "never reached wrapper_SparseCPU_Tensor_add; it reached at::_ops::add_Tensor::call, " in ended.err
 
 
 @has_python_lines

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.record("autograd_cases")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_model_does_the_same(name: str) -> None:
+def test_program_matches_its_record(name: str) -> None:
     """Compare graphs, order, states, sequence numbers, values, gradients, output, warnings and errors."""
     torch = PROGRAMS[name]
     assert not (found := differing(torch, autograd_record(model, torch["source"], watched_engine))), (
@@ -25,6 +25,6 @@ def test_the_model_does_the_same(name: str) -> None:
     )
 
 
-def test_the_records_are_of_these_programs() -> None:
+def test_records_have_the_current_programs() -> None:
     random = {name: program(int(name.removeprefix("random_"))) for name in PROGRAMS if name.startswith("random_")}
     assert {name: PROGRAMS[name]["source"] for name in PROGRAMS} == {**whole(), **table(), **random}

@@ -31,13 +31,15 @@ DIFFERENT: dict[str, tuple[tuple[str, ...], str]] = {
     "copies_between_devices": ((GRAPHS, CALLS), THREADS),
     "two_devices": ((GRAPHS, CALLS), THREADS),
 }
-"""Programs that are known to differ, the parts that differ, and the reason. They are also listed in
-``docs/differences.md``.
+"""Programs that are known to differ, the parts that differ, and the reason.
+
+They are also listed in ``docs/differences.md``.
 """
 
 NOT_RECORDED = {"dropout"}
-"""Random programs that the recorder did not recognize as random: its two runs ended differently. The next record will
-have them.
+"""Random programs that the recorder did not recognize as random: its two runs ended differently.
+
+The next record will have them.
 """
 
 RECORD = records.read("cuda_programs")
@@ -69,8 +71,9 @@ def logs(torch: Record, model: Record) -> str:
 
 
 def graphs(torch: Record, model: Record) -> str:
-    """The difference in graphs. The engine's device thread numbers Nodes too, and its numbers continue from program to
-    program.
+    """The difference in graphs.
+
+    The engine's device thread numbers Nodes too, and its numbers continue from program to program.
     """
     counted = {
         "graphs": [_counted_as(ours, theirs) for ours, theirs in zip(model["graphs"], torch["graphs"], strict=False)]
@@ -113,7 +116,7 @@ def cuda(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", RECORD["programs"])
-def test_a_program_does_what_it_did_on_a_gpu(name: str) -> None:
+def test_a_program_matches_its_gpu_record(name: str) -> None:
     torch = RECORD["programs"][name]
     model = model_record(torch["source"])
     found = {what: unlike for what, compare in COMPARED.items() if (unlike := compare(torch, model))}
@@ -122,7 +125,7 @@ def test_a_program_does_what_it_did_on_a_gpu(name: str) -> None:
     assert not found, "\n\n".join([name, torch["source"], *found.values()])
 
 
-def test_the_record_is_of_these_programs() -> None:
+def test_record_has_the_current_programs() -> None:
     known = {name: source for name, source in ON_CUDA.items() if name not in NOT_RECORDED}
     assert {name: found["source"] for name, found in RECORD["programs"].items()} == known
     assert set(DIFFERENT) <= set(known)

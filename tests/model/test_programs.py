@@ -83,7 +83,7 @@ RECORDED = [
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_a_program_does_what_it_did_on_pytorch(name: str) -> None:
+def test_a_program_matches_its_record(name: str) -> None:
     torch = PROGRAMS[name]
     model = model_record(torch["source"])
     found = {what: unlike for what, compare in COMPARISONS.items() if (unlike := compare(torch, model))}
@@ -92,7 +92,7 @@ def test_a_program_does_what_it_did_on_pytorch(name: str) -> None:
     assert not found, "\n\n".join([name, torch["source"], *found.values()])
 
 
-def test_ratio_of_steps_met_in_order() -> None:
+def test_steps_in_order_reach_the_least_ratio() -> None:
     """Check the share of steps in order. A program that is not on the list makes them all, or its own test fails."""
     watched = {name: len(torch["log"]) for name, torch in PROGRAMS.items() if torch["log"] is not None}
     steps = sum(watched.values())
@@ -112,7 +112,7 @@ EXPRESSIONS: dict[str, list[str]] = records.read("expressions")["expressions"]
 
 @pytest.mark.record("expressions")
 @pytest.mark.parametrize("text", EXPRESSIONS)
-def test_result_or_error(text: str) -> None:
+def test_expression_gives_the_recorded_result_or_error(text: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found: Any = evaluated(model, text)
@@ -151,7 +151,7 @@ def test_numbers_are_compared_within_rounding() -> None:
     assert not close({"x": [1.0]}, {"x": [1.0, 2.0]})
 
 
-def test_what_is_printed_is_compared_within_rounding() -> None:
+def test_output_is_compared_within_rounding() -> None:
     assert close_text("loss 1.1863722801208496\n", "loss 1.1863723993301392\n")
     assert not close_text("loss 1.1863722801208496\n", "loss 1.1864\n")
     assert close_text("[0.004154205322265625]", "[0.004150390625]")  # half precision
@@ -159,4 +159,4 @@ def test_what_is_printed_is_compared_within_rounding() -> None:
     assert not close_text("[70000.5, 0.004154205322265625]", "[70000.5, 0.004150390625]")
     assert not close_text("a 1.0", "b 1.0")
     assert not close_text("1.0", "1.0 2.0")
-    assert not close_text("turn 1", "turn 2")
+    assert not close_text("iteration 1", "iteration 2")

@@ -131,7 +131,7 @@ def test_the_line_magic_looks_up(notebook: Notebook) -> None:
     assert "VariableType::add_Tensor" in repr(done.result)
     assert done.result._repr_html_().startswith("<pre")
     notebook.run("%dispatchviz moon")
-    assert "UsageError: %dispatchviz is followed by one of table, why, keys, codegen" in notebook.printed
+    assert "UsageError: %dispatchviz needs one of table, why, keys, codegen" in notebook.printed
 
 
 def test_unloading_removes_the_magics(notebook: Notebook) -> None:

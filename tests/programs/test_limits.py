@@ -52,7 +52,7 @@ def test_bad_limit_is_refused_in_one_line(limit: str, tmp_path: Path) -> None:
     ended = dispatchviz(*TRACED, f"--limit={limit}", script(tmp_path, LOOP), cwd=tmp_path)
     assert (ended.status, ended.out) == (2, "")
     means = "write a number of events (1000000) or a size (500MB, 2GiB), above 0, or none"
-    assert ended.err == f"dispatchviz: the limit '{limit}' means nothing: {means}\n"
+    assert ended.err == f"dispatchviz: the limit '{limit}' is not valid: {means}\n"
 
 
 @pytest.mark.parametrize("options", [("run", "--no-trace"), ("run", "--plain"), TRACED])
@@ -96,7 +96,7 @@ def test_default_limit_is_reported_once_and_the_program_runs_on(tmp_path: Path) 
     words = [*TRACED, "--save", "t.dvtrace", str(program)]
     ended = subprocess.run([sys.executable, "-c", SMALL, *words], cwd=tmp_path, capture_output=True, text=True)
     assert (ended.returncode, ended.stdout) == (0, "tensor([3001., 3001.])\n")
-    reason = "the default limit of 100,000 bytes is reached (limit none lifts it, limit 20GB sets another)"
+    reason = "the default limit of 100,000 bytes is reached (limit none removes it, limit 20GB sets another)"
     steps = len(Trace.load(tmp_path / "t.dvtrace"))
     end = f"the recording ended before step {steps}: {reason}; the program"
     assert ended.stderr.splitlines() == [

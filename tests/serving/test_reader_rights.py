@@ -107,7 +107,7 @@ def test_no_text_mentions_a_disabled_key(served: None) -> None:
 
 @pytest.mark.parametrize("words", ["--error error.txt", "--error -", "add CUDA --error /etc/passwd"])
 def test_a_look_up_reads_no_file(words: str, served: None, watched: list[str]) -> None:
-    with pytest.raises(DispatchvizError, match=r"^--error names a file, and no files can be named here$"):
+    with pytest.raises(DispatchvizError, match=r"^--error names a file, and files cannot be opened here$"):
         look_up("why", words)
     assert watched == []
 
@@ -119,7 +119,7 @@ def test_a_look_up_writes_no_picture(served: None, watched: list[str]) -> None:
 
 
 def test_at_home_too_a_look_up_writes_no_picture() -> None:
-    with pytest.raises(DispatchvizError, match=r"^-o is for the command line"):
+    with pytest.raises(DispatchvizError, match=r"^-o works only on the command line"):
         look_up("codegen", "add --structured -o classes.svg")
 
 

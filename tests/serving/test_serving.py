@@ -91,7 +91,7 @@ async def test_address_without_the_token_is_refused(classroom: Classroom) -> Non
     for method in ("GET", "POST"):
         answers = await asked(classroom, *paths, "/?token=" + classroom.token, "/static/../" + "..", method=method)
         assert {status for status, _ in answers} == {403}
-        assert {text for _, text in answers} == {"This address lacks its token: ask for the whole address.\n"}
+        assert {text for _, text in answers} == {"This address has no token: ask for the whole address.\n"}
     assert classroom.sessions() == []
     assert classroom.processes() == []
 
@@ -170,10 +170,10 @@ async def test_no_key_and_no_word_of_a_reader_leads_to_other_files(classroom: Cl
     before = files_in(folder)
     async with played(classroom) as reader:
         await reader.type("o", "\x1a", "w", "--error error.txt\r")  # at home o asks for a file
-        await reader.wait_for("--error names a file, and no files can be named here")
+        await reader.wait_for("--error names a file, and files cannot be opened here")
         assert SECRET not in reader.seen
         await reader.type(ESC, "c", "add --structured -o classes.svg\r")
-        await reader.wait_for("-o names a file, and no files can be named here")
+        await reader.wait_for("-o names a file, and files cannot be opened here")
         await reader.type(ESC, "g", "n", "\r")
         await reader.wait_for("Steps")
         await reader.type("m", "a mark\r", "p", ESC, "3", "L", "W", ESC, "o", "y", "\x1a", ":2\r")
@@ -213,7 +213,7 @@ async def test_a_program_that_is_offered_writes_in_the_folder_of_its_session_alo
         async with played(classroom) as reader:
             await reader.type("\r")
             await reader.wait_for("refused: a served session writes no files")
-            await reader.wait_for("refused: a served session begins no other program")
+            await reader.wait_for("refused: a served session starts no other program")
             await reader.wait_for("Steps")
         assert not (folder / "written.txt").exists()
 
@@ -308,7 +308,7 @@ async def test_each_session_has_a_file_for_its_answers(folder: Path) -> None:
     (folder / "answers" / "learner-01.json").write_text("not ours\n")
     with closing(Classroom("--answers", "answers", "forum", cwd=folder)) as classroom:
         for said in (
-            "You are learner-02: what you answer in lessons is kept for your teacher.",
+            "You are learner-02: your answers in lessons are kept for your teacher.",
             "You are learner-03",
         ):
             async with browser(classroom) as reader:
@@ -340,7 +340,7 @@ def test_two_servers_with_one_folder_use_different_files(tmp_path: Path) -> None
 @pytest.mark.parametrize(("words", "said"), [
     (["zzz"], "there is no lesson 'zzz'; there are "),
     (["missing.py"], "there is no file missing.py"),
-    (["error.txt"], "error.txt is no lesson, no .py file and no trace: nothing else can be offered"),
+    (["error.txt"], "error.txt is not a lesson, a .py file or a trace: nothing else can be offered"),
     (["--folder", "home"], "there is no lesson in home"),
     (["--answers", "offered.py"], "cannot keep answers in offered.py: File exists"),
     (["--host", "203.0.113.1"], "cannot serve at 203.0.113.1, port "),

@@ -36,7 +36,7 @@ def test_session_reads_files_and_writes_in_its_own_folder() -> None:
 
 @pytest.mark.parametrize("event", BEGINS)
 def test_session_starts_no_program(event: str) -> None:
-    with pytest.raises(PermissionError, match="a served session begins no other program"):
+    with pytest.raises(PermissionError, match="a served session starts no other program"):
         refuse(OWN, event, ())
 
 

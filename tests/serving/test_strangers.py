@@ -74,7 +74,7 @@ async def test_a_page_from_elsewhere_opens_no_session_even_with_the_token() -> N
         assert await here.opens(Origin=f"http://localhost:{here.port}", Host=f"localhost:{here.port}") == 101
         assert await here.opens(Origin=f"https://{here.own}") == 101  # a proxy with TLS before it
         assert await here.opens() == 101  # no browser
-        assert here.said[0] == f"a page of '{EVIL}' asked for a session, and was refused"
+        assert here.said[0] == f"a page of '{EVIL}' asked for a session and was refused"
 
 
 async def test_foreign_name_is_refused() -> None:
@@ -120,7 +120,7 @@ def test_names_cannot_add_rules_to_the_policy() -> None:
         assert not is_own_page(f"http://{bad}", "localhost:8000", ())
     ended = dispatchviz("serve", "--name", "http://a")
     assert (ended.status, ended.out) == (2, "")
-    assert ended.err.startswith("dispatchviz: --name takes a host, as class.example.org")
+    assert ended.err.startswith("dispatchviz: --name takes a host such as class.example.org")
 
 
 async def test_the_page_may_connect_to_its_own_sessions_alone() -> None:
@@ -186,7 +186,7 @@ async def test_malformed_requests_are_one_line_without_details(caplog: pytest.Lo
         for sent in MALFORMED:
             answer = await here.raw(sent)
             assert answer.startswith(b"HTTP/1.0 400 "), sent
-            assert answer.endswith(b"\r\n\r\nThis is no request that a browser sends.\n")
+            assert answer.endswith(b"\r\n\r\nThis is not a request that a browser sends.\n")
             assert b"aiohttp" not in answer
         assert here.said == ["a malformed request from 127.0.0.1 was refused"]
     assert caplog.records == []
@@ -211,7 +211,7 @@ def test_strangers_cannot_fill_the_terminal() -> None:
     for number in range(1000):
         refusals.refused(f"page {number} asked " + "x" * 10000)
     assert len(said) == MOST_LINES + 1
-    assert said[-1] == "more requests were refused; no more lines about them"
+    assert said[-1] == "more requests were refused; they are no longer reported"
     assert max(map(len, said)) < 250
 
 

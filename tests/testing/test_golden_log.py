@@ -95,7 +95,7 @@ def test_comments_and_empty_lines_of_a_person_hold_and_stay(tmp_path: Path, acce
 def test_another_file_is_never_overwritten(content: bytes, tmp_path: Path, accepting: list[str]) -> None:
     path = tmp_path / "mine"
     path.write_bytes(content)
-    with pytest.raises(AssertionError, match="mine is no golden log"):
+    with pytest.raises(AssertionError, match="mine is not a golden log"):
         assert_golden(founding(), path, within=call("aten::add.Tensor"))
     assert path.read_bytes() == content
     assert not accepting
@@ -131,10 +131,10 @@ def test_missing_log_fails(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("line", "says"), [
     ("cal aten::add.Tensor", "no line begins with 'cal', did you mean call?"),
-    ("xyz", "no line begins with 'xyz': lines begin with call, redispatch, kernel"),
-    ("call aten::add.Tensor CPU CUDA", r"after call stands OPERATOR \[KEY\], not 'aten::add.Tensor CPU CUDA'"),
-    ("backward now", "after backward stands nothing, not 'now'"),
-    ("kernel f below CPU", "`under` stands before the key, not 'below'"),
+    ("xyz", "no line begins with 'xyz'; lines begin with call, redispatch, kernel"),
+    ("call aten::add.Tensor CPU CUDA", r"call takes OPERATOR \[KEY\], not 'aten::add.Tensor CPU CUDA'"),
+    ("backward now", "backward takes nothing, not 'now'"),
+    ("kernel f below CPU", "write `under` before the key, not 'below'"),
 ])  # fmt: skip
 def test_unknown_line_is_refused(line: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):

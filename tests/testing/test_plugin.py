@@ -157,7 +157,7 @@ def test_texts_are_shown_around_their_difference(shown: Callable[..., Reports]) 
 def _log_of(report: pytest.LineMatcher) -> list[str]:
     lines = report.lines
     begin = next(k for k, line in enumerate(lines) if "- dispatchviz log -" in line)
-    end = next(k for k, line in enumerate(lines) if line.startswith("to open it here: ") and k > begin)
+    end = next(k for k, line in enumerate(lines) if line.startswith("to open the trace: ") and k > begin)
     return lines[begin + 2 : end]
 
 
@@ -197,7 +197,9 @@ def test_wrong_name_shows_no_log(shown: Callable[..., Reports]) -> None:
 
 def test_empty_trace_says_what_to_import(shown: Callable[..., Reports]) -> None:
     report = shown()["test_empty"]
-    report.fnmatch_lines(["E       nothing was recorded: `from dispatchviz import torch` is the model, *"])
+    report.fnmatch_lines(
+        ["E       nothing was recorded: only the model is recorded (`from dispatchviz import torch`); *"]
+    )
 
 
 CHECKS = {
@@ -207,13 +209,13 @@ CHECKS = {
     "assert_subsequence(dispatch_trace, [call('aten::add.Tensor')])": "AssertionError: pattern 0 of 1",
     "assert_at_most(dispatch_trace, call('aten::zeros'), 0)": "AssertionError: call('aten::zeros') happens once",
     "redispatches_to(dispatch_trace, 'aten::zeros', 'CUDA')": "AssertionError: the call at step",
-    "no_copy_in_accumulate(dispatch_trace)": "AssertionError: no .grad is written",
+    "no_copy_in_accumulate(dispatch_trace)": "AssertionError: no gradient is written to .grad",
     "assert graph(dispatch_trace) == 'Sum'": "AssertionError: assert graph(trace) differs first at the mark",
     "assert graph(dispatch_trace) == 'Summ'": "ValueError: there is no Node 'Summ'; did you mean Sum",
     "keys(dispatch_trace, 'aten::sum')": "AssertionError: call('aten::sum') never happens",
     "assert_golden(dispatch_trace, 'golden.log')": "AssertionError: there is no golden log",
     "assert_kernel_ran(dispatch_trace, 'VariableType::sum', 'CPU')": "AssertionError: VariableType::sum did not run",
-    "assert_same(dispatch_trace, 'golden.jsonl')": "AssertionError: there is no golden.jsonl",
+    "assert_same(dispatch_trace, 'golden.jsonl')": "AssertionError: there is no file golden.jsonl",
     "assert_never(dispatch_trace, call(), within=call('aten::sum'))": "AssertionError: call('aten::sum') does not",
     "assert_never(dispatch_trace, call('aten::zeroes'))": "ValueError: call('aten::zeroes'): there is no operator",
     "event(NodeCreated, nodes=1)": "TypeError: NodeCreated has no field 'nodes'",

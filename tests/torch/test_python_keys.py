@@ -52,7 +52,7 @@ def test_every_program_has_an_answer() -> None:
 
 @pytest.mark.record("python_keys")
 @pytest.mark.parametrize("name", ANSWERS)
-def test_programs_print_what_they_print_under_pytorch(name: str) -> None:
+def test_programs_print_the_same_as_under_pytorch(name: str) -> None:
     assert model_prints(programs()[name]) == ANSWERS[name]
 
 
@@ -72,14 +72,14 @@ def test_wrappers_intercept_the_same_calls_as_in_pytorch(name: str) -> None:
 
 @pytest.mark.record("python_keys")
 @pytest.mark.parametrize("name", OTHERWISE)
-def test_what_is_listed_as_different_is(name: str) -> None:
+def test_a_program_listed_as_different_differs(name: str) -> None:
     with torch_is_the_model(), clean_process_state():
         assert seen(seen_programs()[name]) != SEEN_BY_A_MODE[name]
 
 
 @pytest.mark.record("python_keys")
 @pytest.mark.parametrize("name", OTHERWISE_WRAPPED)
-def test_what_is_listed_as_different_for_wrappers_is(name: str) -> None:
+def test_a_wrapper_program_listed_as_different_differs(name: str) -> None:
     with torch_is_the_model(), clean_process_state():
         assert seen_by_wrappers(seen_programs()[name]) != SEEN_BY_WRAPPERS[name]
 
@@ -102,14 +102,14 @@ PLAIN = [question for question in PRINTED if question not in IN_TRANSFORMS]
 
 @pytest.mark.record("printed_tensors")
 @pytest.mark.parametrize("start", range(0, len(PLAIN), 50))
-def test_random_tensors(start: int) -> None:
+def test_random_tensors_print_as_in_pytorch(start: int) -> None:
     for question in PLAIN[start : start + 50]:
         assert answer(torch, question) == PRINTED[question], question
 
 
 @pytest.mark.record("printed_tensors")
 @pytest.mark.parametrize("question", IN_TRANSFORMS)
-def test_tensors_inside_transforms(question: str) -> None:
+def test_tensors_inside_transforms_print_as_in_pytorch(question: str) -> None:
     assert answer(torch, question) == PRINTED[question]
 
 

@@ -71,12 +71,12 @@ PYTORCHS = [
 ]
 
 
-def test_the_model_answers_as_pytorch() -> None:
+def test_the_model_gives_the_answers_of_pytorch() -> None:
     assert answers(model) == PYTORCHS
 
 
 @pytest.mark.torch
-def test_pytorch_still_does() -> None:
+def test_pytorch_still_gives_the_recorded_answers() -> None:
     assert answers(pytest.importorskip("torch")) == PYTORCHS
 
 
@@ -94,12 +94,12 @@ def _counts(torch: Any) -> dict[str, int]:
 
 
 @pytest.mark.torch
-def test_it_counts_what_pytorch_counts() -> None:
+def test_profiler_counts_the_same_calls_as_pytorch() -> None:
     real = pytest.importorskip("torch")
     assert _counts(torch) == _counts(real)
 
 
-def test_it_counts_whether_somebody_records_or_not() -> None:
+def test_profiler_counts_the_same_with_and_without_a_recorder() -> None:
     alone = _counts(torch)
     with dispatchviz.record() as trace:
         recorded = _counts(torch)

@@ -214,8 +214,8 @@ def test_quitting_does_not_end_the_program_and_ctrl_c_does(start: Callable[..., 
 
 @needs_a_terminal
 @pytest.mark.parametrize(("options", "why"), [
-    (("--plain",), "--follow opens the stepper, which does not open here: text is asked for"),
-    (("--save", "t.jsonl"), "cannot follow what is written to t.jsonl: with --follow the name ends in .dvtrace"),
+    (("--plain",), "--follow needs the stepper, which does not open here: text was requested"),
+    (("--save", "t.jsonl"), "cannot follow t.jsonl: with --follow the name of the trace must end in .dvtrace"),
 ])  # fmt: skip
 def test_options_that_cannot_be_followed_are_refused(
     options: tuple[str, ...], why: str, start: Callable[..., Terminal], tmp_path: Path

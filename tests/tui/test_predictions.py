@@ -96,7 +96,7 @@ def test_every_move_stops_before_the_answer(how: str) -> None:
 def test_line_by_line_moves_meet_questions_on_keys_and_engine() -> None:
     asked = list(played(asking(FORUM), "resume"))
     assert all(each.is_outer for each in asked)
-    add = next(each for each in asked if each.question == "aten::add.Tensor is called: which key wins?")
+    add = next(each for each in asked if each.question == "aten::add.Tensor is called. Which key wins?")
     assert add.right.text == "AutogradCUDA"
     assert {each.kind for each in asked} >= {Kind.KEY, Kind.CELL, Kind.NODE, Kind.COUNT, Kind.NEXT, Kind.GRADIENT}
     assert len({each.topic for each in asked}) == len(asked), "what is understood is not asked again"
@@ -170,7 +170,7 @@ def test_queue_does_not_reveal_the_next_node() -> None:
     queued = max(at for at in range(asked.reveals) if isinstance(trace[at], ev.NodeQueued))
     cursor = Cursor(trace, queued)
     sentence = "\n".join(row.plain for row in needed_rows(cursor, [], 100))
-    assert "in the order of their turns: SinBackward0" in " ".join(sentence.split())
+    assert "Next in this queue are SinBackward0" in " ".join(sentence.split())
     waiting = cursor.asked_ahead(asked, "predict")
     assert hidden(ENGINE, waiting) == ASKED_FIRST
     assert [row.plain.strip() for row in needed_rows(waiting, [], 100)] == [ASKED_FIRST.plain.strip()]
@@ -183,10 +183,8 @@ def test_answer_goes_to_the_step_and_shows_guess_and_answer() -> None:
     assert cuda is not None
     update = shown(session, answered(session, asked, cuda))
     assert session.cursor.at == asked.reveals
-    assert update.note.plain.startswith(
-        " ✗ Your guess: CUDA. x and y are CUDA tensors. In the set, but not the highest"
-    )
-    assert " The answer is AutogradCUDA. " in update.note.plain
+    assert update.note.plain.startswith(" ✗ You said CUDA. x and y are CUDA tensors. It is in the key set, but")
+    assert " It was AutogradCUDA. " in update.note.plain
     shown(session, move(session, "into"))
     assert guess_note(session, session.cursor.at) is None
     shown(session, move(session, "into_back"))
@@ -314,7 +312,7 @@ async def test_prediction_game_on_the_screen_counts_guesses() -> None:
         assert reader.sees("Predict mode: outcomes stay hidden (?) until you guess")
         await reader.press("c")
         assert isinstance(reader.app.screen, PredictionScreen)
-        assert reader.sees("aten::randn is called: which key wins?", "1  AutogradCPU", "3  BackendSelect")
+        assert reader.sees("aten::randn is called. Which key wins?", "1  AutogradCPU", "3  BackendSelect")
         assert "randn → BackendSelect" not in below(reader)
         await reader.press("3", "enter")
         assert not covered(reader)

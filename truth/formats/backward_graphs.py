@@ -17,7 +17,7 @@ from typing import Any
 from truth.formats.values import numbers_text, read_numbers, read_value, value_text
 
 Graph = dict[str, Any]
-"""``roots``, ``nodes`` and ``order``: see ``truth/recorders/programs.py``."""
+"""The fields ``roots``, ``nodes`` and ``order`` of a graph; see ``truth/recorders/programs.py``."""
 
 _GRAPH = re.compile(r"graph roots(.*) order(.*)")
 _NODE = re.compile(

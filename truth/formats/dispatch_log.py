@@ -21,7 +21,9 @@ from itertools import groupby
 from typing import Any
 
 Step = list[Any]
-"""depth, line, operator, key, key set, included, excluded, ``call`` or ``redispatch``, Node being evaluated."""
+"""The fields of a step: depth, line, operator, key, key set, included, excluded, ``call`` or ``redispatch``, Node being
+evaluated.
+"""
 
 Sets = tuple[str, int, int, int]
 """The highest key, the raw key set, and the thread-local include and exclude sets."""
@@ -143,7 +145,8 @@ def _end(log: list[Step], first: int) -> int:
 
 
 def _call_text(log: list[Step], texts: list[str], first: int) -> tuple[str, int]:
-    """A step with all steps within it, and their end; an empty text if they are too many or of several lines or Nodes.
+    """A step with all steps within it as one text, and their end. The text is empty if they are too many, or on several
+    lines or in several Nodes.
 
     ``to.dtype CPU.1 (_to_copy BackendSelect.2 > CPU.1; copy_ CPU.1)``
     """

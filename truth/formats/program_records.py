@@ -34,7 +34,7 @@ Record = dict[str, Any]
 
 
 class RecordFile(Mapping[str, Record]):
-    """The records of one file: a record is parsed when it is looked up."""
+    """The records of one file, each parsed when it is looked up."""
 
     def __init__(self, text: str) -> None:
         head, *records = text.removesuffix("\n").split("\n\n## ")

@@ -21,7 +21,7 @@ PATH = Path(__file__).parents[2] / "dispatchviz/core/native/registrations.txt"
 
 
 class Row(NamedTuple):
-    """A registration."""
+    """A registration of a kernel: key, debug text and flags."""
 
     key: str
     debug: str
@@ -55,7 +55,7 @@ class Contents(NamedTuple):
 
 
 def text(contents: Contents) -> str:
-    """The file."""
+    """The text of the file."""
     keys: dict[str, int] = {}
     locations: dict[str, int] = {}
 

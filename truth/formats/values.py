@@ -20,12 +20,12 @@ def value_text(value: Any) -> str:
 
 
 def read_value(text: str) -> Any:
-    """The value of a text of ``value_text``."""
+    """The value that ``value_text`` wrote."""
     return json.loads(text, object_hook=_long)
 
 
 def tensor_text(shape: list[int], stride: list[int], dtype: str) -> str:
-    """The key of a tensor."""
+    """The key of a tensor: dtype, shape and, unless contiguous, strides."""
     strides = "" if stride == contiguous(shape) else f"({numbers_text(stride)})"
     return f"{dtype.removeprefix('torch.')}[{numbers_text(shape)}]{strides}"
 

@@ -41,11 +41,11 @@ C: Any = torch._C
 
 Value = TypeVar("Value")
 Step = list[Any]
-"""depth, line, operator, key, key set, included, excluded, how, Node being evaluated."""
+"""The fields of a step: depth, line, operator, key, key set, included, excluded, how, Node being evaluated."""
 
 
 class _Watch(threading.local):
-    """The recorded steps of this thread; ``steps`` is None while it is not watched."""
+    """The recorded steps of this thread; ``steps`` is None while the thread is not watched."""
 
     def __init__(self) -> None:
         self.steps: list[Step] | None = None
@@ -293,8 +293,9 @@ def _gradient_edge(tensor: Any) -> tuple[Any, int] | None:
 
 
 def profiled_calls(run: Run) -> list[list[Any]]:
-    """Run a program, and return the calls that PyTorch's profiler records, as [depth, operator]. It records no
-    redispatches.
+    """Run a program, and return the calls that PyTorch's profiler records, as [depth, operator].
+
+    It records no redispatches.
     """
     names = C._profiler._ExperimentalConfig(capture_overload_names=True)
     with torch.autograd.profiler.profile(experimental_config=names) as profiler:

@@ -167,8 +167,9 @@ class Library:
             yield at, at + 6 + int.from_bytes(found[1], "little", signed=True)
 
     def reached(self, function: Function, addresses: Mapping[int, str]) -> set[str]:
-        """The names of the addresses that a function calls or reads. Its code refers to them by relative 4-byte
-        offsets.
+        """The names of the addresses that a function calls or reads.
+
+        Its code refers to them by relative 4-byte offsets.
         """
         code = self._code(function)
         ends = ((at + 4, int.from_bytes(code[at : at + 4], "little", signed=True)) for at in range(len(code) - 3))

@@ -171,7 +171,7 @@ def encoded(value: Any) -> Any:
 
 
 def _data(tensor: Any) -> Any:
-    """The elements; where there are none to read (zero tensors), PyTorch's error text."""
+    """The elements, or PyTorch's error text if they cannot be read (zero tensors)."""
     try:
         return _numbers(tensor.tolist())
     except RuntimeError as error:
@@ -194,7 +194,10 @@ def readable_value(tensor: Any) -> Any:
 
 
 def autograd_state(tensor: Any) -> State:
-    """requires_grad, is_leaf, version, name of grad_fn, output_nr; reading the grad_fn of a stale view makes a Node."""
+    """The fields requires_grad, is_leaf, version, name of grad_fn, output_nr.
+
+    Reading the grad_fn of a stale view makes a Node.
+    """
     try:
         node = tensor.grad_fn
         version = None if tensor.is_inference() else tensor._version

@@ -25,7 +25,7 @@ _REGISTRATION = re.compile(r'm\.impl\("(.*)",\s*TORCH_FN\((.*)\)\);')
 
 
 class Generator:
-    """torchgen's ``dest/register_dispatch_key.py``, run on the packaged yaml."""
+    """torchgen's generator (``torchgen/dest/register_dispatch_key.py``), run on the packaged yaml."""
 
     def __init__(self) -> None:
         native = Path(torchgen.__file__).parent / "packaged/ATen/native"

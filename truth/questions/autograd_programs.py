@@ -43,8 +43,9 @@ def in_thread(work):
     thread.join()
 
 """
-"""Definitions that every program uses. Numbers are printed with few digits because libraries round the last one
-differently.
+"""Definitions that every program uses.
+
+Numbers are printed with few digits because libraries round the last one differently.
 """
 
 
@@ -312,8 +313,9 @@ class Writer:
             self.lines[start:] = [f"with {mode}:", *(f"    {line}" for line in self.lines[start:])]
 
     def _in_thread(self, start: int, known: int) -> None:
-        """Move the last lines into a new thread. Its errors are printed; variables that it should create are created
-        before.
+        """Move the last lines into a new thread.
+
+        Its errors are printed; variables that it should create are created before.
         """
         made = [v.name for v in self.variables[known:]]
         spare = [f"{v.name} = torch.zeros({v.shape}, dtype=torch.float64)" for v in self.variables[known:]]

@@ -102,7 +102,7 @@ def _real(choice: random.Random, factor: float, whole: bool, special: bool) -> s
 
 
 def answer(torch: Any, question: str) -> str:
-    """The output of a query."""
+    """The output of a question."""
     printed = io.StringIO()
 
     def show(a: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The errors about missing kernels, raised by an installed PyTorch."""
+"""Errors about missing kernels, raised by an installed PyTorch."""
 
 from __future__ import annotations
 

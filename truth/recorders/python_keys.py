@@ -35,7 +35,7 @@ def in_a_child(source: str) -> list[str] | None:
 
 
 def files(part: str) -> Iterator[tuple[Path, str]]:
-    """Both files and their texts."""
+    """Both files with their texts."""
     torch.set_num_threads(1)
     version = torch.__version__.partition("+")[0]
     answers = {name: printed(source) for name, source in programs().items()}

@@ -38,7 +38,7 @@ ALIASES = ("CompositeExplicitAutogradNonFunctional", "CompositeExplicitAutograd"
 
 
 class _Arrived(Exception):
-    """The first kernel of a call has been reached."""
+    """Raised when the first kernel of a call has been reached."""
 
 
 class _Dispatching(torch.Tensor):

@@ -271,7 +271,7 @@ def _below_autograd(function: NativeFunction, target: str) -> Iterator[str]:
 
 
 def _redispatch(function: NativeFunction, guard: str, keyset: str, target: str) -> Iterator[str]:
-    """Yield the two lines that ``core/call/guard_fusion.py`` fuses. It knows them in this form only."""
+    """Yield the two lines that ``core/call/guard_fusion.py`` fuses. It recognizes them only in this form."""
     yield f"with {guard}():"
     arguments = signature.comma(signature.names(function.schema))
     yield f"    {target}ops.{function.identifier}.redispatch(ks & {keyset}{arguments})"

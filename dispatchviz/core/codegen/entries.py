@@ -120,7 +120,8 @@ class Entry:
     def finish(self) -> None:
         """Raise SpecError if a field has not been read."""
         if self._left:
-            raise self.refused(f"unknown field {', '.join(self._left)}; it may have {', '.join(sorted(self._asked))}")
+            unknown, known = ", ".join(self._left), ", ".join(sorted(self._asked))
+            raise self.refused(f"unknown field {unknown}; an entry may have {known}")
 
     def _take(self, field: str, default: Any) -> Any:
         self._asked.append(field)

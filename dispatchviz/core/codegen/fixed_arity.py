@@ -39,7 +39,7 @@ def guarded_calls(spec: Specification) -> str:
 
 def recorded_calls(spec: Specification) -> str:
     """The text of the functions for calls and redispatches while a recorder listens."""
-    what = "What runs in a cell's place while a recorder listens, for each number of arguments."
+    what = "The replacements of kernels while a recorder listens, for each number of arguments."
     return page(what, _MIRRORS, _IMPORTS, _recorded_parts(spec), _TYPES)
 
 

@@ -200,7 +200,7 @@ class Translator:
             self.needs.add(Saved(name, "Tensor", name, is_output=True), self._user)
             return Code(name, "Tensor")
         if name not in self._kinds:
-            raise self._error(f"unknown name {name!r}; it may use {', '.join(self._known())}")
+            raise self._error(f"unknown name {name!r}; a formula may use {', '.join(self._known())}")
         kind = self._kinds[name].rstrip("?")
         kind = "Size" if kind.startswith(("int[", "SymInt[")) else "int" if kind == "SymInt" else kind
         is_tensor = kind in ("Tensor", "Tensor?[]")
@@ -275,7 +275,7 @@ class Translator:
         before = len(self.lines)
         first, second = self._code(body), self._code(other)
         if len(self.lines) != before:
-            raise self._error("a choice between formulas may not have two calls beside each other: name a function")
+            raise self._error("a branch of a conditional formula has two calls side by side: name a function")
         return Code(f"({first.text} if {test.text} else {second.text})", first.kind, first.calls or second.calls)
 
     def _evaluated(self, nodes: Sequence[ast.expr]) -> list[Code]:

@@ -292,7 +292,7 @@ class ForwardTranslator(Translator):
 
     def _name(self, name: str) -> Code:
         if name not in self._kinds:
-            raise self._error(f"unknown name {name!r}; it may use {', '.join(self._kinds)}")
+            raise self._error(f"unknown name {name!r}; a formula may use {', '.join(self._kinds)}")
         kind = self._kinds[name].rstrip("?")
         kind = "Size" if re.match(r"(Sym)?[iI]nt\[", kind) else "int" if kind == "SymInt" else kind
         return Code(python_name(name), kind)

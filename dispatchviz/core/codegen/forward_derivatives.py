@@ -90,7 +90,7 @@ def _element_wise(derivative: Derivative) -> ast.expr:
     """
     if len(derivative.formulas) != 1 or len(derivative.arguments) != 1:
         what = f"{derivative.where}: {derivative.function.name}: {AUTO_ELEMENT_WISE}"
-        raise SpecError(f"{what} is for one differentiable input, here are {', '.join(derivative.arguments)}")
+        raise SpecError(f"{what} needs one differentiable input; the inputs are {', '.join(derivative.arguments)}")
     (name,) = derivative.arguments
     formula = _parsed(derivative, next(iter(derivative.formulas.values())))
     return _conj(_Renamed({"grad": _conj(ast.Name(f"{name}_t")), name: ast.Name(f"{name}_p")}).visit(formula))

@@ -209,7 +209,7 @@ def _check_structured(functions: Mapping[str, NativeFunction], function: NativeF
     if delegate and not functions[delegate].structured:
         raise function.refused(f"structured_delegate names {delegate}, which has no structured: True")
     if function.structured and not function.out_arguments:
-        raise function.refused("structured: True is for out= operators; others name theirs by structured_delegate")
+        raise function.refused("structured: True is for out= operators; other operators need structured_delegate")
     if function.structured and not any(_is_functional_of(other, function) for other in functions.values()):
         raise function.refused(f"no functional operator has structured_delegate: {function.name}")
 
@@ -238,7 +238,7 @@ def _parse_function(entry: Entry) -> NativeFunction:
         raise entry.refused(f"variants may be function and method, not {', '.join(sorted(variants))}")
     structured, delegate = entry.flag("structured"), entry.text("structured_delegate")
     if structured and delegate:
-        raise entry.refused("it is structured itself, or delegates to what is (structured_delegate), not both")
+        raise entry.refused("an operator has structured: True or structured_delegate, not both")
     dispatch = dict(_dispatch(entry)) | dict(_ufunc(entry))
     python_module = entry.text("python_module")
     precomputed = "".join(map(str, entry.sequence("precomputed", []))).partition(" -> ")[0]
@@ -249,7 +249,7 @@ def _parse_function(entry: Entry) -> NativeFunction:
     entry.ignore(_IGNORED)
     entry.finish()
     if structured and not dispatch:
-        raise entry.refused("a structured operator has a dispatch section (or ufunc_inner_loop): who computes it?")
+        raise entry.refused("a structured operator needs a dispatch section (or ufunc_inner_loop)")
     if not dispatch and not delegate:
         dispatch = {"CompositeImplicitAutograd": schema.name.removeprefix("aten::")}
     flags = ("function" in variants, "method" in variants, structured)
@@ -264,7 +264,7 @@ def _check_types(entry: Entry, schema: FunctionSchema) -> None:
     for each in (*schema.arguments, *schema.returns):
         element = each.type.partition("[")[0].rstrip("?")
         if element not in TYPES:
-            raise entry.refused(f"the type {each.type} of {each.name or 'the result'} is none of {', '.join(TYPES)}")
+            raise entry.refused(f"the type {each.type} of {each.name or 'the result'} is not one of {', '.join(TYPES)}")
 
 
 def _ufunc(entry: Entry) -> Iterator[tuple[str, str]]:
@@ -284,7 +284,7 @@ def _dispatch(entry: Entry) -> Iterator[tuple[str, str]]:
     for keys, kernel in entry.mapping("dispatch").items():
         for key in (word.strip() for word in keys.split(",")):
             if key not in DISPATCH_KEYS:
-                raise entry.refused(f"dispatch key {key!r} is none of {', '.join(DISPATCH_KEYS)}")
+                raise entry.refused(f"dispatch key {key!r} is not one of {', '.join(DISPATCH_KEYS)}")
             if key in seen:
                 raise entry.refused(f"dispatch names two kernels for {key}")
             seen.add(key)

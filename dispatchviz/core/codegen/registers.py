@@ -37,7 +37,7 @@ def texts(spec: Specification) -> Iterator[tuple[str, str]]:
         _SHARED,
         _page(
             "Kernels registered under CPU and CUDA alike; ``KERNELS`` is the table.\n\n"
-            "What only one of the two has, or has otherwise, is in ``register_cpu.py`` and ``register_cuda.py``.",
+            "Kernels that differ, or that one of the two lacks, are in ``register_cpu.py`` and ``register_cuda.py``.",
             _mirrored("CPU", "CUDA"),
             shared,
         ),
@@ -45,7 +45,7 @@ def texts(spec: Specification) -> Iterator[tuple[str, str]]:
     for key, own in kernels.items():
         if key in _SHARING:
             own = [kernel for kernel in own if kernel[0].name not in names]
-            what = f"Kernels registered under {key} alone; ``KERNELS`` is the table of these and the shared ones."
+            what = f"Kernels registered under {key} alone; ``KERNELS`` is the table, with the shared ones."
             yield _module(key), _page(what, _mirrored(key), own, f"{_SHARED}.KERNELS | ")
         else:
             yield _module(key), _page(_WHAT.format(key), _mirrored(key), own)

@@ -89,7 +89,7 @@ def _returned(schema: FunctionSchema, args: tuple[Any, ...], stack: list[Any]) -
 def _only_in_pytorch(op: OperatorEntry, kernel: Kernel) -> Typed:
     def run(ks: int, *args: Any) -> Any:
         raise NotImplementedError(
-            f"the cell of {op.name} for {highest(ks)} holds PyTorch's kernel {kernel.name} "
+            f"the dispatch table entry of {op.name} for {highest(ks)} holds PyTorch's kernel {kernel.name} "
             f"({kernel.debug or 'location unknown'}), which dispatchviz does not implement"
         )
 

@@ -73,7 +73,7 @@ class EventFilter:
         self._outer: dict[int, int | None] = {}
         """The event around each container."""
         self._names: dict[str, bool] = {}
-        self._told: set[int] = set()
+        self._tensors: set[int] = set()
         self._storages: set[int] = set()
         """The tensors whose numbers were kept, and the storages of the numbers."""
         self.kept = 0
@@ -89,14 +89,14 @@ class EventFilter:
                 self._held[event.seq] = event
             if selected == self._given:
                 yield from self._with_outer(event)
-            elif isinstance(event, ALWAYS) or self._outdates(event):
+            elif isinstance(event, ALWAYS) or self._invalidates(event):
                 yield self._numbered(event, self._kept_around(event.parent))
 
-    def _outdates(self, event: AnyEvent) -> bool:
+    def _invalidates(self, event: AnyEvent) -> bool:
         """Return whether kept numbers become invalid."""
         if not isinstance(event, ev.NumbersRecorded):
             return False
-        return event.last or event.tensor in self._told or event.storage in self._storages
+        return event.last or event.tensor in self._tensors or event.storage in self._storages
 
     def forget(self, needed: Collection[int]) -> None:
         """Forget all other containers: no later event is within them, or called from them."""
@@ -129,7 +129,7 @@ class EventFilter:
     def _numbered(self, event: AnyEvent, parent: int | None) -> AnyEvent:
         number, self.kept = self.kept, self.kept + 1
         if isinstance(event, ev.NumbersRecorded):
-            self._told.add(event.tensor)
+            self._tensors.add(event.tensor)
             self._storages.add(event.storage)
         if isinstance(event, Container):
             self._numbers[event.seq] = number
@@ -203,7 +203,7 @@ def read_only(texts: Sequence[str]) -> Only:
             key, sign, value = (word.strip() for word in part.partition("="))
             if not sign or key not in KEYS or not value:
                 raise DispatchvizError(
-                    f"--only {part.strip() or 'with nothing'} is no condition: write op=NAME, line=[FILE:]N or N-M, "
+                    f"--only {part.strip() or 'with nothing'} is not a condition: write op=NAME, line=[FILE:]N or N-M, "
                     "module=NAME, step=N or N-M, with commas between"
                 )
             found[key].append(_condition(key, value))
@@ -233,7 +233,7 @@ def _condition(key: str, value: str) -> object:
 def _range(key: str, value: str, text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d{1,15})(?:-(\d{1,15}))?", text)
     if match is None:
-        raise DispatchvizError(f"--only {key}={value}: {text or 'nothing'} is no number and no range such as 3-7")
+        raise DispatchvizError(f"--only {key}={value}: {text or 'nothing'} is neither a number nor a range such as 3-7")
     first, last = int(match[1]), int(match[2] or match[1])
     if last < first:
         raise DispatchvizError(f"--only {key}={value}: the range ends before it begins")

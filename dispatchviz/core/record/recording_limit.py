@@ -33,7 +33,7 @@ class Limit(NamedTuple):
 
     @property
     def _remedy(self) -> str:
-        return "" if self.chosen else " (limit none lifts it, limit 20GB sets another)"
+        return "" if self.chosen else " (limit none removes it, limit 20GB sets another)"
 
 
 NO_LIMIT = Limit()
@@ -74,7 +74,7 @@ def read_limit(text: str | None) -> Limit:
     number = int(match[1].replace("_", "") or 0) if match else 0
     if match is None or not number or match[2] not in UNITS:
         raise DispatchvizError(
-            f"the limit {text!r} means nothing: write a number of events (1000000) or a size (500MB, 2GiB), above 0, "
+            f"the limit {text!r} is not valid: write a number of events (1000000) or a size (500MB, 2GiB), above 0, "
             "or none"
         )
     unit = UNITS[match[2]]

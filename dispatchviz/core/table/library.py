@@ -170,7 +170,7 @@ class Library:
         check_kernel(op, key, kernel)
         stored = K.CompositeImplicitAutograd if key is None else key
         overrides = stored in op.registrations
-        op.table  # noqa: B018  from here on every change recomputes what PyTorch recomputes, and no more
+        op.table  # noqa: B018  computed here, so that a change recomputes only what PyTorch recomputes
         if recorder.active is not None:
             recorder.active.kernel_registered(op, stored, kernel, False)
         op.register(stored, kernel, catch_all=key is None)

@@ -290,7 +290,7 @@ def cannot_allocate(size: Size, dtype: DType) -> Exception:
     if min(size, default=0) < 0:
         return RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
     if len(size) > 64:
-        return NotImplementedError("a tensor of dispatchviz's model has at most 64 dimensions, as NumPy's arrays")
+        return NotImplementedError("a tensor of dispatchviz's model has at most 64 dimensions, like NumPy's arrays")
     count = numel(size) * dtype.itemsize
     if count >= 1 << 63 or _overflows(size):
         return RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
@@ -307,7 +307,7 @@ def too_large(size: Size) -> NotImplementedError:
     memory.
     """
     return NotImplementedError(
-        f"a tensor of dispatchviz's model has less than 2**63 bytes, dimensions of size 0 not counted: {list(size)}"
+        f"a tensor of dispatchviz's model has fewer than 2**63 bytes, not counting dimensions of size 0: {list(size)}"
     )
 
 

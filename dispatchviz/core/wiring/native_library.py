@@ -67,8 +67,7 @@ def function(name: str, key: DispatchKey) -> Callable[..., Any] | None:
         return trace_type(name)
     found = hand_written_kernels.KERNELS.get(key, {}).get(name) or _generated(name, key)
     if found is None and key is DispatchKey.Meta:
-        # NB: in PyTorch many of these have a Python decomposition at Meta; ours is the composite, which is what it
-        # decomposes
+        # NB: PyTorch has Python decompositions of many of these at Meta; they do the same as the composite kernel
         return _generated(name, _COMPOSITES[0]) or _generated(name, _COMPOSITES[1])
     return found
 

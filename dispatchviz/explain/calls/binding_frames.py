@@ -1,7 +1,7 @@
-"""What lies between Python and an operator's entry point: the generated binding's lambda, the C++ API, ``torch.ops``.
+"""The frames between Python and an operator's entry point: the lambda of a binding, the C++ API, ``torch.ops``.
 
-``tools/autograd/gen_python_functions.py`` writes a binding: a parser, and per signature a lambda, which gives the GIL
-back and calls the C++ API; ``torchgen/api/python.py``, ``cpp_dispatch_target``, says what of it.
+``tools/autograd/gen_python_functions.py`` writes a binding: a parser, and a lambda for each signature, which releases
+the GIL and calls the C++ API. ``torchgen/api/python.py``, ``cpp_dispatch_target``, decides which function it calls.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BY_HAND = frozenset(
     }
 )
 # fmt: on
-"""Bindings without such a lambda (``python_variable_methods.cpp``, ``python_torch_functions_manual.cpp``)."""
+"""The bindings without a lambda (``python_variable_methods.cpp``, ``python_torch_functions_manual.cpp``)."""
 
 PARSER = (
     "PythonArgParser::parse fills ParsedArgs by signature {number}, the first that fits: {signature}; wrap makes a "
@@ -43,17 +43,17 @@ TORCH_OPS = (
     ("torch::jit::_get_operation_for_overload_or_packet", UTILS, ""),
     ("torch::jit::invokeOperatorFromPython", UTILS, "makes a Stack of IValues of the Python arguments, by the schema"),
 )
-"""What ``torch.ops`` calls an operator with."""
+"""The functions by which ``torch.ops`` calls an operator."""
 
 OPTIONS = frozenset({"dtype", "layout", "device", "pin_memory"})
 """The arguments that are one ``TensorOptions`` in C++."""
 
 PYTHON = (ev.SourceLine, ev.FunctionEntered, ev.TorchDispatchEntered)
-"""Steps in which Python code runs."""
+"""The steps that run Python code."""
 
 
 def note_of(binding: ev.BindingEntered) -> str:
-    """What a generated binding does before it calls its lambda, and after it."""
+    """The work of a generated binding before and after it calls its lambda."""
     if not is_generated(binding):
         return ""
     if takes_nothing(binding):
@@ -62,32 +62,32 @@ def note_of(binding: ev.BindingEntered) -> str:
 
 
 def takes_nothing(binding: ev.BindingEntered) -> bool:
-    """Return whether it is a method with one signature, which is empty: such a binding has no parser."""
+    """Return whether a binding is a method whose only signature is empty, and so has no parser."""
     base = binding.operator.removeprefix("aten::").partition(".")[0]
     return binding.function.startswith("Tensor.") and binding.signature == f"{base}()" and methods(base) == 1
 
 
 @cache
 def methods(base: str) -> int:
-    """How many overloads of an operator are methods of Tensor."""
+    """The number of overloads of an operator that are methods of Tensor."""
     return sum(name.partition(".")[0] == base and "method" in variants(name) for name in names(FUNCTIONS))
 
 
 def is_generated(binding: ev.BindingEntered) -> bool:
-    """Return whether a binding is one of those that ``gen_python_functions.py`` writes."""
+    """Return whether ``gen_python_functions.py`` writes a binding."""
     name, operator = binding.pytorch_function.removeprefix("THPVariable_"), binding.operator
     base = operator.removeprefix("aten::").partition(".")[0]
     return bool(binding_file(binding)) and base == name and name not in BY_HAND and variants(operator) != ""
 
 
 def variants(operator: str) -> str:
-    """``function, method``; empty of an operator that has no entry in our ``native_functions.yaml``."""
+    """``function, method``; empty for an operator without an entry in our ``native_functions.yaml``."""
     own = entry(FUNCTIONS, operator.removeprefix("aten::"))
     return "" if own is None else entry_field(own, "variants") or "function"
 
 
 def binding_frames(binding: ev.BindingEntered, call: ev.Dispatched) -> Iterator[Frame]:
-    """Between a generated binding and the operator that it calls."""
+    """Yield the frames between a generated binding and the operator that it calls."""
     if not is_generated(binding) or call.operator not in (binding.operator, out_variant(binding.operator)):
         return
     yield Frame(f"{binding.pytorch_function}::{{lambda}}", binding_file(binding), call.seq, "binding", GIL)
@@ -97,10 +97,10 @@ def binding_frames(binding: ev.BindingEntered, call: ev.Dispatched) -> Iterator[
 
 @cache
 def out_variant(operator: str) -> str:
-    """The operator that a signature with ``out`` stands for besides: ``aten::add.out`` of ``aten::add.Tensor``.
+    """The out operator that shares a signature with an operator: ``aten::add.out`` for ``aten::add.Tensor``.
 
     ``tools/autograd/gen_python_functions.py``, ``group_overloads``, makes one signature of two operators whose
-    arguments are the same but for ``out`` and the options of a factory. Empty if there is none.
+    arguments differ only in ``out`` and the options of a factory. Empty if there is none.
     """
     schema, base = pytorch_signature(operator), operator.removeprefix("aten::").partition(".")[0]
     if schema is None or takes_out(schema):
@@ -118,7 +118,7 @@ def _inputs(schema: FunctionSchema) -> list[tuple[str, str]]:
 
 
 def called_api(operator: str) -> Iterator[tuple[str, str]]:
-    """The C++ functions that a generated binding calls, each with its header; the last calls ``at::_ops``."""
+    """Yield the C++ functions that a generated binding calls, each with its header. The last one calls ``at::_ops``."""
     base, schema = operator.removeprefix("aten::").partition(".")[0], pytorch_signature(operator)
     if schema is None:
         return
@@ -132,27 +132,27 @@ def called_api(operator: str) -> Iterator[tuple[str, str]]:
 
 
 def cpp_name(schema: FunctionSchema, out: str) -> str:
-    """``view_symint`` of ``view``: how the C++ function is called, ``out`` being the ending of one that takes ``out``.
+    """The name of the C++ function: ``view_symint`` for ``view``. ``out`` is the suffix of a function with ``out``.
 
-    ``torchgen/api/cpp.py``, ``name``: a C++ function has no overload's name, and one with SymInts has a suffix.
+    ``torchgen/api/cpp.py``, ``name``: a C++ function has no overload name, and one with SymInts has a suffix.
     """
     symint = "_symint" if any("SymInt" in argument.type for argument in schema.arguments) else ""
     return f"{schema.name.removeprefix('aten::')}{symint}{out if takes_out(schema) else ''}"
 
 
 def takes_out(schema: FunctionSchema) -> bool:
-    """Return whether it is that of an operator's out form."""
+    """Return whether a schema is that of an operator's out form."""
     return any(argument.is_out for argument in schema.arguments)
 
 
 def takes_options(schema: FunctionSchema) -> bool:
-    """Return whether it has the four arguments that are one ``TensorOptions`` in C++."""
+    """Return whether a schema has the four arguments that are one ``TensorOptions`` in C++."""
     return {argument.name for argument in schema.arguments} >= OPTIONS
 
 
 @lru_cache(maxsize=512)
 def pytorch_signature(operator: str) -> FunctionSchema | None:
-    """PyTorch's schema of an operator; None of one that a program, or a trace that is damaged, has alone."""
+    """PyTorch's schema of an operator; None if only a program, or a damaged trace, has it."""
     from dispatchviz.core.table.pytorch_registrations import pytorch_schema  # brings all of the table
 
     try:
@@ -162,14 +162,14 @@ def pytorch_signature(operator: str) -> FunctionSchema | None:
 
 
 def torch_ops_frames(caller: ev.AnyEvent | None, call: ev.Dispatched) -> Iterator[Frame]:
-    """Between Python and a boxed call that Python code makes."""
+    """Yield the frames between Python and a boxed call that Python code makes."""
     if call.how == "callBoxed" and (isinstance(caller, PYTHON) or is_python(caller)):
         for title, file, note in TORCH_OPS:
             yield Frame(title, file, call.seq, "binding", note)
 
 
 def is_python(kernel: ev.AnyEvent | None) -> bool:
-    """Return whether it is a kernel that is a Python function."""
+    """Return whether an event is a kernel that is a Python function."""
     if not isinstance(kernel, ev.KernelEntered) or not kernel.pytorch_file:
         return False
     return not kernel.pytorch_file.endswith((".cpp", ".h", ".cu"))

@@ -1,7 +1,7 @@
-"""The forward calls of a trace as a value: which operator calls which, from line to kernel, equal ones as one.
+"""The forward calls of a trace as a value: which operator calls which, from line to kernel, with equal calls merged.
 
-A call and the redispatches that its kernels pass it on by are one ``Call`` with a hop for each key. What a kernel calls
-besides, as a composite one does, are calls of that hop. What the engine runs is not in it.
+A call and the redispatches of its kernels are one ``Call`` with a hop for each key. Other calls of a kernel, such as a
+composite kernel makes, belong to its hop. The engine's calls are left out.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from dispatchviz.explain.trace_index.folded_steps import profiler_calls
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """A key that a call is dispatched to, and the kernel that runs there."""
+    """A key that a call is dispatched to, and its kernel."""
 
     how: str
     """``call``, ``redispatch``, ``callBoxed`` and so on."""
     key: str
     kernel: str
     calls: tuple[Counted, ...]
-    """What the kernel calls, in order."""
+    """The calls of the kernel, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An operator called."""
+    """A call of an operator."""
 
     operator: str
     hops: tuple[Hop, ...]
@@ -44,16 +44,16 @@ class Counted:
     call: Call
     times: int
     step: int = field(compare=False)
-    """Of the first one."""
+    """The step of the first call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the program, with what it calls."""
+    """A line of the program, with its calls."""
 
     file: str
     line: int
-    """0: no line of the program."""
+    """The line number; 0 outside the program."""
     text: str
     step: int
     calls: tuple[Counted, ...]
@@ -61,19 +61,19 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class CallGraph:
-    """Some lines, in the order in which they first call something."""
+    """Some lines, in the order of their first calls."""
 
     lines: tuple[Line, ...]
     left_out: int
-    """So many outermost calls were not looked at."""
+    """The number of outermost calls that were not read."""
 
 
 MOST = 20_000
-"""So many calls are looked at."""
+"""The number of calls that are read."""
 
 
 def call_graph(trace: Trace, first: int = 0, last: int | None = None) -> CallGraph:
-    """The calls that begin at some steps, outside of backward passes."""
+    """The calls that begin at some steps, outside backward passes."""
     work = _Calls(trace, first, len(trace) - 1 if last is None else last)
     return CallGraph(tuple(work.lines()), work.left_out)
 
@@ -86,7 +86,7 @@ class _Calls:
         self._dispatched = trace.columns.code(ev.Dispatched)
         self._backward = trace.columns.code(ev.BackwardStarted)
         self._children: dict[int, list[int]] = {}
-        """Step of a Dispatched, NONE for no other, to those within it."""
+        """The steps directly within each Dispatched; those within none are under NONE."""
         self.left_out = 0
         profilers = frozenset(profiler_calls(trace))
         for step in found[:MOST]:
@@ -106,7 +106,7 @@ class _Calls:
         return inner
 
     def lines(self) -> Iterator[Line]:
-        """Each with the calls that it makes, however often it runs."""
+        """Yield each line once, with the calls of all its runs."""
         outer: dict[tuple[str, int], tuple[ev.SourceLine | None, list[int]]] = {}
         for step in self._children.get(NONE, ()):
             known = self._columns.lines[step]
@@ -119,7 +119,7 @@ class _Calls:
             yield Line(file, number, text, place.seq if place else steps[0], self._counted(steps))
 
     def _counted(self, steps: list[int]) -> tuple[Counted, ...]:
-        """Call in order, equal ones as one."""
+        """Merge equal calls, in the order of their first ones."""
         found: dict[Call, list[int]] = {}
         for step in steps:
             found.setdefault(self._call(step), []).append(step)

@@ -1,4 +1,4 @@
-"""What the frames of a call stack are for: the binding, the kernel that records the graph, the one that computes."""
+"""The roles of the frames of a call stack: the binding, the kernel that records the graph, the kernel that computes."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ KERNELS = {
     "PythonTLSSnapshot": "calls Python",
     "Functionalize": "functionalization",
 }
-"""What the kernels at a key do, where that is not in the key's name."""
+"""The task of the kernels for a key, if the key's name does not say it."""
 
 
 def role_of(trace: Trace, event: ev.AnyEvent) -> str:
-    """In two words or three; empty of what has none."""
+    """The role in two or three words; empty if there is none."""
     return _kernel(trace, event) if isinstance(event, ev.KernelEntered) else ROLES.get(type(event), "")
 
 

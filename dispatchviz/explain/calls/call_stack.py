@@ -1,4 +1,4 @@
-"""The call stack at a step, in PyTorch's names: what a debugger would show in the real thing."""
+"""The call stack at a step, in PyTorch's names, as a debugger would show it."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ class Frame:
     """A function on the stack."""
 
     title: str
-    """``VariableType::add_Tensor``; of the program the text of its line, after its function."""
+    """``VariableType::add_Tensor``; for the program, the text of its line after its function."""
     file: str
-    """PyTorch's file; of the program file and line."""
+    """PyTorch's file; for the program, file and line."""
     seq: int
-    """The step that entered it: where a click on the frame goes."""
+    """The step that entered it, which a click on the frame opens."""
     role: str = field(default="", compare=False)
-    """What it is for: ``your code``, ``binding``, ``autograd kernel``; empty if it has no name."""
+    """The role: ``your code``, ``binding``, ``autograd kernel``; empty if it has no name."""
     note: str = field(default="", compare=False)
-    """What it does besides calling the next one, and is no frame while that runs."""
+    """The other work of the function, which has no frame of its own at this step."""
     library: str = field(default="", compare=False)
-    """Of a frame of a real process the library that it is in: ``libtorch_cpu.so``."""
+    """The library of a frame in a real process: ``libtorch_cpu.so``."""
 
     @property
     def written(self) -> str:
-        """``generated`` or ``by hand``, of a function of PyTorch whose file is known; else empty.
+        """``generated`` or ``by hand``, for a function of PyTorch whose file is known; else empty.
 
-        Of a native function the file is the header that declares it, which is generated in any case.
+        The file of a native function is the header that declares it, which is always generated.
         """
         if self.role == NATIVE:
             return f"{'generated' if GENERATED_NATIVE.fullmatch(self.title) else 'by hand'}, declared in"
@@ -48,36 +48,37 @@ class Frame:
 
 
 GENERATED_FOLDERS = ("build/aten/", "torch/csrc/autograd/generated/")
-"""What torchgen and the autograd generator write, in a build."""
+"""The folders in which torchgen and the autograd generator write during a build."""
 
 FOLDERS = ("aten/src/", "torch/csrc/", "c10/")
-"""What is in PyTorch's repository."""
+"""The folders in PyTorch's repository."""
 
 NODES_OWN, CALLS_PYTHON = "Node", "calls Python"
-"""The roles of a Node's own function, and of what calls a hook."""
+"""The roles of a Node's own function, and of functions that call a hook."""
 
 INTERPRETER = "Python"
 """The role of the interpreter's own functions, which a real process has on its stack."""
 
 OTHER, UNNAMED = "not PyTorch's", "no name"
-"""The roles of what is neither the interpreter's nor PyTorch's, and of what no symbol tells of."""
+"""The roles of functions outside the interpreter and PyTorch, and of functions without a symbol."""
 
 NATIVE = "native function"
-"""The role of what a generated wrapper calls."""
+"""The role of the function that a generated wrapper calls."""
 
 GENERATED_NATIVE = re.compile(
     r"at::native::(?!split_|unbind_|narrow_|_to_)\w*_copy(?:_\w+)?_out(?:_symint)?"
     r"|at::native::(?:diag_embed_out|slice_scatter_out_symint)"
 )
-"""Native functions that torchgen writes, too (``CompositeViewCopyKernels.cpp``): out forms that ``autogen:`` asks for,
-of the operators that have an entry here."""
+"""The native functions that torchgen writes, too (``CompositeViewCopyKernels.cpp``): out forms that ``autogen:``
+requests, for the operators with an entry here.
+"""
 
 
 @lru_cache(maxsize=4)
 def call_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
-    """The frames around step ``seq``, outermost first; a step that enters a function is its own last frame.
+    """The frames around step ``seq``, outermost first. A step that enters a function is its own last frame.
 
-    The program's own stand where they were entered: those of a hook are within the Node that runs it.
+    The frames of the program are where they were entered: those of a hook are within the Node that runs it.
     """
     events = [*reversed(list(trace.ancestors(seq))), trace[seq]]
     found = [*programs_frames(trace, seq), *(frame for event in events for frame in frames_of(trace, event, seq))]
@@ -85,12 +86,12 @@ def call_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
 
 
 def programs_frames(trace: Trace, seq: int) -> Iterator[Frame]:
-    """The program's own, outermost first."""
+    """Yield the frames of the program, outermost first."""
     return (_program(trace, line) for line in user_stack(trace, seq))
 
 
 def frames_of(trace: Trace, event: ev.AnyEvent, seq: int) -> Iterator[Frame]:
-    """What an event puts on the stack of a step within it, with roles; none for guards, lines and facts."""
+    """Yield the frames of an event around a step within it, with roles; guards, lines and facts have none."""
     hook = hook_caller(trace, event, seq) if isinstance(event, ev.NodeStarted) else None
     for frame in _with_roles(trace, event.seq):
         if hook is None or hook.in_apply or frame.role != NODES_OWN:
@@ -101,7 +102,7 @@ def frames_of(trace: Trace, event: ev.AnyEvent, seq: int) -> Iterator[Frame]:
 
 @lru_cache(maxsize=64)
 def _with_roles(trace: Trace, seq: int) -> tuple[Frame, ...]:
-    """The same at all steps within an event."""
+    """The frames around any step within an event."""
     event = trace[seq]
     return tuple(replace(frame, role=frame.role or role_of(trace, event)) for frame in _frames(trace, event))
 
@@ -112,7 +113,7 @@ def _program(trace: Trace, line: ev.SourceLine) -> Frame:
 
 
 def _frames(trace: Trace, event: ev.AnyEvent) -> Iterator[Frame]:
-    """What an event puts on the stack; guards, lines and facts put nothing there."""
+    """Yield the frames of an event; guards, lines and facts have none."""
     match event:
         case ev.BindingEntered():
             yield Frame(event.pytorch_function or event.function, binding_file(event), event.seq)

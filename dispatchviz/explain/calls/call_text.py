@@ -1,6 +1,6 @@
 """A call of the program as its author would write it: ``torch.add(x, y)``, ``x + y``, ``z.sum()``.
 
-The recorded arguments are those that the binding parsed; those that have their default value are left out.
+The arguments are those that the binding parsed, without those that have their default value.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BRACKETS = re.compile(r"[([{]|[)\]}]|,")
 
 
 def call_text(trace: Trace, event: ev.BindingEntered) -> str:
-    """What the program wrote, with its variable names as of the call."""
+    """The text of the call, with the names of variables at that step."""
     owner, _, method = event.function.rpartition(".")
     values = [(name, with_names(trace, value, event.seq)) for name, value in event.arguments]
     if owner != "Tensor" or not values:
@@ -55,12 +55,12 @@ def _infix(receiver: str, method: str, other: str) -> str:
 class _Parameter(NamedTuple):
     type: str
     default: str
-    """Empty if it must be given."""
+    """The default value; empty if the argument is required."""
     keyword_only: bool
 
 
 def _written(signature: str, values: list[tuple[str, str]]) -> Iterator[str]:
-    """The arguments worth writing; after one that is left out, the rest go by keyword."""
+    """Yield the arguments to write. After an omitted argument, the others are passed by keyword."""
     parameters = _parameters(signature)
     by_name = False
     for name, value in values:
@@ -74,14 +74,14 @@ def _written(signature: str, values: list[tuple[str, str]]) -> Iterator[str]:
 
 
 def _spread(parameters: Mapping[str, _Parameter], known: _Parameter) -> bool:
-    """``torch.randn(2, 2)``: a shape that is the only positional parameter is written without brackets."""
+    """Return whether a shape is the only positional parameter, so that it needs no brackets: ``torch.randn(2, 2)``."""
     positional = [parameter for parameter in parameters.values() if not parameter.keyword_only]
     return known.type == "tuple of ints" and positional == [known]
 
 
 @functools.lru_cache(maxsize=4096)
 def _parameters(signature: str) -> Mapping[str, _Parameter]:
-    """Of ``add(Tensor input, *, Number alpha = 1)``: input and alpha."""
+    """The parameters of a signature: input and alpha of ``add(Tensor input, *, Number alpha = 1)``."""
     found: dict[str, _Parameter] = {}
     keyword_only = False
     for part in _parts(signature[signature.find("(") + 1 : signature.rfind(")")]):

@@ -1,4 +1,4 @@
-"""The cell of the dispatch table that a call landed in: which kernel, by which rule, and the other candidates."""
+"""The dispatch table entry that a call landed in: its kernel, the rule, and the other candidates."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, within
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A key or alias that the cell's kernel could have come from."""
+    """A key or alias that the kernel of the entry could have come from."""
 
     source: str
-    """Key or alias; ``fallback of AutogradCUDA`` for the key's fallback."""
+    """The key or alias; ``fallback of AutogradCUDA`` for the key's fallback."""
     outcome: str
     """``taken``, ``nothing registered``, ``not reached``, or why it was passed over."""
     kernel: str
-    """Empty if there is none."""
+    """The kernel's name; empty if there is none."""
 
     @property
     def taken(self) -> bool:
-        """True if the cell's kernel is this one."""
+        """True if it provides the kernel of the entry."""
         return self.outcome == "taken"
 
     @property
@@ -36,28 +36,28 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class CellCard:
-    """What a screen shows of a cell."""
+    """The view of a dispatch table entry."""
 
     operator: str
     key: str
     index: int
-    """Position in the operator's table, as the recorded PyTorch has it."""
+    """The index in the operator's table, as the recorded PyTorch has it."""
     cells: int
-    """How many such a table has."""
+    """The number of entries of the table."""
     kernel: str
     reason: str
     """PyTorch's own tag."""
     source: str
-    """Key or alias that the kernel is registered under."""
+    """The key or alias that the kernel is registered for."""
     registered: str
-    """Where it was registered, as PyTorch prints it."""
+    """The place of the registration, as PyTorch prints it."""
     why: str
     candidates: tuple[Candidate, ...]
-    """In order of precedence."""
+    """The candidates, in order of precedence."""
 
 
 def cell_card(trace: Trace, seq: int) -> CellCard | None:
-    """The cell of the dispatch that step ``seq`` is or is within; None outside any dispatch."""
+    """The entry of the dispatch that step ``seq`` is or is within; None outside any dispatch."""
     call = at_or_around(trace, seq, ev.Dispatched)
     chosen = within(trace, call.seq, ev.KernelSelected) if call else None
     if chosen is None:
@@ -77,14 +77,16 @@ def cell_card(trace: Trace, seq: int) -> CellCard | None:
 
 
 def _candidates(chosen: ev.KernelSelected) -> Iterator[Candidate]:
-    """The key itself comes twice, first for its own kernel and last for its fallback: the second is called so."""
+    """Yield the candidates. The key itself comes twice: first for its own kernel, last for its fallback, which is named
+    so.
+    """
     for position, (source, outcome, kernel) in enumerate(chosen.candidates):
         fallback = position and source == chosen.key
         yield Candidate(f"fallback of {source}" if fallback else source, _as_said_now(outcome), kernel)
 
 
 def _as_said_now(outcome: str) -> str:
-    """An outcome in the words of today; a trace before format 3 has others."""
+    """An outcome in today's words; traces before format 3 use others."""
     if outcome == "not asked":
         return "not reached"
     return outcome.replace("does not stand for ", "does not cover ", 1)

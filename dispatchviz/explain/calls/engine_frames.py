@@ -1,7 +1,7 @@
-"""What lies between Python and a Node's function in a backward: ``engine.cpp`` and ``python_engine.cpp``.
+"""The frames between Python and a Node's function in a backward pass: ``engine.cpp`` and ``python_engine.cpp``.
 
-The caller's own thread evaluates the Nodes of the CPU. Those of another device are evaluated by a thread of the
-engine's, whose stack begins in ``thread_init`` while the caller waits.
+The caller's own thread evaluates the Nodes of the CPU. A thread of the engine evaluates those of another device. Its
+stack begins in ``thread_init`` while the caller waits.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BEFORE = (
     Part("THPEngine_run_backward", PYTHON_ENGINE, "binding"),
     Part("torch::autograd::python::PythonEngine::execute", PYTHON_ENGINE),
 )
-"""Outside of ``Engine::execute``."""
+"""The functions outside ``Engine::execute``."""
 
 ON_CALLER = (
     Part("torch::autograd::python::PythonEngine::execute_with_graph_task", PYTHON_ENGINE),
@@ -42,7 +42,7 @@ ON_DEVICE = (
     Part("torch::autograd::Engine::thread_init", ENGINE),
     Part("torch::autograd::Engine::thread_main", ENGINE),
 )
-"""Between ``execute``, or the beginning of a thread, and ``evaluate_function``."""
+"""The functions between ``execute``, or the beginning of a thread, and ``evaluate_function``."""
 
 CALLS_NODE = Part("torch::autograd::Node::operator()", NODE)
 
@@ -50,15 +50,16 @@ GENERATED = "torch::autograd::generated::"
 
 
 def backward_frames(frames: list[Frame]) -> Iterator[Frame]:
-    """Those of ``BackwardStarted`` and what is outside of them."""
+    """Yield the frames of ``BackwardStarted`` and those outside them."""
     for part in BEFORE:
         yield Frame(part.function, part.file, frames[0].seq, part.role)
     yield from frames
 
 
 def node_frames(node: ev.NodeStarted, frames: list[Frame], hook: Caller | None) -> Iterator[Frame]:
-    """Those of ``NodeStarted``, with what is around ``evaluate_function`` and between it and the Node's own, or the
-    hook."""
+    """Yield the frames of ``NodeStarted``, those around ``evaluate_function``, and those between it and the Node's own
+    function or the hook.
+    """
     evaluate, *below = frames
     for part in ON_CALLER if node.thread == "caller" else ON_DEVICE:
         note = "" if node.thread == "caller" or part != ON_DEVICE[0] else f"thread {node.thread}: its stack begins here"
@@ -73,7 +74,7 @@ def node_frames(node: ev.NodeStarted, frames: list[Frame], hook: Caller | None) 
 
 
 def within_node(node: ev.NodeStarted, apply: Frame) -> Iterator[Frame]:
-    """What a generated Node's ``apply`` calls its formulas in."""
+    """Yield the frames in which a generated Node's ``apply`` evaluates its formulas."""
     if apply.title.startswith(GENERATED):
         title = f"{apply.title.removesuffix('::apply')}_apply_functional"
         yield Frame(title, f"{AUTOGRAD}/Functions.cpp", node.seq, "formulas")

@@ -1,4 +1,4 @@
-"""A long call stack folded by role: frames in a row that are the same in every call become one."""
+"""A long call stack folded by role: adjacent frames that are the same in every call become one."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ GROUPS: dict[str, str] = {
     "unboxing": "dispatcher",
     "engine": "engine",
 }
-"""Roles to what is said of several in a row."""
+"""The text for several adjacent frames of a role."""
 
 OUTSIDE: dict[str, str] = {role: role for role in (INTERPRETER, OTHER, UNNAMED)}
-"""The same of what is not PyTorch's: a real process has it on its stack."""
+"""The same texts for frames outside PyTorch, which a real process has."""
 
 
 def folded(frames: Sequence[Frame], groups: Mapping[str, str] = GROUPS) -> tuple[Frame, ...]:
-    """The frames with each such row as one, which has their notes; the last frame, where the program is, stays."""
+    """Fold adjacent frames of each group into one, which keeps their notes. The last frame, where the program is,
+    stays.
+    """
     runs = groupby(frames[:-1], lambda frame: groups.get(frame.role, ""))
     return (*(frame for group, run in runs for frame in _fold(group, list(run))), *frames[-1:])
 
@@ -39,7 +41,7 @@ def _fold(group: str, run: list[Frame]) -> Iterator[Frame]:
 
 
 def _short(frame: Frame) -> str:
-    """``Dispatcher::call`` of ``c10::Dispatcher::call``; the number of a debugger stays before it."""
+    """``Dispatcher::call`` for ``c10::Dispatcher::call``, with a debugger's number before it."""
     number = re.match(r"(?:#\d+ )?", frame.title)
     start = number.end() if number is not None else 0
     return frame.title[:start] + "::".join(frame.title[start:].split("::")[-2:])

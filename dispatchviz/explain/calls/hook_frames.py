@@ -1,4 +1,4 @@
-"""What calls a hook of the program during a backward, and how a line of the program is known to be in one."""
+"""The callers of the program's hooks during a backward pass, and the hook that a line of the program belongs to."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PYTHON_HOOK = "torch/csrc/autograd/python_hook.cpp"
 
 
 class Caller(NamedTuple):
-    """Who calls the hooks of a kind."""
+    """The caller of the hooks of a kind."""
 
     function: str
     in_apply: bool = False
-    """It is called by the Node's own function, and not by ``evaluate_function``."""
+    """True if the Node's own function calls it, not ``evaluate_function``."""
     around: tuple[str, str] | None = None
-    """Function and file between that and ``evaluate_function``, if there is one."""
+    """The function and file between that function and ``evaluate_function``, if there is one."""
 
 
 CALLERS: Mapping[str, Caller] = {
@@ -32,17 +32,17 @@ CALLERS: Mapping[str, Caller] = {
     "post hook": Caller("torch::autograd::PyFunctionPostHook::operator()"),
     "post-accumulate hook": Caller("torch::autograd::PyFunctionTensorPostAccGradHooks::operator()", in_apply=True),
 }
-"""By the kind of hook; a retains-grad hook is C++ alone."""
+"""The callers by the kind of hook. A retains-grad hook runs only C++ code."""
 
 CALLS_HOOKS = ("torch::autograd::_call_hooks", PYTHON_HOOK)
-"""What each of them calls the Python functions in, one after the other."""
+"""The function in which each of them calls the Python functions, one after the other."""
 
 
 def hook_caller(trace: Trace, node: ev.NodeStarted, seq: int) -> Caller | None:
-    """Who has called the hook that a step within a Node's run belongs to; None if it belongs to none.
+    """The caller of the hook that a step within a Node's run belongs to; None if it belongs to none.
 
-    The event of a hook comes when it has ended, so a line that runs directly in the Node is of the next one that does.
-    The lines of a ``torch.autograd.Function`` are its backward's, unless the hook's function is theirs.
+    The event of a hook comes when the hook ends, so a line directly in the Node belongs to the next hook that ends. The
+    lines of a ``torch.autograd.Function`` are its backward's, unless the hook has the same function.
     """
     line = next((each for each in user_stack(trace, seq) if each.seq > node.seq), None)
     if line is None or line.parent != node.seq:
@@ -62,12 +62,12 @@ def _is_hook(event: ev.AnyEvent) -> bool:
 
 
 def _is_functions(node: ev.NodeStarted) -> bool:
-    """Return whether its formula is the program's: the others have theirs in the machine."""
+    """Return whether a Node's formula is in the program; other formulas are in the machine."""
     return not node.file.startswith("core/")
 
 
 def called_frames(caller: Caller) -> Iterator[tuple[str, str]]:
-    """Functions and files below ``evaluate_function``, or the Node's own, down to the hook."""
+    """Yield the functions and files from ``evaluate_function``, or the Node's own function, down to the hook."""
     if caller.around is not None:
         yield caller.around
     yield caller.function, PYTHON_HOOK

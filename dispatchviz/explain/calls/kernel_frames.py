@@ -1,7 +1,8 @@
-"""What a registered kernel calls that is no step of a trace: the native function, the stub, the loop.
+"""The functions that a registered kernel calls and that are no step of a trace: the native function, the stub, the
+loop.
 
 A generated wrapper calls the function that ``native_functions.yaml`` names: ``torchgen/dest/register_dispatch_key.py``.
-Below an impl function stands what is certain alone: that of ``add``, which ``torchgen/dest/ufunc.py`` writes.
+Below an impl function only the certain frames are shown: those of ``add``, which ``torchgen/dest/ufunc.py`` writes.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ STUBS = {
         ("at::TensorIteratorBase::for_each", ITERATOR, "loop"),
     ),
 }
-"""Impl functions whose way to the loop is known."""
+"""The impl functions whose way to the loop is known."""
 
 STUB_NOTES = {
     "at::native::DispatchStub::operator()": "add_stub: the function that fits the device and the CPU",
@@ -37,7 +38,7 @@ STUB_NOTES = {
 }
 
 NOT_VECTORIZED = {"torch.bool": "at::native::cpu_kernel"}
-"""Of a dtype for which ``ufunc_inner_loop`` has no vectorized loop."""
+"""The dtypes for which ``ufunc_inner_loop`` has no vectorized loop."""
 
 
 OTHER_NAMES = {
@@ -61,12 +62,13 @@ OTHER_NAMES = {
     ("slice_copy.Tensor_out", "CompositeExplicitAutograd"): "slice_copy_Tensor_out_symint",
     ("view_copy.out", "CompositeExplicitAutograd"): "view_copy_out_symint",
 }
-"""By operator and key, where PyTorch's yaml file names another function than ours."""
+"""The function by operator and key, where PyTorch's yaml file names another function than ours."""
 
 
 def native_function(operator: str, kernel: str) -> tuple[str, str] | None:
-    """Name and header of what a generated wrapper calls: ``at::native::sum``; None of a structured kernel, and where
-    our yaml file does not say."""
+    """The name and header of the function that a generated wrapper calls: ``at::native::sum``; None for a structured
+    kernel, and if our yaml file does not name it.
+    """
     wrapper, name = _WRAPPER.fullmatch(kernel), operator.removeprefix("aten::")
     own = entry(FUNCTIONS, name)
     if wrapper is None or own is None or entry_field(own, "structured") or entry_field(own, "structured_delegate"):
@@ -76,14 +78,14 @@ def native_function(operator: str, kernel: str) -> tuple[str, str] | None:
 
 
 def kernel_below(trace: Trace, impl: ev.ImplEntered) -> Iterator[Frame]:
-    """From an impl function to the loop."""
+    """Yield the frames from an impl function to the loop."""
     for function, file, role in STUBS.get(impl.function, ()):
         title = NOT_VECTORIZED.get(_dtype(trace, impl), function) if function.endswith("_vec") else function
         yield Frame(title, file, impl.seq, role, STUB_NOTES.get(function, ""))
 
 
 def _dtype(trace: Trace, impl: ev.ImplEntered) -> str:
-    """That of the output which the meta function requested."""
+    """The dtype of the output that the meta function requested."""
     made = (
         event for step in range(impl.seq, impl.parent or 0, -1) if isinstance(event := trace[step], ev.OutputAllocated)
     )

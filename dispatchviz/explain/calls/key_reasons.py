@@ -1,4 +1,4 @@
-"""Why a key is in the key set of a call, or why it is not: one sentence per key, with the user's names."""
+"""The reason why a key is in the key set of a call, or not: one sentence per key, with the program's names."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from dispatchviz.foundation.english import capital, listed
 
 
 def origin(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str:
-    """Where a key of a call comes from: its arguments, the thread, or both."""
+    """The origin of a key of a call: its arguments, the thread, or both."""
     bit = raw(key)
     carried = _carried(trace, computed, key) if any(ks & bit for _, _, ks in computed.arguments) else ""
     if not carried and undefined_keys(computed) & bit:
         carried = "an undefined tensor among the arguments (None in Python) has this key"
     if not computed.included & bit:
         return carried
-    included = _included(trace, computed, key)
+    included = _included(trace, computed, key, "it" if carried else "this key")
     return f"{carried}, and {included}" if carried else included
 
 
 def undefined_keys(computed: ev.KeySetComputed) -> int:
-    """The keys that undefined tensors bring, which are no arguments of the event: AutogradOther."""
+    """The keys of undefined tensors, which are not arguments of the event: AutogradOther."""
     return computed.effective & ~computed.with_included
 
 
@@ -74,16 +74,18 @@ def _habit(key: DispatchKey) -> str:
     return ""
 
 
-def _included(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str:
+def _included(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey, it: str) -> str:
     guard = includer(trace, computed.seq, raw(key))
     if guard is not None:
-        return f"the guard {guard.guard} includes this key"
+        return f"the guard {guard.guard} includes {it}"
     always = " by default" if default_included_set & raw(key) else ""
-    return f"this key is in the thread-local include set{always}"
+    return f"{it} is in the thread-local include set{always}"
 
 
 def exclusion(trace: Trace, seq: int, key: DispatchKey, it: str = "it") -> str:
-    """Why a key is excluded at a step: ``the guard G excludes it because autograd has already been handled``."""
+    """The reason why a key is excluded at a step: ``the guard G excludes it because autograd has already been
+    handled``.
+    """
     guard = excluder(trace, seq, raw(key))
     if guard is not None:
         return f"the guard {guard.guard} excludes {it} because {guard_reason(trace, guard)}"
@@ -95,7 +97,7 @@ def exclusion(trace: Trace, seq: int, key: DispatchKey, it: str = "it") -> str:
 
 
 def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
-    """Why a guard is active where it is."""
+    """The reason for a guard."""
     if guard.guard == "InferenceMode":
         return f"inference mode is {'off' if guard.included & raw(DispatchKey.ADInplaceOrView) else 'on'}"
     parent = trace[guard.parent] if guard.parent is not None else None
@@ -133,7 +135,7 @@ TRACER = raw(DispatchKey.Tracer)
 
 
 def _of_new_numbers(trace: Trace, guard: ev.GuardEntered) -> str:
-    """Why a guard is active while a tensor is made from Python's numbers (``torch/csrc/utils/tensor_new.cpp``)."""
+    """The reason for a guard while a tensor is created from Python numbers (``torch/csrc/utils/tensor_new.cpp``)."""
     if around(trace, guard.seq, ev.BindingEntered) is None:
         return ""
     taken = guard.excluded & ~guard.excluded_before
@@ -145,7 +147,7 @@ def _of_new_numbers(trace: Trace, guard: ev.GuardEntered) -> str:
 
 
 def reasons(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed) -> tuple[tuple[str, str], ...]:
-    """Of each functionality that came into play, highest first: the key's name and why it is in the set or not."""
+    """The functionalities of the call, highest first: the key's name, and the reason why it is in the set or not."""
     keys = functionalities(computed.with_included | computed.effective)
     return tuple((_name(key, computed), _reason(trace, call, computed, key)) for key in keys)
 
@@ -155,14 +157,14 @@ def _name(key: DispatchKey, computed: ev.KeySetComputed) -> str:
 
 
 def _reason(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed, key: DispatchKey) -> str:
-    names = _names(trace, computed)
+    names = argument_names(trace, computed)
     begin = capital(origin(trace, computed, key), names)
     anyway = ", whether it requires grad or not" if is_autograd(key.name) and computed.united & raw(key) else ""
     return f"{begin}{anyway}. {capital(_fate(trace, call, computed, key), names)}."
 
 
-def _names(trace: Trace, computed: ev.KeySetComputed) -> frozenset[str]:
-    """What the arguments are called."""
+def argument_names(trace: Trace, computed: ev.KeySetComputed) -> frozenset[str]:
+    """The names of the arguments at the call."""
     return frozenset(tensor_name(trace, tensor, computed.seq) for _, tensor, _ in computed.arguments)
 
 
@@ -210,7 +212,7 @@ _NO_KEY = "That makes no difference here: requires_grad never changes a tensor's
 
 
 def _requiring(trace: Trace, computed: ev.KeySetComputed, needed: list[int], tensors: list[int]) -> str:
-    """Return which arguments require grad: ``Only x requires grad.``"""
+    """The sentence on the arguments that require grad: ``Only x requires grad.``"""
     if not needed:
         name = tensor_name(trace, tensors[0], computed.seq)
         return f"{name} does not require grad." if len(tensors) == 1 else "None of them requires grad."

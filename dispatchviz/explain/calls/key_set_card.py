@@ -1,7 +1,8 @@
-"""The key-set card: how a call came to its set, or what a kernel left of the set it received, as rows of lit keys.
+"""The key-set card: how a call computes its key set, or how a kernel masks the set that it received, as rows of lit
+keys.
 
-Columns are the keys that came into play, highest priority first, then the backend bits; keys that only the excluded
-set or the mask mention are left out, since they change nothing. Rows follow the computation from top to bottom.
+The columns are the keys that take part, highest priority first, then the backend bits. Keys that only the exclude set
+or the mask has are left out, because they change nothing. Rows follow the computation from top to bottom.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, kernel_before, key_of_kernel, within
 
 State = Literal["lit", "dark", "masked", "won"]
-"""``lit``: the key is in this row's set. ``dark``: it is not. ``masked``: this row takes it away, or it has been taken
-away since the rows above. ``won``: it is in the set and decides."""
+"""``lit``: the key is in this row's set. ``dark``: it is not. ``masked``: this row or a row above removes it. ``won``:
+it is in the set and decides.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,29 +41,29 @@ class Column:
     """A key (functionality bit) or a backend bit."""
 
     name: str
-    """``AutogradCUDA``; of a backend bit ``CUDA bit``."""
+    """``AutogradCUDA``; for a backend bit, ``CUDA bit``."""
     functionality: str
-    """``AutogradFunctionality``: the name of the bit; of a backend bit that of the backend."""
+    """``AutogradFunctionality``: the name of the bit; for a backend bit, the name of the backend."""
     bit: int
     """The bit as a raw set."""
     backend: bool
-    """It is a backend bit."""
+    """True for a backend bit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A set in the computation, a cell per column."""
+    """A set in the computation, with a state for each column."""
 
     title: str
     raw: int
     cells: tuple[State, ...]
     tensor: int | None = None
-    """Whose set it is, of an argument."""
+    """The tensor whose set it is, for an argument."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeySetCard:
-    """What a screen shows of a key set."""
+    """The view of a key set."""
 
     operator: str
     how: str
@@ -69,11 +71,11 @@ class KeySetCard:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     arguments: int
-    """How many of the rows, the first ones, are arguments."""
+    """The number of rows, from the first, that are arguments."""
     winner: str
-    """The key that picks the cell."""
+    """The key that selects the dispatch table entry."""
     reasons: tuple[tuple[str, str], ...]
-    """Of each key that came into play: name, and one sentence why it is in the set or not."""
+    """The name of each key that takes part, and one sentence on why it is in the set or not."""
 
 
 def key_set_card(trace: Trace, seq: int) -> KeySetCard | None:
@@ -84,7 +86,7 @@ def key_set_card(trace: Trace, seq: int) -> KeySetCard | None:
 
 @lru_cache(maxsize=4)
 def _card(trace: Trace, seq: int) -> KeySetCard | None:
-    """The same at all steps in a dispatch."""
+    """The card at any step in a dispatch."""
     call = trace[seq]
     assert isinstance(call, ev.Dispatched)
     computed = within(trace, seq, ev.KeySetComputed)
@@ -116,7 +118,7 @@ def _computed(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed) ->
 
 
 def _given(trace: Trace, call: ev.Dispatched) -> KeySetCard:
-    """The card of a redispatch: the set that the calling kernel received, its mask, what is left."""
+    """The card of a redispatch: the set that the calling kernel received, its mask, and the rest."""
     kernel = kernel_before(trace, call)
     received = kernel.key_set if kernel else call.key_set
     columns = _columns(received | call.key_set)

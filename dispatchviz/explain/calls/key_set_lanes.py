@@ -1,7 +1,6 @@
 """The key-set card as lanes: one set after the other, from the arguments' sets to the key that wins.
 
-``lanes`` is the whole card; ``card_at`` is the card at one of its sub-steps, whose lanes are to be lit, and the set as
-far as it has come.
+``lanes`` is the whole card. ``card_at`` is the card at one of its sub-steps: the lanes to light, and the set so far.
 """
 
 from __future__ import annotations
@@ -14,34 +13,35 @@ from dispatchviz.explain.calls.key_set_card import KeySetCard, Row
 from dispatchviz.explain.keys.key_text import BACKENDS, backends, functionalities, key_names, runtime_name
 
 ARGUMENTS, UNITED, INCLUDED, EXCLUDED, MASK, WINNER = STAGES = (0, 1, 2, 3, 4, 5)
-"""The sub-steps, in the order in which a call makes them. Where all arguments have one set, that is the united one; a
-redispatch begins with the set that was received, and nothing is included or excluded."""
+"""The sub-steps, in the order in which a call makes them. If all arguments have one set, it is the united set. A
+redispatch begins with the received set, and nothing is included or excluded.
+"""
 
 COMPUTED = 6
 """The last rows of the card of a call: all but its arguments."""
 
 FEW = 3
-"""Up to so many arguments with equal sets are named."""
+"""The largest number of arguments with equal sets that are named."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A set in the computation, or what a set takes away."""
+    """A set in the computation, or the keys that a set removes."""
 
     stage: int
     """The sub-step at which it is lit."""
     title: str
     """``x, y``; ``12 tensors``; ``included``."""
     sign: str
-    """What is done with it: ``+`` joined, ``−`` taken away, ``=`` what is left; empty of the arguments."""
+    """The operation: ``+`` joined, ``−`` removed, ``=`` the rest; empty for the arguments."""
     keys: tuple[str, ...]
-    """Highest first, by their full names."""
+    """The keys, highest first, by their full names."""
     said: str
-    """What is to be said of it beside its keys."""
+    """The text beside the keys."""
     names: tuple[str, ...] = ()
     """The arguments that share it, if they are too many for the title."""
     tensors: tuple[int, ...] = ()
-    """The arguments of which it is the set."""
+    """The arguments that have this set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +50,16 @@ class CardAt:
 
     stage: int
     lanes: tuple[Lane, ...]
-    """All of the card; those whose stage is this one are lit."""
+    """All lanes of the card; those of this stage are lit."""
     keys: tuple[str, ...]
-    """The set as far as it has come."""
+    """The set so far."""
     winner: str
-    """Empty until the last sub-step."""
+    """The winner; empty until the last sub-step."""
 
 
 @lru_cache(maxsize=4)
 def lanes(card: KeySetCard) -> tuple[Lane, ...]:
-    """From top to bottom."""
+    """The lanes from top to bottom."""
     rows = {row.title: row for row in card.rows}
     return tuple(_computed(card, rows) if "united" in rows else _given(card))
 
@@ -76,14 +76,14 @@ def card_at(card: KeySetCard, stage: int) -> CardAt:
 
 @lru_cache(maxsize=1024)
 def names_of(raw: int) -> tuple[str, ...]:
-    """The keys of a set, highest first; without a backend bit there are no runtime keys but the functionalities."""
+    """The keys of a set, highest first; a set without a backend bit has functionalities instead of runtime keys."""
     if raw & BACKENDS:
         return tuple(key_names(raw)) or tuple(f"{each.name.removesuffix('Bit')} bit" for each in backends(raw))
     return tuple(runtime_name(key, raw) for key in functionalities(raw))
 
 
 def so_far(card: KeySetCard, stage: int) -> int:
-    """The set after a sub-step; empty while the arguments are looked at one by one."""
+    """The set after a sub-step; empty during the arguments."""
     rows = {row.title: row.raw for row in card.rows}
     if "united" not in rows:
         return card.rows[0].raw if stage == UNITED else card.rows[-2].raw
@@ -96,7 +96,7 @@ def so_far(card: KeySetCard, stage: int) -> int:
 
 
 def _computed(card: KeySetCard, rows: dict[str, Row]) -> Iterator[Lane]:
-    """Of a call."""
+    """Yield the lanes of a call."""
     groups = _equal(card.rows[:-COMPUTED])
     stage = UNITED if len(groups) == 1 else ARGUMENTS
     yield from (_arguments(stage, raw, rows) for raw, rows in groups.items())
@@ -110,7 +110,7 @@ def _computed(card: KeySetCard, rows: dict[str, Row]) -> Iterator[Lane]:
 
 
 def _given(card: KeySetCard) -> Iterator[Lane]:
-    """Of a redispatch."""
+    """Yield the lanes of a redispatch."""
     *before, passed = card.rows[:-1]
     for row in before:
         if row.title.startswith("& "):
@@ -121,7 +121,7 @@ def _given(card: KeySetCard) -> Iterator[Lane]:
 
 
 def _equal(arguments: Iterable[Row]) -> dict[int, list[Row]]:
-    """The arguments by their sets."""
+    """Group the arguments by their sets."""
     groups: dict[int, list[Row]] = {}
     for row in arguments:
         groups.setdefault(row.raw, []).append(row)

@@ -1,6 +1,6 @@
-"""The sub-steps of a key-set card one after the other: what each is called, and in a sentence what it does to the set.
+"""The sub-steps of a key-set card: the name of each, and a sentence on its effect on the set.
 
-The sentences repeat the sets of the card. Which lanes are lit is in ``key_set_lanes.py``.
+The sentences repeat the sets of the card. ``key_set_lanes.py`` decides which lanes are lit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NAMES = {
 
 
 def stages_at(trace: Trace, at: int) -> tuple[int, ...]:
-    """The sub-steps that are walked at a step: those of the call that begins there; none at any other step."""
+    """The sub-steps at a step: those of the call that begins there; none at other steps."""
     if not isinstance(trace[at], ev.Dispatched):
         return ()
     card = key_set_card(trace, at)
@@ -55,7 +55,7 @@ def stage_place(card: KeySetCard, stage: int) -> str:
 
 
 def stage_sentence(card: KeySetCard, stage: int) -> str:
-    """What the sub-step does: ``included: the thread adds BackendSelect``."""
+    """The effect of the sub-step: ``included: the thread-local include set adds BackendSelect``."""
     return f"{stage_name(card, stage)}: {_SAID[stage](card)}"
 
 

@@ -1,4 +1,4 @@
-"""The whole dispatch table of the operator of a call: PyTorch's cells, with what this trace says of them."""
+"""The whole dispatch table of the operator of a call: PyTorch's entries, with the trace's facts about them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, within
 from dispatchviz.explain.trace_index.recorded_engine import build_of
 
 REGISTRATIONS_LOOKED_AT = 2_000
-"""So many of a program's registrations are looked at for those that change an operator's table."""
+"""The number of a program's registrations that are searched for changes of an operator's table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,23 +25,24 @@ class OperatorCells:
     operator: str
     chosen: ev.KernelSelected
     rows: tuple[Row, ...]
-    """In cell order; empty of an operator that PyTorch does not have."""
+    """The rows in table order; empty for an operator that PyTorch does not have."""
     registered: tuple[tuple[str, str, int], ...]
-    """What the program itself had registered for the operator by then: key, kernel (empty: a registration was removed),
-    step. These cells are no longer PyTorch's."""
+    """The program's registrations for the operator up to that step: key, kernel (empty if one was removed), step. Their
+    entries are no longer PyTorch's.
+    """
     kept: bool = False
-    """The rows are the trace's own, of the PyTorch that was recorded."""
+    """True if the rows come from the trace, which recorded another PyTorch."""
 
 
 def operator_cells(trace: Trace, at: int) -> OperatorCells | None:
-    """Of the dispatch that a step is or is within; None outside any."""
+    """The table of the dispatch that a step is or is within; None outside any dispatch."""
     call = at_or_around(trace, at, ev.Dispatched)
     return None if call is None else _cells_of_call(trace, call.seq)
 
 
 @lru_cache(maxsize=4)
 def _cells_of_call(trace: Trace, seq: int) -> OperatorCells | None:
-    """The same at all steps in a dispatch."""
+    """The table at any step in a dispatch."""
     chosen = within(trace, seq, ev.KernelSelected)
     if chosen is None:
         return None
@@ -52,7 +53,7 @@ def _cells_of_call(trace: Trace, seq: int) -> OperatorCells | None:
 
 @lru_cache(maxsize=64)
 def cells_of(operator: str, build: str) -> tuple[Row, ...]:
-    """All cells of an operator of PyTorch's own, without what a program registers."""
+    """All entries of one of PyTorch's operators, without a program's registrations."""
     found = pytorch(build).get(operator)
     return () if found is None or found.name not in pytorch_operators() else table_card(found, build).rows
 

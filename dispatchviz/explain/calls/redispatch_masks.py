@@ -1,7 +1,7 @@
-"""Which named set a kernel masked its key set with before it redispatched.
+"""The named set with which a kernel masks its key set before it redispatches.
 
-The events hold the set before and the set after; the mask is the one that PyTorch's kernels at that key use, and it is
-named only if it explains the two sets.
+The events hold the sets before and after. The mask is the one that PyTorch's kernels for that key use. It is named only
+if it explains the two sets.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Mask(NamedTuple):
     """``after_autograd_keyset``."""
     raw: int
     keeps: str
-    """What it keeps, as a text."""
+    """The keys that it keeps, as a text."""
 
 
 AFTER_AUTOGRAD = Mask("after_autograd_keyset", after_autograd_keyset, "every key below the autograd keys")
@@ -32,7 +32,7 @@ AFTER_VIEW = Mask("after_ADInplaceOrView_keyset", after_ADInplaceOrView_keyset, 
 
 
 def mask_of(trace: Trace, redispatch: ev.Dispatched) -> Mask | None:
-    """The mask between the calling kernel's set and a redispatch; None if no named one explains the step."""
+    """The mask between the calling kernel's set and a redispatch; None if no named mask explains the step."""
     kernel = kernel_before(trace, redispatch)
     if kernel is None:
         return None

@@ -1,4 +1,4 @@
-"""What is on a stack of IValues, in words: ``Tensor x, Double 2.0``."""
+"""The content of a stack of IValues, in words: ``Tensor x, Double 2.0``."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.trace_index.display_names import with_names
 
 NAMING = ("Tensor", "GenericList", "Tuple", "GenericDict")
-"""Tags of values that have tensors in their text."""
+"""The tags of values whose text names tensors."""
 
 HANDS_ON = ("autograd_fallback",)
-"""Boxed kernels of C++ that redispatch with the stack as they got it."""
+"""The boxed C++ kernels that redispatch with the unchanged stack."""
 
 
 def stack_values(trace: Trace, event: ev.Boxed | ev.Unboxed) -> list[str]:
-    """Each value with the tag of its IValue, the deepest first; none in a trace that does not say."""
+    """Each value with the tag of its IValue, deepest first; empty if the trace does not record them."""
     values = []
     for tag, text in event.contents:
         shown = with_names(trace, text, event.seq) if tag in NAMING else text
@@ -25,9 +25,9 @@ def stack_values(trace: Trace, event: ev.Boxed | ev.Unboxed) -> list[str]:
 
 
 def stack_at(trace: Trace, call: ev.Dispatched) -> ev.Boxed | ev.Unboxed | None:
-    """The step that tells which arguments are on the stack of a call: they are pushed, or popped after all.
+    """The step that records the arguments on the stack of a call, where they are pushed or later popped.
 
-    None if nobody has a stack, or its values are never told: its kernel is boxed and written in C++.
+    None if there is no stack, or its values are never recorded because the kernel is boxed and written in C++.
     """
     kernel = next((each for each in trace.children(call.seq) if isinstance(each, ev.KernelEntered)), None)
     if kernel is None:

@@ -1,5 +1,4 @@
-"""The structured kernel around a step: its meta function, the output that this requests, its impl function, its
-class."""
+"""The structured kernel around a step: its meta function, the output that it requests, its impl function, its class."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 Part = ev.MetaEntered | ev.OutputAllocated | ev.ImplEntered | ev.ProxyCopied
 
 PARTS_LOOKED_AT = 200
-"""Steps directly within a kernel, and within its meta function, that are looked at."""
+"""The number of steps directly within a kernel, and within its meta function, that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +26,11 @@ class StructuredCall:
     kernel: ev.KernelEntered
     parts: tuple[Part, ...]
     here: int
-    """The part that a step is or is within, as its index; the last one before it where it is between two; -1 before
-    the first."""
+    """The index of the part that a step is or is within, or of the last part before it; -1 before the first part."""
 
 
 def structured_call(trace: Trace, at: int) -> StructuredCall | None:
-    """The innermost kernel around a step, if it is a structured one."""
+    """The innermost kernel around a step, if it is structured."""
     kernel = at_or_around(trace, at, ev.KernelEntered)
     if kernel is None:
         return None
@@ -44,7 +42,7 @@ def structured_call(trace: Trace, at: int) -> StructuredCall | None:
 
 
 def _parts(trace: Trace, kernel: int) -> list[Part]:
-    """Outputs are requested within the meta function."""
+    """The parts of a kernel, with the outputs that its meta function requests."""
     found: list[Part] = []
     for event in islice(trace.children(kernel), PARTS_LOOKED_AT):
         if isinstance(event, Part):
@@ -56,13 +54,13 @@ def _parts(trace: Trace, kernel: int) -> list[Part]:
 
 
 def class_of_call(trace: Trace, call: StructuredCall) -> StructuredClass | None:
-    """The class of which the wrapper makes an object; None if the operator is not one of PyTorch's."""
+    """The class that the wrapper instantiates; None if the operator is not PyTorch's."""
     family = family_of_call(trace, call)
     return None if family is None else family.class_of(call.kernel.kernel)
 
 
 def family_of_call(trace: Trace, call: StructuredCall) -> Family | None:
-    """The family of the kernel's operator; None if that is not one of PyTorch's."""
+    """The family of the kernel's operator; None if the operator is not PyTorch's."""
     from dispatchviz.explain.codegen.structured_classes import family_of  # with the pane, not for the first paint
 
     called = at_or_around(trace, call.kernel.seq, ev.Dispatched)

@@ -1,8 +1,8 @@
-"""Every function of PyTorch between an operator's entry point and its kernel, as a debug build's backtrace has them.
+"""Every function of PyTorch between an operator's entry point and its kernel, as in the backtrace of a debug build.
 
-The short stack (``call_stack.py``) leaves them out: they are the same for every call. Which of them a call goes through
+The short stack (``call_stack.py``) leaves them out, because they are the same for every call. The path of a call
 depends on whether the caller has typed arguments or a stack, and whether the kernel takes one or the other
-(``aten/src/ATen/core/boxing``). A release build inlines most.
+(``aten/src/ATen/core/boxing``). A release build inlines most of them.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ ADAPTER = f"{BOXING}/impl/make_boxed_from_unboxed_functor.h"
 
 
 class Inner(NamedTuple):
-    """A function that every such call goes through."""
+    """A function that all calls of a kind go through."""
 
     function: str
-    """With ``{how}`` for the method of the dispatcher: ``call``, ``redispatchBoxed``."""
+    """The name, with ``{how}`` for the method of the dispatcher: ``call``, ``redispatchBoxed``."""
     file: str
     role: str
 
@@ -56,14 +56,14 @@ TYPED_KERNEL = (
 FUNCTOR = Inner(
     "c10::impl::detail::WrapFunctionIntoFunctor_::operator()", f"{BOXING}/impl/WrapFunctionIntoFunctor.h", "adapter"
 )
-"""Around a function that is known when PyTorch is compiled, as those of all generated kernels are."""
+"""The functor around a function that is known when PyTorch is compiled, as for all generated kernels."""
 BOXED_CALL = Inner("c10::BoxedKernel::callBoxed", BOXED_KERNEL, "kernel function")
 BOXED_FUNCTION = Inner("c10::BoxedKernel::make_boxed_function", BOXED_KERNEL, "adapter")
-"""Around a boxed kernel of C++."""
+"""The functor around a boxed C++ kernel."""
 PYTHON_KERNEL = Inner(
     "torch::impl::dispatch::PythonKernelHolder::operator()", "torch/csrc/utils/python_dispatch.cpp", "calls Python"
 )
-"""The functor of a kernel that is a Python function: it pops the arguments and pushes what Python returns."""
+"""The functor of a kernel that is a Python function: it pops the arguments and pushes the results of Python."""
 FROM_TYPED = (
     Inner("c10::TypedOperatorHandle::{how}", DISPATCHER, "handle"),
     Inner("c10::Dispatcher::{how}", DISPATCHER, "dispatcher"),
@@ -78,7 +78,7 @@ FROM_STACK = (
 
 STACK = "the Stack: {values}"
 BOXES = "c10::impl::boxArgs pushes the arguments onto a Stack: {values}"
-"""What is said of the frame that has a stack first."""
+"""The note on the first frame that has a stack."""
 
 WRAPPED = Inner("c10::impl::BoxedKernelWrapper::call", WRAPPER, "boxing")
 
@@ -93,14 +93,15 @@ INNER: Mapping[tuple[bool, bool], tuple[Inner, ...]] = {
         TYPED_KERNEL[1],
     ),
 }
-"""By whether the caller has its arguments on a stack, and whether the kernel takes them from one."""
+"""The functions by whether the caller has its arguments on a stack, and whether the kernel takes them from one."""
 
 VARIABLE_TYPE = f"{AUTOGRAD}/VariableType_"
-"""Generated autograd kernels hand on through ``at::redispatch``; those of ADInplaceOrView and the tracer call
-``at::_ops::X::redispatch`` themselves, and so do some that are written by hand."""
+"""The autograd kernels that redispatch through ``at::redispatch``. Those of ADInplaceOrView and the tracer, and some
+hand-written ones, call ``at::_ops::X::redispatch`` themselves.
+"""
 
 WITH_LAMBDA = (VARIABLE_TYPE, f"{AUTOGRAD}/ADInplaceOrViewType_")
-"""Generated kernels that hand a call on within a lambda, in which the guard is: unless they write an argument."""
+"""The generated kernels that redispatch within a lambda, which has the guard, unless they write to an argument."""
 
 FALLBACKS = {
     "autograd_fallback": (
@@ -108,12 +109,12 @@ FALLBACKS = {
         "torch/csrc/autograd/autograd_not_implemented_fallback.cpp",
     )
 }
-"""Kernels that have another function do their work."""
+"""The kernels that have another function do their work."""
 
 
 @lru_cache(maxsize=4)
 def whole_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
-    """All frames around step ``seq``, outermost first: the short stack's and those between."""
+    """All frames around step ``seq``, outermost first: those of the short stack and those between them."""
     events = [*reversed(list(trace.ancestors(seq))), trace[seq]]
     lines, found = deque(programs_frames(trace, seq)), list[Frame]()
     around: ev.AnyEvent | None = None
@@ -139,7 +140,7 @@ def _before(lines: deque[Frame], seq: int) -> Iterator[Frame]:
 
 
 def called_below(trace: Trace, seq: int, around: Sequence[Frame]) -> tuple[Frame, ...]:
-    """What the function that step ``seq`` enters is known to call, and no step of the trace tells of.
+    """The functions that step ``seq`` is known to call and that have no step in the trace.
 
     ``around`` is the whole stack of that step.
     """
@@ -149,7 +150,7 @@ def called_below(trace: Trace, seq: int, around: Sequence[Frame]) -> tuple[Frame
 
 
 def _frames(trace: Trace, event: ev.AnyEvent, frames: list[Frame], found: list[Frame], seq: int) -> list[Frame]:
-    """What an event puts on the stack of step ``seq``, and what is between that and the frame before."""
+    """The frames of an event on the stack of step ``seq``, and those between them and the frame before."""
     match event:
         case ev.BindingEntered():
             return [replace(frame, note=note_of(event)) for frame in frames]
@@ -167,7 +168,7 @@ def _frames(trace: Trace, event: ev.AnyEvent, frames: list[Frame], found: list[F
 
 
 def _inside(trace: Trace, around: ev.AnyEvent, last: Frame) -> Iterator[Frame]:
-    """What a function calls that has been entered, before it comes to the next step that is a call."""
+    """Yield the functions that an entered function calls before the next step that is a call."""
     match around:
         case ev.NodeStarted():
             yield from within_node(around, last)
@@ -180,13 +181,13 @@ def _inside(trace: Trace, around: ev.AnyEvent, last: Frame) -> Iterator[Frame]:
 
 
 def _operator(trace: Trace, kernel: ev.KernelEntered) -> str:
-    """The operator that a kernel is of; empty if it is not called by the dispatcher."""
+    """The operator of a kernel; empty if the dispatcher does not call it."""
     call = trace[kernel.parent] if kernel.parent is not None else None
     return call.operator if isinstance(call, ev.Dispatched) else ""
 
 
 def _guard(trace: Trace, guard: ev.GuardEntered) -> Iterator[Frame]:
-    """The lambda in which a generated kernel hands the call on, with the guard in it."""
+    """Yield the lambda in which a generated kernel redispatches, with the guard in it."""
     kernel = trace[guard.parent] if guard.parent is not None else None
     if not isinstance(kernel, ev.KernelEntered) or not kernel.pytorch_file.startswith(WITH_LAMBDA):
         return
@@ -196,7 +197,7 @@ def _guard(trace: Trace, guard: ev.GuardEntered) -> Iterator[Frame]:
 
 
 def has_lambda(operator: str) -> bool:
-    """Return whether a generated kernel hands on in a lambda: its operator returns something, and is not in-place or
+    """Return whether a generated kernel redispatches in a lambda: its operator returns a value, and is not in-place or
     out.
 
     ``tools/autograd/gen_variable_type.py``, ``emit_call``; ``tools/autograd/gen_inplace_or_view_type.py``.
@@ -208,17 +209,19 @@ def has_lambda(operator: str) -> bool:
 
 
 def is_in_place(base: str) -> bool:
-    """``torchgen/model.py``, ``BaseOperatorName.parse``: ``add_``, ``__iand__``."""
+    """Return whether a base name is in-place: ``add_``, ``__iand__`` (``torchgen/model.py``,
+    ``BaseOperatorName.parse``).
+    """
     return base.startswith("__i") if base.startswith("__") and base.endswith("__") else base.endswith("_")
 
 
 def _entry(frame: Frame) -> Frame:
-    """An operator's own function is not the dispatcher's, which has a frame here."""
+    """Return the frame with the role of an operator if it is its own function: the dispatcher has a frame of its own."""
     return replace(frame, role="operator") if frame.title.startswith("at::_ops::") else frame
 
 
 def _to_operator(trace: Trace, call: ev.Dispatched) -> Iterator[Frame]:
-    """What calls the entry point: the binding's lambda, the C++ API, ``torch.ops``."""
+    """Yield the frames that call the entry point: the binding's lambda, the C++ API, ``torch.ops``."""
     by = caller(trace, call.seq)
     if isinstance(by, ev.BindingEntered):
         yield from binding_frames(by, call)
@@ -233,7 +236,7 @@ def _is_autograds(by: ev.AnyEvent | None) -> bool:
 
 
 def api_name(operator: str) -> str:
-    """``view_symint`` of ``view``, ``add_outf`` of ``add.out``: the C++ function that generated kernels call.
+    """The C++ function that generated kernels call: ``view_symint`` for ``view``, ``add_outf`` for ``add.out``.
 
     It takes ``out`` last.
     """
@@ -242,7 +245,9 @@ def api_name(operator: str) -> str:
 
 
 def _between(trace: Trace, kernel: ev.KernelEntered, entry: Frame) -> list[Frame]:
-    """From the entry point to the kernel; a call through the dispatcher itself has its handle before that."""
+    """The frames from the entry point to the kernel. A call through the dispatcher itself has its handle before
+    them.
+    """
     call = trace[kernel.parent] if kernel.parent is not None else None
     if not isinstance(call, ev.Dispatched):
         return [entry]
@@ -253,7 +258,7 @@ def _between(trace: Trace, kernel: ev.KernelEntered, entry: Frame) -> list[Frame
 
 
 def _with_stack(trace: Trace, call: ev.Dispatched, inner: list[Frame]) -> list[Frame]:
-    """The frames of a call; what is on its stack is said of the first that has one."""
+    """The frames of a call, with the content of its stack as a note on the first frame that has one."""
     told = stack_at(trace, call)
     if told is None or not (values := stack_values(trace, told)):
         return inner
@@ -266,7 +271,9 @@ def _with_stack(trace: Trace, call: ev.Dispatched, inner: list[Frame]) -> list[F
 
 
 def _parts(trace: Trace, kernel: ev.KernelEntered, stack: bool) -> tuple[Inner, ...]:
-    """Of a caller with a stack, or without, to a kernel of either kind; the innermost is of the kernel's own kind."""
+    """The functions from a caller, with or without a stack, to a kernel of either kind. The innermost is of the
+    kernel's kind.
+    """
     if is_python(kernel):
         return (*INNER[stack, True], PYTHON_KERNEL)
     boxed = not _follows(trace, kernel.seq, ev.Unboxed) if stack else _follows(trace, kernel.seq, ev.Boxed)
@@ -276,9 +283,9 @@ def _parts(trace: Trace, kernel: ev.KernelEntered, stack: bool) -> tuple[Inner, 
 
 
 def _follows(trace: Trace, seq: int, kind: type[ev.Event]) -> bool:
-    """Return whether the next step is of a kind: what the kernel needs is made of the arguments before all else.
+    """Return whether the next step is of a kind: a kernel first prepares its arguments.
 
-    A tensor that nothing named before is introduced even before that.
+    A tensor that no event has named is introduced even before that.
     """
     at = seq + 1
     while at < len(trace) and isinstance(trace[at], ev.TensorCreated):

@@ -1,5 +1,5 @@
-"""The dispatch table without a program: what a cell holds, why, what a call to it does, and what would change it.
+"""The dispatch table without a program: the content of an entry, its reason, its effect on calls, and how to change it.
 
-Everything is computed from registrations: of an operator as it is, and of copies on which registrations are tried.
-Nothing here imports NumPy: the commands that show these cards start at once.
+Everything is computed from registrations: those of an operator, and those that are tried on copies of it. Nothing here
+imports NumPy, so the commands that show these cards start quickly.
 """

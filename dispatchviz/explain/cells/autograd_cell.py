@@ -1,4 +1,4 @@
-"""What the kernel in an autograd cell does with a call."""
+"""The effect of the kernel in an autograd entry on a call."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dispatchviz.explain.sentences.sentence_claims import AutogradKernel, CellHo
 from dispatchviz.explain.sentences.statement import Statement
 
 NOT_IMPLEMENTED = "autogradNotImplementedFallback"
-"""Boxed kernel at Autograd of operators that have no derivative."""
+"""The boxed kernel for Autograd of operators that have no derivative."""
 
 
 def autograd(op: OperatorEntry, cell: Cell) -> Statement:
-    """The sentence on the kernel of an autograd cell."""
+    """The sentence on the kernel of an autograd entry."""
     assert cell.kernel is not None
     name, key = cell.kernel.name, cell.key
     holds = (CellHolds(op.name, str(key), name, cell.reason),)

@@ -1,4 +1,4 @@
-"""What a call that lands in a cell does: what the kernel there computes, what comes next, or the error."""
+"""The effect of an entry on a call that lands there: the work of its kernel, the next kernel, or the error."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ K = DispatchKey
 
 
 def when_called(op: OperatorEntry, cell: Cell) -> list[Statement]:
-    """What the cell does with a call: a statement per paragraph."""
+    """The effect of an entry on a call, one statement per paragraph."""
     return [said for said in (_kernel(op, cell), _tensors_with(cell.key), _path(op, cell)) if said is not None]
 
 
 def holds(cell: Cell) -> tuple[CellHolds, ...]:
-    """The claim that a cell holds what it holds."""
+    """The claim about the content of an entry."""
     name = cell.kernel.name if cell.kernel else ""
     return (CellHolds(cell.operator.name, str(cell.key), name, cell.reason),)
 
@@ -95,7 +95,7 @@ def _fallthrough(cell: Cell) -> Statement:
 
 
 LOOPS = ("batchedTensorForLoopFallback", "batchedNestedTensorForLoopFallback", "at::batchedTensorForLoopFallback")
-"""Fallbacks of operators without a batch rule."""
+"""The fallbacks of operators without a batch rule."""
 
 
 def _fallback(cell: Cell) -> Statement:
@@ -141,7 +141,7 @@ def _backend(op: OperatorEntry, cell: Cell) -> Statement:
 
 
 def _for_many_backends(op: OperatorEntry, cell: Cell, name: str) -> Statement:
-    """Of an alias that does not cover the autograd keys."""
+    """The sentence on a kernel of an alias that does not cover the autograd keys."""
     begin = (
         f"{name} is one function for many backends. It calls other operators, below autograd, which do the work on "
         f"{cell.key}."
@@ -159,7 +159,7 @@ def _for_many_backends(op: OperatorEntry, cell: Cell, name: str) -> Statement:
 
 
 def _tensors_with(key: DispatchKey) -> Statement | None:
-    """Why a call reaches an autograd key at all: the founding question."""
+    """The reason why a call reaches an autograd key at all: the founding question."""
     backend = backend_of(key)
     if not is_autograd(key.name) or backend is None:
         return None
@@ -186,9 +186,9 @@ def _path(op: OperatorEntry, cell: Cell) -> Statement | None:
         return None
     found = call_path(op, backend)
     skipped = listed([runtime_name(key, found.tensor) for key in found.skipped])
-    skips = f" ({skipped} {'fall' if len(found.skipped) > 1 else 'falls'} through)" if skipped else ""
+    skips = f". {skipped} {'fall' if len(found.skipped) > 1 else 'falls'} through" if skipped else ""
     text = (
-        f"A call with an ordinary {backend} tensor has the key set {shown(found.effective)}{skips}. It visits "
+        f"A call with an ordinary {backend} tensor has the key set {shown(found.effective)}{skips}. The call visits "
         f"{path_text(found)}."
     )
     visits = CallVisits(op.name, str(backend), tuple(str(visited.key) for visited in found.cells))
@@ -199,7 +199,7 @@ def _path(op: OperatorEntry, cell: Cell) -> Statement | None:
 
 
 def _missed(cell: Cell, found: CallPath) -> str:
-    """Why such a call does not reach the cell."""
+    """The reason why an ordinary call does not reach the entry."""
     last = found.cells[-1]
     ends = "decomposes it first" if last.reason == MATH else "ends it"
     return (
@@ -209,7 +209,7 @@ def _missed(cell: Cell, found: CallPath) -> str:
 
 
 def path_text(found: CallPath) -> str:
-    """The cells of a path: ``AutogradCPU (VariableType::sum), then CPU (...)``."""
+    """The entries of a path: ``AutogradCPU (VariableType::sum), then CPU (...)``."""
     steps = [f"{cell.key} {_holds(cell)}" for cell in found.cells]
     return ", then ".join(steps)
 
@@ -221,7 +221,7 @@ def _holds(cell: Cell) -> str:
 
 
 def counted_cells(op: OperatorEntry) -> Statement:
-    """How many cells hold a kernel, which do not, and what happens there."""
+    """The number of entries that hold a kernel, the empty ones, and the error that a call gets there."""
     empty = [cell.key for cell in op.table if cell.kernel is None]
     claims: tuple[Claim, ...] = (
         FilledCells(op.name, 137 - len(empty)),

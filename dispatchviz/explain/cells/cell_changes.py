@@ -1,7 +1,7 @@
-"""What would change a cell: registrations tried on a copy of the operator, and what became of its table.
+"""Changes of an entry: registrations that are tried on a copy of the operator, and the table afterwards.
 
-No table of consequences is kept here. Each registration that a reader may think of is really made, on a copy, and the
-cells that changed, the path of an ordinary call, and the cells that PyTorch does not recompute are read off the copy.
+There is no list of consequences. Each registration that a reader may think of is made on a copy. The changed entries,
+the path of an ordinary call, and the entries that PyTorch does not recompute are then read from the copy.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dispatchviz.explain.sentences.statement import Statement
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A cell that a registration changed, as it is afterwards."""
+    """An entry that a registration changed, in its new state."""
 
     key: str
     kernel: str
@@ -34,12 +34,12 @@ class Change:
     under: str
     """The key or alias."""
     effects: tuple[Effect, ...]
-    """Every cell that it changed, in cell order."""
+    """All entries that it changed, in table order."""
     sentences: tuple[str, ...]
 
 
 def changes(op: OperatorEntry, cell: Cell, registry: Registry) -> list[Change]:
-    """What may be registered, or deregistered, and what each does to the cell and to others."""
+    """The registrations and deregistrations that can change an entry, with their effects on it and on others."""
     return [
         Change(
             each.what,

@@ -1,4 +1,4 @@
-"""Why a cell holds what it holds, in sentences: the rule that filled it, and what became of every other candidate."""
+"""Sentences on the reason for an entry: the rule that filled it, and the outcome of every other candidate."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ TAGS = {
     AMBIGUOUS: "two kernels that exclude each other, so a call fails",
     MISSING: "nothing fills the entry, so a call fails",
 }
-"""PyTorch's tags, and what each means."""
+"""The meaning of each of PyTorch's tags."""
 
 
 def because(op: OperatorEntry, cell: Cell) -> Statement:
-    """Why this kernel fills the cell, in a few sentences."""
+    """The reason why this kernel fills the entry, in a few sentences."""
     key, source = cell.key, cell.source
     if cell.kernel is None or source is None:
         return Statement(
@@ -87,14 +87,14 @@ def _nothing_itself(key: DispatchKey) -> str:
 
 
 def _covered(op: OperatorEntry, cell: Cell, source: DispatchKey) -> Statement:
-    """How an alias fills the cell, and how many others with it."""
+    """The way in which an alias fills the entry, and the number of its other entries."""
     key, many = cell.key, len(ALIAS_MEMBERS[source])
     filled = sum(cell in ALIAS_MEMBERS[source] for cell in served(op, source))
     covers = f"The alias {source} covers {counted(many, 'key')}: {ALIAS_TEXTS[source]}."
     here = (
         ", including this one"
         if key in ALIAS_MEMBERS[source]
-        else ("; Undefined is not one of them, but gets the kernel too")
+        else (". Undefined is not one of them but gets the kernel too")
     )
     other = many - filled
     others = f" ({'one has' if other == 1 else f'{other} have'} a kernel of higher precedence)" if other else ""
@@ -119,7 +119,7 @@ def _ambiguous(op: OperatorEntry, cell: Cell) -> Statement:
 
 
 def outcome(op: OperatorEntry, cell: Cell, candidate: Candidate) -> str:
-    """What became of a candidate, as a short sentence without its full stop."""
+    """The outcome of a candidate, as a short sentence without its full stop."""
     source = candidate.source
     if candidate.outcome == TAKEN:
         return "taken"
@@ -137,7 +137,7 @@ def outcome(op: OperatorEntry, cell: Cell, candidate: Candidate) -> str:
 
 
 def _beside(source: DispatchKey, key: DispatchKey) -> str:
-    """Which related keys the alias covers instead, where that is the usual mistake."""
+    """The related keys that the alias covers instead, if a reader is likely to confuse them."""
     if source == K.Autograd and not key.name.startswith("Autograd"):
         return ", only for autograd keys"
     if source in (K.CompositeExplicitAutograd, K.CompositeExplicitAutogradNonFunctional):

@@ -1,7 +1,7 @@
-"""The cells that a call with one ordinary tensor visits, as far as the table and the key set say it.
+"""The entries that a call with one ordinary tensor visits, as far as the table and the key set decide.
 
-An autograd or ADInplaceOrView kernel redispatches below itself; a composite kernel ends it: it calls other operators,
-and each of those has a path of its own.
+An autograd or ADInplaceOrView kernel redispatches to the keys below it. A composite kernel ends the path: it calls
+other operators, each with its own path.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ K = DispatchKey
 
 
 class CallPath(NamedTuple):
-    """The cells that a call visits, and the key sets on the way."""
+    """The entries that a call visits, and the key sets on the way."""
 
     backend: DispatchKey
     """The backend key of its tensors: ``CUDA``, ``SparseCPU``."""
     tensor: int
-    """The set of such a tensor."""
+    """The key set of an ordinary tensor of that backend."""
     effective: int
-    """The set of the call: joined with the thread's included set, without the excluded one, masked."""
+    """The key set of the call: joined with the thread-local include set, without the exclude set, masked."""
     skipped: tuple[DispatchKey, ...]
-    """Functionalities of the call that the operator's mask removes, highest first."""
+    """The functionalities of the call that the operator's mask removes, highest first."""
     cells: tuple[Cell, ...]
-    """In the order of visiting."""
+    """The entries, in the order of visiting."""
 
 
 def call_path(op: OperatorEntry, backend: DispatchKey) -> CallPath:
@@ -62,7 +62,7 @@ def _visited(op: OperatorEntry, ks: int) -> Iterator[Cell]:
 
 
 def _below(cell: Cell) -> int:
-    """The mask with which the cell's kernel redispatches; 0 if the path ends here."""
+    """The mask with which the kernel of an entry redispatches; 0 if the path ends here."""
     if cell.kernel is None or cell.reason == MATH:
         return 0
     if is_autograd(cell.key.name):

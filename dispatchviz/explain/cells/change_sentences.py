@@ -1,4 +1,6 @@
-"""Sentences of a registration that was tried: the cell, other cells, the path of calls, stale cells."""
+"""Sentences on a registration that was tried: its effect on the entry, on other entries, on calls, and stale
+entries.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +23,17 @@ K = DispatchKey
 
 
 def of_kernel(tried: Tried, cell: Cell) -> tuple[Statement, ...]:
-    """Of a kernel registered by the reader."""
+    """The sentences on a kernel that the reader registers."""
     return (*_here(tried, cell), *_elsewhere(tried, cell), *_reached(tried), *_stale(tried))
 
 
 def of_removal(tried: Tried, cell: Cell) -> tuple[Statement, ...]:
-    """Of the kernel in the cell, deregistered."""
+    """The sentences on the kernel in the entry, deregistered."""
     return (*_here(tried, cell), *_elsewhere(tried, cell), *_path_without(tried, cell), *_stale(tried))
 
 
 def of_fallthrough(tried: Tried) -> tuple[Statement, ...]:
-    """Of a fallthrough registered by the reader."""
+    """The sentences on a fallthrough that the reader registers."""
     return (*_masked(tried), *_next(tried), *_stale(tried), *_loop(tried))
 
 
@@ -54,7 +56,7 @@ def _here(tried: Tried, cell: Cell) -> Iterator[Statement]:
 
 
 def _elsewhere(tried: Tried, cell: Cell) -> Iterator[Statement]:
-    """The other cells that changed, those that changed alike together; autograd cells with what that means."""
+    """The other entries that changed, grouped by their change; autograd entries with the consequence."""
     others = {key: new for key, new in tried.effects.items() if key != cell.key}
     alike: dict[tuple[str, str], list[Cell]] = {}
     for key, new in others.items():
@@ -76,7 +78,7 @@ def _named(cell: Cell) -> str:
 
 
 def _consequence(tried: Tried, old: Cell, cells: list[Cell]) -> Iterator[Statement]:
-    """What it means that cells got other kernels: what a call that lands there does."""
+    """The consequence of new kernels in entries for a call that lands there."""
     new = cells[0]
     claims = tried.holds(*cells)
     if new.reason == MISSING:
@@ -144,7 +146,7 @@ def _parts(cell: Cell) -> str:
 
 
 def _failure(cells: list[Cell]) -> str:
-    """How the error of an empty cell begins."""
+    """The beginning of the error text of an empty entry."""
     if [cell.key for cell in cells] == [K.Undefined]:
         return "There were no tensor arguments to this function"
     key = str(cells[0].key) if len(cells) == 1 else "..."
@@ -155,7 +157,7 @@ def _failure(cells: list[Cell]) -> str:
 
 
 def _reached(tried: Tried) -> Iterator[Statement]:
-    """Whether a call with an ordinary tensor of a backend reaches a kernel registered for it."""
+    """Yield a sentence if a call with an ordinary tensor of a backend does not reach a kernel registered for it."""
     if not is_backend(tried.under.name):
         return
     found = call_path(tried.after, tried.under)
@@ -172,7 +174,7 @@ def _reached(tried: Tried) -> Iterator[Statement]:
 
 
 def _path_without(tried: Tried, cell: Cell) -> Iterator[Statement]:
-    """Where an ordinary call of the cell's backend goes when the kernel is gone."""
+    """The path of an ordinary call of the entry's backend when the kernel is gone."""
     backend = backend_of(cell.key)
     if backend is None or cell not in call_path(tried.before, backend).cells:
         return
@@ -203,7 +205,7 @@ def _stale(tried: Tried) -> Iterator[Statement]:
 
 
 def _masked(tried: Tried) -> Iterator[Statement]:
-    """What else a fallthrough changes: it counts as a kernel where that decides on a composite."""
+    """The other effects of a fallthrough: it counts as a kernel when PyTorch decides about a composite."""
     key = tried.under
     claims = tried.holds(*tried.effects.values())
     others = {other: new for other, new in tried.effects.items() if other != key}

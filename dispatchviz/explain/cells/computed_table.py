@@ -1,4 +1,4 @@
-"""An operator's computed table as a value: every cell with its kernel, the rule that filled it and what runs it."""
+"""An operator's dispatch table as a value: every entry with its kernel, the rule that filled it, and its state."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from dispatchviz.explain.keys.key_text import grouped_keys_text
 from dispatchviz.explain.keys.own_numbers import own_keys
 
 HERE, PYTORCH, SKIPPED, RAISES, MISSING = "here", "pytorch", "skipped", "raises", "missing"
-"""Who runs a cell: dispatchviz has the function; only PyTorch has it; calls skip it (fallthrough); it only raises; no
-kernel."""
+"""The state of an entry: dispatchviz has the kernel; only PyTorch has it; calls skip it (fallthrough); it only raises
+an error; there is no kernel.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A cell."""
+    """An entry."""
 
     cell: int
     key: str
     kernel: str
-    """Empty if the cell is."""
+    """The kernel's name; empty if the entry is empty."""
     reason: str
     """PyTorch's tag."""
     source: str
-    """Key or alias that the kernel is registered under."""
+    """The key or alias that the kernel is registered for."""
     registered: str
     state: str
     """``here``, ``pytorch``, ``skipped``, ``raises`` or ``missing``."""
@@ -40,34 +41,34 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class TableCard:
-    """What there is to show of a table."""
+    """The view of a dispatch table."""
 
     operator: str
     schema: str
     defined: str
-    """Where."""
+    """The place of the definition."""
     build: str
     mask: int
     """The operator's single fallthrough mask."""
     rows: tuple[Row, ...]
-    """All 137, or the requested ones; in cell order."""
+    """All 137 entries, or the requested ones."""
     valid: int
-    """How many of all cells hold a kernel."""
+    """The number of all entries that hold a kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Cells of one functionality that hold the same kernel for the same reason."""
+    """The entries of one functionality that hold the same kernel for the same reason."""
 
     cells: str
     """``2`` or ``4-15``."""
     keys: str
     row: Row
-    """The first of them."""
+    """The first entry."""
 
 
 def table_card(op: OperatorEntry, build: str, keys: Iterable[DispatchKey] = ()) -> TableCard:
-    """The table of an operator; with keys, only their cells, in the order in which they are given."""
+    """The table of an operator; with keys, only their entries, in the given order."""
     own, fallbacks = implemented(op.name), implemented_fallbacks()
     chosen = [op.table[op.cell_of(key)] for key in keys] or op.table
     return TableCard(
@@ -100,7 +101,7 @@ def _state(cell: Cell, own: frozenset[DispatchKey], fallbacks: frozenset[Dispatc
 
 
 def kept_rows(header: Header, operator: str) -> tuple[Row, ...]:
-    """The table that a trace keeps of the PyTorch that was recorded; none if it keeps none of the operator."""
+    """The table in a trace of the recorded PyTorch; empty if the trace has no table of the operator."""
     if isinstance(header.tables, msgspec.UnsetType):
         return ()
     tables, many = header.tables, len(header.tables.fillings)
@@ -115,7 +116,7 @@ def _kept(cell: int, key: str, held: Filling) -> Row:
 
 
 def folded(rows: Iterable[Row]) -> Iterator[Fold]:
-    """Rows put together by functionality, kernel and reason, in the order of their first cells; empty ones left out."""
+    """Group rows by functionality, kernel and reason, in the order of their first entries, without empty ones."""
     groups: dict[tuple[DispatchKey, str, str], list[Row]] = {}
     for row in rows:
         if row.state != MISSING and row.key in DispatchKey.__members__:

@@ -1,6 +1,6 @@
-"""Operators whose CUDA kernels leave the GPU: found by following each kernel's function to what copies to the host.
+"""Operators whose CUDA kernels leave the GPU: found by following the functions of each kernel to a copy to the host.
 
-With CuPy all else stays on the GPU. Whether a call takes such a way may depend on its dtypes and arguments.
+With CuPy, everything else stays on the GPU. Whether a call copies may depend on its dtypes and arguments.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType, ModuleType
 
 NATIVE = "dispatchviz.core.native"
-"""Where the kernels are, and what they are made of."""
+"""The package of the kernels and of their helpers."""
 
 BY_NUMPY = frozenset({"on_host", "asnumpy"})
-"""Names by which a whole array is copied to the host, and what comes of it back."""
+"""The functions that copy a whole array to the host and the result back."""
 
 BY_PYTHON = frozenset({"tolist"})
-"""Names by which an array becomes Python's numbers, which are looked at one by one."""
+"""The functions that turn an array into Python numbers, one by one."""
 
 
 def host_operators(ways: frozenset[str]) -> list[str]:
-    """Names, without overloads, of the operators whose kernels use one of those names on a CUDA tensor."""
+    """The names, without overloads, of the operators whose kernels use one of the names ``ways`` on a CUDA tensor."""
     from dispatchviz.core.generated import (
         register_composite_explicit_autograd,
         register_composite_explicit_autograd_non_functional,
@@ -37,7 +37,7 @@ def _uses(kernel: FunctionType, ways: frozenset[str]) -> bool:
 
 
 def _reached(function: FunctionType) -> set[FunctionType]:
-    """A function and all of the kernels' own that it leads to, called or handed on."""
+    """A function and all functions of the kernels that it calls or passes on."""
     reached, waiting = {function}, [function]
     while waiting:
         new = {each for each in _mentioned(waiting.pop()) if each.__module__.startswith(NATIVE)} - reached
@@ -47,7 +47,7 @@ def _reached(function: FunctionType) -> set[FunctionType]:
 
 
 def _mentioned(function: FunctionType) -> Iterator[FunctionType]:
-    """Functions that a function names, those of modules that it names, and those that it was made with."""
+    """The functions that a function names, those of modules that it names, and those in its closure."""
     names = _names(function)
     for name in names:
         value = function.__globals__.get(name)
@@ -70,7 +70,7 @@ def _names(function: FunctionType) -> set[str]:
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """A function's code and that of the functions in it."""
+    """The code of a function and of the functions in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

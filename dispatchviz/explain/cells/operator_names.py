@@ -1,7 +1,7 @@
 """Operators by the names that people type: ``add``, ``torch.add``, ``aten.add.Tensor``, ``torch.ops.aten.add.Tensor``.
 
-A name without an overload means, where there are several: the overload without a name, else ``Tensor``, else the only
-one. Where none of these exists, nothing is guessed.
+A name without an overload means the overload without a name, else ``Tensor``, else the only overload. Otherwise, the
+overload has to be named.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from dispatchviz.foundation.errors import DispatchvizError
 
 USUAL = ("", "Tensor")
-"""Overloads that a bare name means, best first."""
+"""The overloads that a bare name means, best first."""
 
 PYTHON = ("torch.ops.", "ops.", "torch.Tensor.", "Tensor.", "torch.nn.functional.", "nn.functional.", "F.", "torch.")
-"""What precedes an operator's name in Python programs."""
+"""The prefixes of operator names in Python programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Found:
 
 
 def find_operator(text: str, names: Collection[str]) -> Found:
-    """The operator that a text means. DispatchvizError, with what may have been meant, if that is unknown or open."""
+    """Find the operator that a text means. Raise DispatchvizError, with suggestions, if it is unknown or ambiguous."""
     for base, overload in _readings(text, names):
         overloads = [name for name in names if name == base or name.startswith(f"{base}.")]
         if overload is not None and (full := joined(base, overload)) in names:
@@ -42,7 +42,9 @@ def find_operator(text: str, names: Collection[str]) -> Found:
 
 
 def every_operator(text: str, names: Collection[str]) -> list[str]:
-    """All operators that a text means: without an overload every one. DispatchvizError as ``find_operator``."""
+    """Find all operators that a text means: every overload if none is named. Raise DispatchvizError as
+    ``find_operator``.
+    """
     for base, overload in _readings(text, names):
         overloads = [name for name in names if name == base or name.startswith(f"{base}.")]
         found = overloads if overload is None else [name for name in overloads if name == joined(base, overload)]
@@ -67,7 +69,7 @@ def _some(names: Collection[str]) -> str:
 
 
 MOST = 12
-"""So many operators are listed where none was meant."""
+"""The number of operators that an error lists."""
 
 
 def _usual(base: str, overloads: list[str]) -> Found:
@@ -79,7 +81,7 @@ def _usual(base: str, overloads: list[str]) -> Found:
 
 
 def _readings(text: str, names: Collection[str]) -> list[tuple[str, str | None]]:
-    """What the text may mean, likeliest first: operator and overload; None if it names no overload."""
+    """The possible readings of a text, likeliest first: operator and overload, None for no overload."""
     plain = text.strip().removesuffix("(")
     if "::" in plain:
         namespace, _, rest = plain.partition("::")
@@ -112,7 +114,7 @@ def _meant(text: str, names: Collection[str]) -> str:
 
 
 def close_operators(text: str, names: Collection[str]) -> list[str]:
-    """Names of operators, without overload, that look like a text."""
+    """The names of operators, without overload, that are similar to a text."""
     import difflib
 
     bases = {name.partition(".")[0] for name in names}

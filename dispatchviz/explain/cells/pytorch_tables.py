@@ -8,21 +8,21 @@ from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 from dispatchviz.core.table.registry import Registry
 
 YOURS = Kernel("your kernel", None, "registered by you", boxed=True)
-"""Stands for a kernel that the reader might register."""
+"""A kernel that the reader might register."""
 
 SKIP = Kernel("fallthrough_kernel", None, "registered by you", boxed=True, fallthrough=True)
-"""Stands for a fallthrough that the reader might register."""
+"""A fallthrough that the reader might register."""
 
 
 def pytorch(build: str) -> Registry:
-    """PyTorch's registrations alone, of a build: ``cpu`` or ``cuda``."""
+    """PyTorch's registrations in a build, ``cpu`` or ``cuda``, without those of a program."""
     from dispatchviz.core.table.pytorch_registrations import pytorch_registry
 
     return pytorch_registry(build)
 
 
 def copy_of(op: OperatorEntry, registry: Registry) -> OperatorEntry:
-    """The same operator with the same registrations, to try registrations on."""
+    """Copy an operator with its registrations, to try registrations on the copy."""
     copy = type(op)(op.name, registry.fallbacks)
     copy.registrations = {key: list(kernels) for key, kernels in op.registrations.items()}
     copy.table  # noqa: B018  from here on a change recomputes what PyTorch recomputes
@@ -30,10 +30,10 @@ def copy_of(op: OperatorEntry, registry: Registry) -> OperatorEntry:
 
 
 def cell_of(op: OperatorEntry, key: DispatchKey) -> Cell:
-    """The stored cell of a runtime key."""
+    """The stored entry for a runtime key."""
     return op.table[op.cell_of(key)]
 
 
 def served(op: OperatorEntry, source: DispatchKey) -> list[DispatchKey]:
-    """The runtime keys whose cells hold a kernel of a key or alias; fallbacks do not count."""
+    """The runtime keys whose entries hold a kernel of a key or alias; fallbacks do not count."""
     return [cell.key for cell in op.table if cell.source == source and cell.reason != "backend fallback"]

@@ -19,7 +19,7 @@ from dispatchviz.explain.sentences.sentence_claims import CallVisits, CellAfter
 K = DispatchKey
 
 IMPL, FALLTHROUGH, WITHOUT = "impl", "fallthrough", "without"
-"""What is tried: a kernel of the reader's, a fallthrough, the active kernel removed."""
+"""The registrations that are tried: a kernel of the reader, a fallthrough, and the removal of the active kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,30 +35,30 @@ class Tried:
 
     @property
     def effects(self) -> dict[DispatchKey, Cell]:
-        """The cells whose kernel or reason changed, or that are empty now."""
+        """The entries whose kernel or reason changed, or that are now empty."""
         pairs = zip(self.before.table, self.after.table, strict=True)
         return {old.key: new for old, new in pairs if (old.kernel, old.reason) != (new.kernel, new.reason)}
 
     def holds(self, *cells: Cell) -> tuple[CellAfter, ...]:
-        """The claim that cells hold what they do afterwards."""
+        """The claims about the content of entries afterwards."""
         return tuple(
             CellAfter(self.before.name, self.how, str(self.under), str(cell.key), kernel_of(cell), cell.reason)
             for cell in cells
         )
 
     def visits(self, found: CallPath) -> tuple[CallVisits, ...]:
-        """The claim that an ordinary call visits these cells afterwards."""
+        """The claim that an ordinary call visits these entries afterwards."""
         keys = tuple(str(cell.key) for cell in found.cells)
         return (CallVisits(self.before.name, str(found.backend), keys, self.how, str(self.under)),)
 
 
 def kernel_of(cell: Cell) -> str:
-    """The name of its kernel; empty if it has none."""
+    """The name of the kernel of an entry; empty if it has none."""
     return cell.kernel.name if cell.kernel else ""
 
 
 def kernels(op: OperatorEntry, cell: Cell, registry: Registry) -> Iterator[Tried]:
-    """A kernel of the reader's under each key and alias that reaches the cell."""
+    """Try a kernel of the reader for each key and alias that reaches the entry."""
     for source in _sources(cell.key):
         tried = Tried(f'm.impl("{_short(op)}", your kernel)', IMPL, source, op, copy_of(op, registry))
         tried.after.register(source, YOURS)
@@ -67,7 +67,9 @@ def kernels(op: OperatorEntry, cell: Cell, registry: Registry) -> Iterator[Tried
 
 
 def _sources(key: DispatchKey) -> Iterator[DispatchKey]:
-    """Keys and aliases whose kernels may reach a cell: its own, its backend's, and every alias that covers it."""
+    """Yield the keys and aliases whose kernels may reach an entry: its own, its backend's, and every alias that covers
+    it.
+    """
     if key != K.Undefined:
         yield key
     backend = backend_of(key)
@@ -77,7 +79,7 @@ def _sources(key: DispatchKey) -> Iterator[DispatchKey]:
 
 
 def without(op: OperatorEntry, cell: Cell, registry: Registry) -> Iterator[Tried]:
-    """The kernel that fills the cell, removed."""
+    """Try to remove the kernel that fills the entry."""
     source, kernel = cell.source, cell.kernel
     if source is None or kernel is None or cell.reason in (FALLBACK, AMBIGUOUS) or kernel.fallthrough:
         return
@@ -87,7 +89,7 @@ def without(op: OperatorEntry, cell: Cell, registry: Registry) -> Iterator[Tried
 
 
 def skipping(op: OperatorEntry, cell: Cell, registry: Registry) -> Iterator[Tried]:
-    """A fallthrough under the key: calls skip it, redispatches do not."""
+    """Try a fallthrough for the key: calls skip it, redispatches do not."""
     if cell.key == K.Undefined or (cell.kernel is not None and cell.kernel.fallthrough):
         return
     tried = Tried(f'm.impl("{_short(op)}", fallthrough)', FALLTHROUGH, cell.key, op, copy_of(op, registry))

@@ -1,4 +1,4 @@
-"""The answer to ``why OP KEY``: everything about one cell of one operator, as a value."""
+"""The answer to ``why OP KEY``, about one dispatch table entry of one operator, as a value."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ class Claim:
     outcome: str
     taken: bool
     kernel: str
-    """Empty if nothing is registered there."""
+    """The kernel's name; empty if nothing is registered there."""
     registered: str
 
 
 @dataclass(frozen=True, slots=True)
 class CellAnswer:
-    """All that ``why OP KEY`` shows."""
+    """The content of ``why OP KEY``."""
 
     operator: str
     key: str
     cell: int
     kernel: str
-    """Empty if the cell is."""
+    """The kernel's name; empty if the entry is empty."""
     reason: str
     """PyTorch's tag."""
     tag: str
-    """What the tag means."""
+    """The meaning of the tag."""
     source: str
-    """Key or alias that the kernel is registered under; empty if the cell is."""
+    """The key or alias that the kernel is registered for; empty if the entry is empty."""
     registered: str
     why: str
     claims: tuple[Claim, ...]
-    """In order of precedence."""
+    """The candidates, in order of precedence."""
     called: tuple[str, ...]
-    """What a call meets there."""
+    """The effect of the entry on a call."""
     changes: tuple[Change, ...]
     table: str
-    """How many of the operator's cells hold a kernel."""
+    """The sentence on the number of entries that hold a kernel."""
 
 
 def cell_answer(op: OperatorEntry, key: DispatchKey, registry: Registry) -> CellAnswer:
@@ -76,7 +76,7 @@ def cell_answer(op: OperatorEntry, key: DispatchKey, registry: Registry) -> Cell
 
 
 def cell_statements(op: OperatorEntry, key: DispatchKey, registry: Registry) -> Iterator[Statement]:
-    """The answer sentence by sentence, with what each states about PyTorch."""
+    """The answer sentence by sentence, each with its claims about PyTorch."""
     cell = cell_of(op, key)
     yield because(op, cell)
     yield from when_called(op, cell)

@@ -125,7 +125,7 @@ def _labels(first: Run, second: Run, a: int, b: int) -> Said:
 
 
 def _fields(first: Run, second: Run, one: ev.AnyEvent, other: ev.AnyEvent) -> Said:
-    """Return the fields of the event that differ (``docs/events.md``), for two steps with the same texts."""
+    """Return the fields of the event that differ (``docs/lists/events.md``), for two steps with the same texts."""
     names = [name for name in one.__struct_fields__ if name not in ("seq", "parent")]
     pairs = [(name, getattr(one, name), getattr(other, name, None)) for name in names]
     apart = "; ".join(f"{name}: {_beside(first, second, str(a), str(b))}" for name, a, b in pairs if a != b)

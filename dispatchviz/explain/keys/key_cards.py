@@ -1,4 +1,6 @@
-"""A dispatch key: its bits, its cells, its aliases, the tensors that have it, the operators with a kernel for it."""
+"""A dispatch key: its bits, its table entries, its aliases, the tensors that have it, the operators with a kernel for
+it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ K = DispatchKey
 
 @dataclass(frozen=True, slots=True)
 class KeyCard:
-    """All that ``keys KEY`` shows."""
+    """The content of ``keys KEY``."""
 
     name: str
     kind: str
@@ -37,15 +39,15 @@ class KeyCard:
     raw: int
     cells: tuple[int, ...]
     aliases: tuple[str, ...]
-    """Those that cover it."""
+    """The aliases that cover it."""
     members: tuple[str, ...]
-    """Of an alias, or of a functionality: its runtime keys."""
+    """The runtime keys of an alias or of a functionality."""
     fallback: str
-    """Its fallback's name and location; empty if it has none."""
+    """The name and location of its fallback; empty if it has none."""
     registered: tuple[str, ...]
-    """Operators with a kernel for the key itself."""
+    """The operators with a kernel for the key itself."""
     served: int | None
-    """How many operators have a kernel in its cell, if that is cheap to count: of keys without a fallback."""
+    """The number of operators with a kernel in its entry, for keys without a fallback, where counting is cheap."""
     sentences: tuple[str, ...]
 
 
@@ -71,7 +73,7 @@ def key_card(key: DispatchKey, registry: Registry, build: str) -> KeyCard:
 
 
 def key_statements(key: DispatchKey, registry: Registry, build: str) -> Iterator[Statement]:
-    """The same sentences with what they state about PyTorch."""
+    """The sentences of the card, with their claims about PyTorch."""
     fallback = registry.fallbacks.get(key)
     served = _served(key, build) if key in CELL and fallback is None else None
     yield from _sentences(key, tuple(sorted(operators_with(key, build))), served, registry)
@@ -84,9 +86,9 @@ def _covers(key: DispatchKey, runtime: DispatchKey) -> bool:
 
 
 def _served(key: DispatchKey, build: str) -> int:
-    """Operators whose cell is not empty: with a kernel for the key or for an alias that fills the cell.
+    """The number of operators whose entry is not empty: with a kernel for the key or for an alias that fills the entry.
 
-    A kernel of CompositeExplicitAutograd keeps CompositeImplicitAutograd's out, also where it does not cover the key
+    A kernel for CompositeExplicitAutograd keeps CompositeImplicitAutograd out, even if it does not cover the key
     itself.
     """
     found = set(operators_with(key, build))
@@ -106,7 +108,7 @@ def _objections(alias: DispatchKey, key: DispatchKey, build: str) -> frozenset[s
 def _sentences(
     key: DispatchKey, registered: tuple[str, ...], served: int | None, registry: Registry
 ) -> Iterator[Statement]:
-    """All that is said of a key."""
+    """The text of a key's card."""
     if key.is_alias:
         yield from _alias(key)
         yield _counted(key, registered)
@@ -147,7 +149,7 @@ def _what(key: DispatchKey) -> Statement:
 
 
 def _carriers(key: DispatchKey) -> Iterator[Statement]:
-    """Which tensors have the key."""
+    """The tensors that have the key."""
     backend = backend_of(key)
     if key not in CELL or backend is None:
         return

@@ -1,4 +1,4 @@
-"""What ``keys`` may be given: the name of a key, names joined to a set, a number."""
+"""The inputs of ``keys``: the name of a key, names that are joined to a set, a number."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def read(text: str, registered: Callable[[], tuple[Registry, str]], layout: str | None = None) -> KeyCard | RawSetCard:
-    """The card of what a text names. DispatchvizError if it names nothing.
+    """Return the card of the key or set that a text names. Raise DispatchvizError if it names nothing.
 
-    ``registered`` gives what is registered, and the name of the build; sets need neither.
+    ``registered`` returns the registry and the name of the build. Sets need neither.
     """
     number = _number(text)
     if number is not None:
@@ -33,7 +33,9 @@ def read(text: str, registered: Callable[[], tuple[Registry, str]], layout: str 
 
 
 def _number(text: str) -> int | None:
-    """Decimal, ``0x1000010001``, ``0b...``; also with C++'s suffixes. DispatchvizError for a negative one."""
+    """Parse a decimal number, ``0x1000010001`` or ``0b...``, also with C++ suffixes. Raise DispatchvizError if it is
+    negative.
+    """
     plain = re.sub(r"(?<=[0-9a-fA-F])[uUlL]{1,3}$", "", text.strip())
     try:
         number = int(plain, 0)

@@ -1,10 +1,10 @@
-"""How each release laid out its key sets, so that a raw set from an old backtrace can be read.
+"""The layout of key sets in each release, to read a raw set from an old backtrace.
 
-Up to 1.11 every key had one bit. Since 1.12 a set has backend bits, lowest, and functionality bits above them; how many
-backends there are, and the order of the functionalities, changed from release to release. The facts are in
-``key_layouts.json``, read by ``truth/recorders/key_layouts.py`` from each release's own ``c10/core/DispatchKey.h``.
+Up to 1.11, every key had one bit. Since 1.12, a set has backend bits, lowest, and functionality bits above them. The
+number of backends and the order of the functionalities changed from release to release. The facts are in
+``key_layouts.json``, which ``truth/recorders/key_layouts.py`` reads from each release's own ``c10/core/DispatchKey.h``.
 
-Not here: the keys of PyTorch 2.13, by which everything else is computed (``core/keys/keys.py``).
+The keys of PyTorch 2.13, which everything else uses, are in ``core/keys/keys.py``.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PREFIXES = ("Quantized", "SparseCsr", "Sparse", "NestedTensor", "Mkldnn", "Complex", "Autograd", "Autocast")
-"""What the names of keys begin with that belong to a backend of which they end in the name."""
+"""The prefixes of key names that end in the name of their backend."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the bits of a set meant in some releases."""
+    """The meaning of the bits of a set in some releases."""
 
     releases: tuple[str, ...]
-    """Those whose header was read: ``2.8.0``. Patch releases of the same minor version share its layout."""
+    """The releases whose header was read: ``2.8.0``. Patch releases of the same minor version share its layout."""
     backends: tuple[str, ...]
-    """The lowest bits; none where every key had a bit of its own."""
+    """The lowest bits; empty if every key had its own bit."""
     keys: tuple[str, ...]
     """The bits above them, lowest priority first."""
     per_backend: dict[str, str]
-    """Functionality -> what its runtime keys begin with: ``AutogradFunctionality`` -> ``Autograd``."""
+    """The prefix of a functionality's runtime keys: ``AutogradFunctionality`` to ``Autograd``."""
     aliases: tuple[str, ...]
 
     @property
@@ -41,7 +41,7 @@ class Layout:
 
     @property
     def names(self) -> frozenset[str]:
-        """Every key and alias that there was."""
+        """The names of all keys and aliases of the time."""
         runtime = {prefix + backend for prefix in self.per_backend.values() for backend in self.backends}
         return frozenset({*self.keys, *self.aliases} | runtime)
 
@@ -66,14 +66,14 @@ class Layout:
                 yield name
 
     def unknown_bits(self, raw: int) -> list[int]:
-        """Bits that no key had."""
+        """The bits that no key had."""
         known = len(self.backends) + len(self.keys)
         return [bit for bit in range(known, raw.bit_length()) if raw >> bit & 1]
 
     def objection(self, raw: int) -> str:
-        """Why the number can hardly be a set of this layout; empty if it can.
+        """The reason why the number is unlikely to be a set of this layout; empty if it can be one.
 
-        Masks and excluded sets have functionality bits without a backend bit, so those are no objection.
+        Masks and excluded sets have functionality bits without a backend bit, so these bits are no objection.
         """
         if unknown := self.unknown_bits(raw):
             return f"bit {unknown[-1]} is no key"
@@ -83,7 +83,7 @@ class Layout:
         return "" if self.backends else self._lonely(raw)
 
     def _lonely(self, raw: int) -> str:
-        """Where every key has its own bit, an autograd key comes with its backend."""
+        """The objection that an autograd key is without its backend, in a layout where every key has its own bit."""
         names = self.bit_names(raw)
         there = {_device(name) for name in names if not name.startswith("Auto")}
         for name in names:
@@ -119,7 +119,7 @@ def _device(name: str) -> str:
 
 @functools.cache
 def layouts() -> tuple[Layout, ...]:
-    """Every layout, oldest first; the last is that of the release whose rules apply here."""
+    """Every layout, oldest first. The last is that of the release whose rules apply here."""
     entries = json.loads((Path(__file__).parent / "key_layouts.json").read_text())["layouts"]
     return tuple(
         Layout(
@@ -140,12 +140,12 @@ def layout_of(release: str) -> Layout | None:
 
 
 def releases_with(name: str) -> tuple[str, str] | None:
-    """First and last minor release that had a key of this name; None if no release had."""
+    """The first and last minor release that had a key of this name; None if no release had it."""
     found = [release for layout in layouts() if name in layout.names for release in layout.releases]
     return (minor(found[0]), minor(found[-1])) if found else None
 
 
 def readings(raw: int) -> list[Layout]:
-    """The past layouts in which a number makes sense, newest first; only those of ordinary calls, if there are any."""
+    """The past layouts in which a number makes sense, newest first; if it fits ordinary calls in some, only those."""
     fitting = [layout for layout in reversed(layouts()[:-1]) if not layout.objection(raw)]
     return [layout for layout in fitting if layout.usual(raw)] or fitting

@@ -1,4 +1,4 @@
-"""Dispatch keys by the names that people type, also by those that older releases had for them."""
+"""Dispatch keys by the names that people type, including the names in older releases."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dispatchviz.core.keys.keys import ALIAS_MEMBERS, CELL, RUNTIME_KEYS, Dispat
 from dispatchviz.foundation.errors import DispatchvizError
 
 PLACEHOLDERS = ("StartOf", "EndOf")
-"""What the names of enumerators begin with that are no keys."""
+"""The prefixes of enumerators that are not keys."""
 
 NAMES: dict[str, DispatchKey] = {key.name.lower(): key for key in DispatchKey if not key.name.startswith(PLACEHOLDERS)}
 """Every key, functionality and alias by its name in lower case."""
 
 
 def find_key(text: str) -> DispatchKey:
-    """The key of a name, however it is capitalized. DispatchvizError, with what it may mean, for an unknown one."""
+    """Find the key with a name, in any capitalization. Raise DispatchvizError, with suggestions, if it is unknown."""
     key = known_key(text)
     if key is None:
         raise DispatchvizError(f"there is no dispatch key {text!r}{_hint(text)}")
@@ -23,12 +23,12 @@ def find_key(text: str) -> DispatchKey:
 
 
 def known_key(text: str) -> DispatchKey | None:
-    """The same; None for an unknown one."""
+    """Find the key with a name; None if it is unknown."""
     return NAMES.get(text.strip().removeprefix("DispatchKey.").removeprefix("torch._C.DispatchKey.").lower())
 
 
 def recorded_key(name: str) -> DispatchKey:
-    """The key that an event names; Undefined for a name that is none of this release's."""
+    """The key that an event names; Undefined if this release has no such key."""
     key = DispatchKey.__members__.get(name, DispatchKey.Undefined)
     return DispatchKey.Undefined if name.startswith(PLACEHOLDERS) else key
 
@@ -44,7 +44,7 @@ def _hint(text: str) -> str:
 
 
 def close_keys(text: str) -> list[str]:
-    """Names of keys that look like a text."""
+    """The names of keys that are similar to a text."""
     import difflib
 
     found = difflib.get_close_matches(text.lower(), NAMES, 3, 0.6)
@@ -52,9 +52,9 @@ def close_keys(text: str) -> list[str]:
 
 
 def runtime_keys(texts: Iterable[str]) -> list[DispatchKey]:
-    """The runtime keys of names; an alias means all its keys, a functionality of all backends for its 16.
+    """The runtime keys of names. An alias means all its keys, a functionality its 16 keys.
 
-    DispatchvizError for an unknown name.
+    Raise DispatchvizError if a name is unknown.
     """
     return [key for text in texts for key in _runtime(find_key(text))]
 
@@ -66,7 +66,7 @@ def _runtime(key: DispatchKey) -> list[DispatchKey]:
 
 
 def runtime_key(text: str) -> DispatchKey:
-    """The one runtime key of a name. DispatchvizError for any other name."""
+    """The one runtime key of a name. Raise DispatchvizError for any other name."""
     key = find_key(text)
     found = _runtime(key)
     if found == [key]:

@@ -19,11 +19,11 @@ from dispatchviz.explain.keys.key_text import backend_name, purpose
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """A functionality in the order of priority."""
+    """A functionality, in the order of priority."""
 
     name: str
     value: int
-    """PyTorch's number of the enumerator."""
+    """The number of the enumerator in PyTorch."""
     bit: int
     cells: str
     """``86`` or ``1-16``."""
@@ -42,12 +42,12 @@ def _row(key: DispatchKey) -> KeyRow:
 
 
 def backend_rows() -> list[tuple[int, str]]:
-    """Bit and name of every backend, lowest priority first."""
+    """The bit and name of every backend, lowest priority first."""
     return [(backend - 1, backend_name(backend)) for backend in BackendComponent if backend]
 
 
 def alias_rows() -> list[tuple[str, int, str]]:
-    """Name, number of keys and meaning of every alias."""
+    """The name, number of keys and meaning of every alias."""
     return [(alias.name, len(ALIAS_MEMBERS[alias]), ALIAS_TEXTS[alias]) for alias in ALIASES]
 
 
@@ -70,4 +70,4 @@ ALIAS_TEXTS = {
     K.CompositeImplicitAutogradNestedTensor: "the NestedTensor keys and AutogradNestedTensor",
     K.FuncTorchBatchedDecomposition: "FuncTorchBatched alone",
 }
-"""Alias keys, and what they cover."""
+"""The keys that each alias covers, as a text."""

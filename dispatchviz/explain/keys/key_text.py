@@ -1,7 +1,7 @@
-"""Key sets as text: which keys a raw set has, what a key is for, and the names of groups of keys.
+"""Key sets as text: the keys of a raw set, the purpose of a key, and the names of groups of keys.
 
-A set has functionality bits and backend bits (``c10/core/DispatchKeySet.h``); a functionality that every backend has
-of its own is called by its runtime key (``AutogradCUDA``) when the set names one backend, else by its own name.
+A set has functionality bits and backend bits (``c10/core/DispatchKeySet.h``). A functionality that has a key for each
+backend is shown as its runtime key (``AutogradCUDA``) if the set names one backend, else by its own name.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def is_per_backend(key: DispatchKey) -> bool:
 
 
 def runtime_name(key: DispatchKey, ks: int) -> str:
-    """How a functionality is called in a set with one backend: ``AutogradCUDA``, ``CUDA``, ``BackendSelect``."""
+    """The name of a functionality in a set with one backend: ``AutogradCUDA``, ``CUDA``, ``BackendSelect``."""
     found = backends(ks)
     return runtime_key(key, found[0]).name if len(found) == 1 else key.name
 
@@ -120,19 +120,19 @@ def keys_text(ks: int) -> str:
 
 
 def purpose(key: DispatchKey) -> str:
-    """What the kernels at a functionality are for, as the end of a sentence that begins with the key."""
+    """The purpose of the kernels at a functionality, as the end of a sentence that begins with the key."""
     if key.name.startswith("Autocast"):
         return "casts arguments to another precision inside torch.autocast"
     return _PURPOSES.get(key.name, "does a task of its own")
 
 
 def is_autograd(name: str) -> bool:
-    """Return whether a key (by name) is one of the autograd keys, not ``Autograd`` the alias."""
+    """Return whether a key (by name) is one of the autograd keys, but not the alias ``Autograd``."""
     return name.startswith("Autograd") and name != "Autograd"
 
 
 def is_backend(name: str) -> bool:
-    """Return whether the kernels at a key (by name) compute a result."""
+    """Return whether the kernels for a key (by name) compute a result."""
     return name in _backend_names()
 
 
@@ -146,14 +146,14 @@ def _backend_names() -> frozenset[str]:
 K = DispatchKey
 
 TITLES = {K.Dense: "dense backend", K.AutogradFunctionality: "Autograd"}
-"""The name for the keys of a functionality, where it is not its own name."""
+"""The name for the keys of a functionality, if it differs from its own name."""
 
 FEW = 4
-"""Up to so many keys of one functionality are named one by one."""
+"""The largest number of keys of one functionality that are named one by one."""
 
 
 def grouped_keys_text(keys: Collection[DispatchKey]) -> str:
-    """The keys, grouped by functionality, in cell order."""
+    """The keys, grouped by functionality, in table order."""
     return listed(list(grouped(keys)))
 
 

@@ -1,4 +1,4 @@
-"""Raw key sets that have a name in PyTorch or that one meets often, and the keys of ordinary tensors."""
+"""Raw key sets with a name in PyTorch, other common ones, and the keys of ordinary tensors."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ NAMED = {
     key_set.functorch_transforms_ks: "functorch_transforms_ks",
     FULL: "every key (FULL)",
 }
-"""Raw set -> what it is."""
+"""The description of each raw set."""
 
 
 def known_set(ks: int) -> str:
-    """What a set is, if it has a name or is that of an ordinary tensor; empty for all others."""
+    """The description of a set with a name, or of an ordinary tensor; empty for other sets."""
     return NAMED.get(ks) or _tensor(ks)
 
 
 def _tensor(ks: int) -> str:
-    """Sets of tensors, and of calls with one after each redispatch."""
+    """The description of the set of a tensor, or of a call with one tensor after each redispatch."""
     for backend in (key for key in RUNTIME_KEYS if is_backend(key.name)):
         whole = tensor_set(backend)
         if ks == whole:

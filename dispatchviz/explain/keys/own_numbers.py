@@ -1,7 +1,7 @@
-"""Key sets and cells in the numbers of the PyTorch that a trace was recorded on.
+"""Key sets and table indexes in the numbers of the PyTorch that a trace was recorded on.
 
-Events have the numbers of PyTorch 2.13 whatever was recorded, so that runs can be compared; what is shown of them has
-the release's own, as its header tells them (``KeyLayout``).
+Events always have the numbers of PyTorch 2.13, so that runs can be compared. The screens show the numbers of the
+recorded release, from its header (``KeyLayout``).
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from dispatchviz.foundation.english import hexed
 
 
 class OwnNumbers:
-    """Of one release."""
+    """The numbers of one release."""
 
     def __init__(self, release: str, told: KeyLayout) -> None:
         layout = self.layout = Layout((release,), told.backends, told.keys, layouts()[-1].per_backend, ())
-        """As the release has it."""
+        """The layout of the release."""
         backends = {name: 1 << bit for bit, name in enumerate(layout.backends)}
         keys = {name: 1 << bit for bit, name in enumerate(layout.keys, len(layout.backends))}
         self._bits = [(backend_bit(one), backends.get(backend_name(one), 0)) for one in BackendComponent if one]
         self._bits += [(raw(key) & ~BACKENDS, keys.get(key.name, 0)) for key in FUNCTIONALITIES]
         everything = (1 << len(layout.backends) + len(layout.keys)) - 1
         self.cells = {name: cell for cell, name in enumerate(("Undefined", *layout.members(everything)))}
-        """Runtime key to cell, as ``DispatchKeySet.cpp`` lays them out."""
+        """The table index of each runtime key, as ``DispatchKeySet.cpp`` computes it."""
 
     def set(self, ks: int) -> int:
-        """A raw set of 2.13's numbers in the release's."""
+        """Convert a raw set from the numbers of 2.13 to those of the release."""
         return sum(own for ours, own in self._bits if ks & ours)
 
 
@@ -43,12 +43,12 @@ def _numbers(release: str, layout: KeyLayout) -> OwnNumbers:
 
 
 def own_numbers(header: Header) -> OwnNumbers | None:
-    """Those of the PyTorch that was recorded; None if they are those of PyTorch 2.13."""
+    """The numbers of the recorded PyTorch; None if they are those of PyTorch 2.13."""
     return None if isinstance(header.layout, msgspec.UnsetType) else _numbers(header.pytorch, header.layout)
 
 
 def own_keys(header: Header) -> tuple[str, ...]:
-    """The key of each cell there."""
+    """The key of each table entry there."""
     numbers = own_numbers(header)
     return tuple(map(str, RUNTIME_KEYS)) if numbers is None else tuple(numbers.cells)
 
@@ -60,7 +60,7 @@ def own_set(header: Header, ks: int) -> int:
 
 
 def own_cell(header: Header, key: str, cell: int) -> int:
-    """Position of a runtime key in tables there, which is ``cell`` in those of PyTorch 2.13."""
+    """The table index of a runtime key there; in PyTorch 2.13 it is ``cell``."""
     numbers = own_numbers(header)
     return cell if numbers is None else numbers.cells.get(key, cell)
 

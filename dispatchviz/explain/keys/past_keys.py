@@ -1,6 +1,6 @@
-"""Dispatch keys that are gone or are called something else now: what became of them.
+"""Dispatch keys that are gone or renamed, and their successors.
 
-In which releases a name was a key of its own is read from ``key_layouts.json``; second names are in PyTorch 2.13's own
+``key_layouts.json`` says in which releases a name was a key. Second names are in PyTorch 2.13's own
 ``c10/core/DispatchKey.h``.
 """
 
@@ -34,7 +34,7 @@ RENAMED = {
     "DefaultBackend": "CompositeExplicitAutograd",
     "ORT": "MAIA",
 }
-"""Old name to the key that has its part today."""
+"""The key that replaces each old name today."""
 
 STORIES = {
     "CatchAll": (
@@ -69,16 +69,16 @@ STORIES = {
     "ComplexCUDA": "complex tensors, out of tree. Complex is an ordinary dtype now and needs no key",
     "ComplexCUDATensorId": "complex tensors, out of tree. Complex is an ordinary dtype now and needs no key",
 }
-"""Keys without a successor of the same kind, and what they were for."""
+"""The purpose of each key without a successor."""
 
 
 def past_name(text: str) -> str | None:
-    """A name that was a key once, properly capitalized; None for all others."""
+    """The name of a former key, properly capitalized; None for other names."""
     return {name.lower(): name for name in (*RENAMED, *STORIES)}.get(text.strip().lower())
 
 
 def became(text: str) -> str:
-    """What became of an old key, in a sentence without its full stop; empty if the name was never one."""
+    """The fate of an old key, in a sentence without its full stop; empty if the name was never a key."""
     name = past_name(text)
     if name is None:
         return ""
@@ -92,7 +92,7 @@ def _named(name: str) -> str:
 
 
 def _time(name: str) -> str:
-    """``, a key from 1.6 to 2.12,``; nothing for a name that never had a value of its own."""
+    """``, a key from 1.6 to 2.12,``; empty for a name that never had its own value."""
     found = releases_with(name)
     if found is None:
         return ""

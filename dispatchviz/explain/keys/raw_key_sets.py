@@ -1,4 +1,4 @@
-"""A raw key set taken apart: as PyTorch 2.13 reads it, and as older releases did."""
+"""The parts of a raw key set, as PyTorch 2.13 reads it and as older releases did."""
 
 from __future__ import annotations
 
@@ -23,50 +23,52 @@ class Bit:
     bit: int
     name: str
     kind: str
-    """``backend`` or ``functionality``; ``key`` where every key had a bit of its own."""
+    """``backend`` or ``functionality``; ``key`` if every key had its own bit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a number is in the layout of some releases."""
+    """The meaning of a number in the layout of some releases."""
 
     releases: str
     """``2.0`` or ``2.8 to 2.12``."""
     read_in: tuple[str, ...]
     """The releases whose header was read."""
     members: tuple[str, ...]
-    """Highest priority first."""
+    """The keys, highest priority first."""
     bits: tuple[Bit, ...]
     objection: str
-    """Why it is hardly a set of these releases; empty if it may be one."""
+    """The reason why it is unlikely to be a set of that release; empty if it can be one."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawSetCard:
-    """What there is to say of a raw set."""
+    """The card of a raw set."""
 
     raw: int
     hex: str
     members: tuple[str, ...]
-    """Runtime keys, highest priority first."""
+    """The runtime keys, highest priority first."""
     bits: tuple[Bit, ...]
     highest: str
-    """The key that picks the cell."""
+    """The key that selects the table entry."""
     cell: int | None
-    """None for a set with bits beyond all keys."""
+    """The table index; None for a set with bits beyond all keys."""
     cell_key: str
     known: str
-    """What the set is, if it has a name."""
+    """The description of the set, if it has one."""
     notes: tuple[str, ...]
-    """What is odd about it."""
+    """The odd properties of the set."""
     sensible: bool
-    """Whether it can be a set of PyTorch 2.13."""
+    """True if it can be a set of PyTorch 2.13."""
     elsewhere: tuple[Reading, ...]
-    """Past layouts in which it makes sense, newest first; or the requested one."""
+    """The past layouts in which it makes sense, newest first; or the requested layout."""
 
 
 def raw_set_card(raw: int, release: str | None = None) -> RawSetCard:
-    """The card of a number; ``release`` selects one layout. DispatchvizError beyond 64 bits or an unknown release."""
+    """The card of a number. ``release`` selects one layout. Raise DispatchvizError beyond 64 bits or for an unknown
+    release.
+    """
     if not 0 <= raw <= WORD:
         raise DispatchvizError(f"a raw key set is a number from 0 to 2**64 - 1, not {raw}")
     beyond = [bit for bit in range(TOP + 1, 64) if raw >> bit & 1]
@@ -99,7 +101,7 @@ def _chosen(raw: int, release: str | None) -> list[Layout]:
 
 
 def reading(layout: Layout, raw: int) -> Reading:
-    """What a number is in a layout."""
+    """The meaning of a number in a layout."""
     lower = len(layout.backends)
     bits = [Bit(bit, name, "backend") for bit, name in enumerate(layout.backends) if raw >> bit & 1]
     kind = "functionality" if lower else "key"
@@ -108,7 +110,7 @@ def reading(layout: Layout, raw: int) -> Reading:
 
 
 def _merged(found: Iterable[Reading]) -> Iterator[Reading]:
-    """Release that read a number alike, put together; newest first."""
+    """Merge releases that read a number alike, newest first."""
     groups: dict[tuple[Bit, ...], list[Reading]] = {}
     for each in found:
         groups.setdefault(each.bits, []).append(each)

@@ -1,4 +1,4 @@
-"""All kinds of events, and what their records say of a step: its row, its sign, its sentence, its rule."""
+"""All kinds of events, and the row, sign, sentence and rule of a step."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ KINDS = _ALL.records
 if TYPE_CHECKING:
 
     def every_kind_has_a_record(event: ev.AnyEvent) -> None:
-        """The type check fails here, and names the class, if a class of events has no record."""
+        """Fail the type check, which names the class, if a class of events has no record."""
         if not _ALL.have(event):
             assert_never(event)
 
@@ -89,24 +89,24 @@ def rule(event: ev.AnyEvent) -> Rule:
 
 
 def why_here(trace: Trace, seq: int) -> str:
-    """Why step ``seq`` happens, in the names that the program's variables have at that step."""
+    """The reason for step ``seq``, in the names that the program's variables have at that step."""
     return text_of(statements(trace, seq))
 
 
 def statements(trace: Trace, seq: int) -> tuple[Statement, ...]:
-    """The same, sentence by sentence, each with its kind and with what it states about PyTorch."""
+    """The reason for step ``seq``, sentence by sentence, each with its kind and its claims about PyTorch."""
     event = trace[seq]
     said = KINDS[type(event)].why(trace, event)
     return (said,) if isinstance(said, Statement) else said
 
 
 def how_known(trace: Trace, event: ev.AnyEvent) -> str:
-    """``observed: by whom; mask derived: from what``. Empty of the model, which says itself what it does."""
+    """``observed: by whom; mask derived: from what``; empty for the model, which reports its own steps."""
     return str(KINDS[type(event)].known) if is_live(trace.header) else ""
 
 
 def how_known_in_short(trace: Trace, event: ev.AnyEvent) -> str:
-    """``observed``, ``derived: from what``."""
+    """``observed``, ``derived: from what``; empty for the model."""
     if not is_live(trace.header):
         return ""
     known = KINDS[type(event)].known
@@ -114,5 +114,5 @@ def how_known_in_short(trace: Trace, event: ev.AnyEvent) -> str:
 
 
 def unseen(kind: type[ev.Event]) -> str:
-    """The text in place of events of a kind that a recording of PyTorch cannot have."""
+    """The text in place of events that a recording of PyTorch cannot have."""
     return f"Not seen in a release build: {KINDS[kind].known.by}."

@@ -17,11 +17,11 @@ from dispatchviz.explain.trace_index.display_names import with_names
 from dispatchviz.foundation.english import listed, ordinal, shortened
 
 TENSOR = re.compile(r"t\d{1,18}")
-"""How an argument that is a tensor is written."""
+"""The form of an argument that is a tensor."""
 
 
 def _why_binding(trace: Trace, event: ev.BindingEntered) -> Statements:
-    """How Python calls an operator."""
+    """The sentences on how Python calls an operator."""
     operator = _operator(trace, event)
     first = f"Python calls {call_text(trace, event)}, which enters PyTorch as {event.pytorch_function}."
     claims = (BindingOf(event.function, event.pytorch_function),)
@@ -39,13 +39,13 @@ def _why_binding(trace: Trace, event: ev.BindingEntered) -> Statements:
 
 
 def _tensors(trace: Trace, event: ev.BindingEntered) -> str:
-    """Which of several tensors is which parameter: ``, with input = x and weight = w``."""
+    """The tensors by parameter, if there are several: ``, with input = x and weight = w``."""
     tensors = [(name, with_names(trace, text, event.seq)) for name, text in event.arguments if TENSOR.fullmatch(text)]
     return f", with {listed([f'{name} = {text}' for name, text in tensors])}" if len(tensors) > 1 else ""
 
 
 def _operator(trace: Trace, event: ev.BindingEntered) -> str:
-    """The operator that is called first: a signature with an out argument may lead to another one than its own."""
+    """The operator that is called first. A signature with an out argument may lead to another operator than its own."""
     few = trace[event.seq + 1 : min(trace.ends[event.seq], event.seq + 8) + 1]
     return next((inner.operator for inner in few if isinstance(inner, ev.Dispatched)), event.operator)
 

@@ -1,4 +1,4 @@
-"""Calls: key sets, fallthroughs, cells, boxing; the sentences of kernels are in ``kernel_sentences``."""
+"""Calls: key sets, fallthroughs, table entries, boxing. The sentences of kernels are in ``kernel_sentences``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_text import call_text
-from dispatchviz.explain.calls.key_reasons import grad_note, higher_keys_kept_out, origin
+from dispatchviz.explain.calls.key_reasons import argument_names, grad_note, higher_keys_kept_out, origin
 from dispatchviz.explain.calls.redispatch_masks import mask_of
 from dispatchviz.explain.calls.stack_text import stack_values
 from dispatchviz.explain.keys.key_text import functionalities, is_autograd, is_backend, keys_text
@@ -80,7 +80,7 @@ def _contents(trace: Trace, event: ev.Boxed | ev.Unboxed) -> Statements:
 
 
 def _converted_before(trace: Trace, event: ev.Boxed) -> bool:
-    """A kernel converts twice: first the arguments, then the results."""
+    """Return whether the kernel has converted its arguments already, so that this conversion is of its results."""
     before = trace.children(event.parent) if event.parent is not None else ()
     return any(isinstance(other, ev.Unboxed) and other.seq < event.seq for other in before)
 
@@ -132,7 +132,7 @@ def _caller_sentence(trace: Trace, event: ev.Dispatched) -> Statement:
 
 
 def _caller_of(trace: Trace, outer: ev.AnyEvent | None) -> str:
-    """Code in Python that calls operators without a binding."""
+    """The Python code that calls an operator without a binding."""
     match outer:
         case ev.FunctionEntered():
             return f"{outer.function}'s forward"
@@ -177,15 +177,15 @@ def _backend_selected(trace: Trace, event: ev.Dispatched) -> Statement:
 
 
 def key_set(trace: Trace, event: ev.KeySetComputed) -> Statement:
-    """Which key wins a call, and why."""
+    """The key that wins a call, and the reason."""
     winner = next(functionalities(event.effective), None)
     if winner is None:
         return Statement(
             "key set: empty", f"No key is left, so Undefined wins: {_why_empty(event)}.", _argument_keys(event)
         )
     name = highest(event.effective).name
-    names = {tensor_name(trace, tensor, event.seq) for _, tensor, _ in event.arguments}
-    wins = f"{name} is the highest key left, so it wins. {capital(_reason_in_short(trace, event, winner), names)}."
+    reason = capital(_reason_in_short(trace, event, winner), argument_names(trace, event))
+    wins = f"{name} is the highest key left, so it wins. {reason}."
     if is_autograd(name):
         text = " ".join(filter(None, (wins, grad_note(trace, event))))
         return Statement("key set: autograd wins", text, (*_argument_keys(event), *_requiring_grad(trace, event)))
@@ -195,7 +195,7 @@ def key_set(trace: Trace, event: ev.KeySetComputed) -> Statement:
 
 
 def _why_empty(event: ev.KeySetComputed) -> str:
-    """Where the keys of a call without any key left have gone."""
+    """The reason why no key of a call is left."""
     excluded = event.with_included & ~event.without_excluded
     masked = event.without_excluded & ~event.effective
     carried = any(True for _ in functionalities(event.united))
@@ -208,12 +208,12 @@ def _why_empty(event: ev.KeySetComputed) -> str:
 
 
 def _argument_keys(event: ev.KeySetComputed) -> tuple[TensorKeys, ...]:
-    """Which keys the arguments have."""
+    """The claims about the keys of the arguments."""
     return tuple(TensorKeys(tensor, keys) for _, tensor, keys in event.arguments)
 
 
 def _requiring_grad(trace: Trace, event: ev.KeySetComputed) -> tuple[RequiresGrad, ...]:
-    """Which of them require grad."""
+    """The claims about the arguments that require grad; none if the recording does not see the flag."""
     needed = index(trace).grad_needed
     if is_unseen(trace.header, ev.RequiresGradSet):
         return ()
@@ -267,7 +267,7 @@ def _owners(event: ev.FallthroughSkipped, operator: str) -> str:
 
 
 def selected(event: ev.KernelSelected) -> Statement:
-    """Which kernel the cell holds, and by which rule."""
+    """The kernel in a dispatch table entry, and the rule that put it there."""
     holds = (CellHolds(event.operator, event.key, event.kernel, event.reason),)
     if event.reason == "missing" or not event.kernel:
         text = (

@@ -1,6 +1,6 @@
-"""The engine: how a backward starts and ends, what Nodes do.
+"""The engine: how a backward pass starts and ends, and what Nodes do.
 
-When a Node runs is in ``ready_queue.py``, where gradients go in ``gradient.py``.
+``ready_queue.py`` explains when a Node runs, ``gradient.py`` where gradients go.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _formula_skipped_label(trace: Trace, event: ev.FormulaSkipped) -> str:
 
 
 LONGEST_NAME = 60
-"""Cells of a callback's name."""
+"""The longest name of a callback in a sentence."""
 
 
 def _started(trace: Trace, event: ev.BackwardStarted) -> Statements:
@@ -83,7 +83,7 @@ def _names_an_interior_edge(trace: Trace, event: ev.BackwardStarted) -> bool:
 
 
 def _leaves(trace: Trace, event: ev.BackwardStarted) -> tuple[Claim, ...]:
-    """Which AccumulateGrad Nodes of the graph run."""
+    """The claims about the AccumulateGrad Nodes of the graph: which of them run."""
     known = history(trace)
     backward = known.backwards[event.seq]
     return runs(trace, event.seq, sorted((backward.nodes | backward.pruned) & known.leaves))
@@ -121,7 +121,7 @@ def _callback(event: ev.FinalCallbackQueued | ev.FinalCallbackCalled) -> Stateme
     name, nth = shortened(event.function, LONGEST_NAME), ordinal(event.position + 1)
     if isinstance(event, ev.FinalCallbackQueued):
         text = (
-            f"queue_callback queues {name}, the {nth} final callback of this graph task. It runs once no Node of the "
+            f"queue_callback() queues the {nth} final callback of this graph task, {name}. It runs once no Node of the "
             "task is queued or running."
         )
         return Statement("final callback queued", text)

@@ -1,4 +1,4 @@
-"""Errors, the one that ends the program, and events of other versions."""
+"""Errors, the error that ends the program, and events of other versions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def raised(exception: str, message: str) -> str:
 
 
 def _why_error(trace: Trace, event: ev.ErrorRaised) -> Statements:
-    """The diagnosis of the error that ended the program; of one that the program caught, its code and its rule."""
+    """The diagnosis of the error that ended the program; for a caught error, its message and its rule."""
     failed = failure(trace)
     diagnosis = _diagnosis(trace) if failed is not None and failed.raised == event.seq else _changed(trace, event)
     if diagnosis:
@@ -49,7 +49,7 @@ def _where(trace: Trace, event: ev.ErrorRaised) -> str:
 
 
 def _message(message: str) -> str:
-    """Join the whole message into one line, without the table of cells that may follow it."""
+    """Join the whole message into one line, without the table of dispatch table entries that may follow it."""
     first = " ".join(message.partition("\n\n")[0].split())
     return first if not first or first.endswith((".", "!", "?")) else f"{first}."
 
@@ -63,7 +63,7 @@ def _ended(trace: Trace, event: ev.ProgramRaised) -> Statements:
 
 
 def _diagnosis(trace: Trace) -> tuple[Statement, ...]:
-    """The three parts of the diagnosis of the error that ended the program; none of an error of no known kind."""
+    """The three parts of the diagnosis of the error that ended the program; empty for an unknown kind of error."""
     from dispatchviz.explain.diagnosis.diagnose import diagnosis_of_error  # with the rules: few programs raise
 
     found = diagnosis_of_error(trace)
@@ -76,13 +76,13 @@ def _with_message(begin: str, event: ev.ErrorRaised | ev.ProgramRaised) -> str:
 
 
 def _said(event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
-    """The message, behind the reason."""
+    """The message, which follows the reason."""
     message = _message(event.message)
     return (Statement("error: message", message),) if message else ()
 
 
 def _changed(trace: Trace, event: ev.ErrorRaised) -> tuple[Statement, ...]:
-    """The diagnosis of a saved tensor that was changed in place, also of an error that the program caught."""
+    """The diagnosis of a saved tensor that was changed in place, even if the program caught the error."""
     from dispatchviz.explain.diagnosis.graph_errors.saved_tensors import MODIFIED, modified  # few programs raise
 
     found = modified(Failure(trace, event.exception, event.message, event.seq)) if MODIFIED in event.message else None

@@ -18,7 +18,7 @@ def _function_output_label(trace: Trace, event: ev.FunctionOutput) -> str:
 
 
 def _entered(event: ev.FunctionEntered) -> Statement:
-    """Why the forward runs as it does."""
+    """The reason why the forward runs as it does."""
     setup = " It gets no ctx. setup_context gets the ctx when the forward is done." if event.setup_context else ""
     runs = f"{event.function}'s forward runs."
     if event.recorded:
@@ -32,7 +32,7 @@ def _entered(event: ev.FunctionEntered) -> Statement:
 
 
 def _output(trace: Trace, event: ev.FunctionOutput) -> Statements:
-    """Say which tensor the caller gets and why, and whether in-place operations on it are allowed."""
+    """Name the tensor that the caller gets and why, and when in-place operations on it raise an error."""
     first = _returned(trace, event)
     limit = _limit(trace, event)
     return first if limit is None else (first, limit)

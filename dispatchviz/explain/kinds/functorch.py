@@ -68,7 +68,7 @@ def _why_wrapped(trace: Trace, event: ev.TensorWrapperMade) -> Statement:
 
 
 def _transform_of(trace: Trace, level: int, at: int) -> str:
-    """The transform that has a level as of a step."""
+    """The transform at a level as of a step."""
     return latest(index(trace).transforms.get(level, []), at) or "transform"
 
 

@@ -1,4 +1,4 @@
-"""Where gradients go: input buffers, ``.grad``, results."""
+"""The way of gradients: into input buffers, ``.grad`` and results."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _captured(trace: Trace, event: ev.GradientCaptured) -> Statement:
 
 
 def _has_hooks(trace: Trace, event: ev.GradientCaptured) -> bool:
-    """Hooks of the captured tensor run after this."""
+    """Return whether hooks of the captured tensor run afterwards."""
     later = history(trace).later(event.node, event.seq)
     started = next((e for e in later if isinstance(e, ev.NodeStarted)), None)
     if started is None or started.parent != event.parent:

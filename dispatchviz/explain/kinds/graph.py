@@ -27,7 +27,7 @@ from dispatchviz.foundation.english import capital, listed, shortened
 
 
 def _deleted(trace: Trace, event: ev.NodeDeleted) -> Statement:
-    """The last reference is gone, an edge or anything else."""
+    """Explain why a Node is freed: its last reference was an edge or something else."""
     node = capital(node_title(trace, event.node, event.seq))
     saved = " with its saved tensors" if _still_saves(trace, event) else ""
     if event.by is None:
@@ -94,7 +94,7 @@ _ENDS = "Backward passes end there and do not reach the detached tensor."
 
 
 def _no_node(trace: Trace, event: ev.NoNodeMade) -> Statement:
-    """The kernel made no Node: because of grad mode, the inputs, or the operator."""
+    """Explain why the kernel recorded no Node: grad mode, the inputs or the operator."""
     match event.why:
         case "no input requires grad":
             return _no_input(trace, event)
@@ -112,7 +112,7 @@ def _no_node(trace: Trace, event: ev.NoNodeMade) -> Statement:
 
 
 def _plain(operator: str) -> str:
-    """Return the name by which a program calls an operator: ``argmax``; with its namespace if that is not PyTorch's."""
+    """The name by which a program calls an operator: ``argmax``; operators outside aten keep their namespace."""
     return operator.removeprefix("aten::").partition(".")[0]
 
 

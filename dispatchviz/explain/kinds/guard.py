@@ -36,7 +36,7 @@ GUARD_FILES = {
 
 
 _MODE = "torch/utils/_python_dispatch.py"
-"""The file of the modes that programs enter, which are guards too."""
+"""The file of the modes that programs enter, which are also guards."""
 
 
 def _inference_mode(event: ev.InferenceModeChanged) -> Statement:

@@ -32,7 +32,7 @@ _HOOKS = {
     "post hook": ("torch::autograd::PyFunctionPostHook::operator()", _PYTHON_HOOKS),
     "post-accumulate hook": ("torch::autograd::PyFunctionTensorPostAccGradHooks::operator()", _PYTHON_HOOKS),
 }
-"""Where PyTorch calls a hook of each kind; in which order is the business of the engine."""
+"""The place where PyTorch calls a hook of each kind. The engine decides their order."""
 
 
 def _hook(trace: Trace, event: ev.HookRan) -> Statement:
@@ -81,7 +81,7 @@ _WHEN: dict[ev.HookKind, str] = {
     "post hook": "The hook gets the inputs and the results of the Node, and may replace the results.",
     "post-accumulate hook": "The hook gets {tensor} itself once {grad} is written, and must return None.",
 }
-"""When a hook of each kind is called, and with what."""
+"""The time when a hook of each kind is called, and its arguments."""
 
 
 def _registered(trace: Trace, event: ev.HookRegistered) -> Statement:

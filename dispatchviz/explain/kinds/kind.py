@@ -1,4 +1,4 @@
-"""The record of a kind of event: everything that is said of all events of one class, in one place.
+"""The record of a kind of event: all texts about the events of one class, in one place.
 
 ``Kind(...) | Kind(...)`` joins records. The type of the result names the classes of events that have one, so the type
 check finds a class without a record (``all_kinds.py``).
@@ -21,13 +21,13 @@ E = TypeVar("E", bound=ev.AnyEvent)
 F = TypeVar("F", bound=ev.AnyEvent)
 
 WIDTH = 60
-"""Free text (source lines, messages, values) in a label is cut at this length."""
+"""The length at which free text (source lines, messages, values) in a label is cut."""
 
 Group = Literal[
     "program", "binding", "dispatch", "thread", "structured", "tensor", "forward", "engine", "registration", "error",
     "unknown",
 ]  # fmt: skip
-"""Kinds of one group have the same sign and color."""
+"""A group of kinds, which have the same sign and color."""
 
 SIGNS: dict[Group, str] = {
     "program": ">",
@@ -42,7 +42,7 @@ SIGNS: dict[Group, str] = {
     "error": "!",
     "unknown": "?",
 }
-"""One character per group, all of them one cell wide; what is forward points right, what is backward points left."""
+"""The sign of each group, one column wide: forward signs point right, backward signs point left."""
 
 Pane = Literal[
     "key set",
@@ -64,18 +64,18 @@ class Rule(NamedTuple):
 
     text: str
     function: str
-    """The function to look for in PyTorch's sources; empty for what happens outside of PyTorch."""
+    """The function to look for in PyTorch's sources; empty for events outside PyTorch."""
     file: str
     """The file that declares or defines it."""
 
 
 NO_RULE = Rule("", "", "")
-"""Of kinds whose sentence says it all."""
+"""No rule, for kinds whose sentence is complete."""
 
 
 @dataclass(frozen=True)
 class Kind(Generic[E]):
-    """Everything that is said of a kind of event."""
+    """The texts and the rule of a kind of event."""
 
     event: type[E]
     """The class of its events."""
@@ -84,17 +84,19 @@ class Kind(Generic[E]):
     label: Callable[[Trace, E], str]
     """The text of its row in the list of steps."""
     why: Callable[[Trace, E], Statements]
-    """Why the step happens: one sentence, or several, each with its claims."""
+    """The reason for the step: one sentence, or several, each with its claims."""
     rule: Rule | Callable[[E], Rule]
-    """The rule behind it, with PyTorch's function and file; a function if these depend on the event."""
+    """The rule behind it, with PyTorch's function and file; a function if they depend on the event."""
     known: Known
-    """How a recording of an installed PyTorch knows of it."""
+    """The way in which a recording of an installed PyTorch knows of it."""
     level: Literal["lines", "calls", "keys", "all"] = "all"
     """The shortest list of steps that has a row for it."""
     panes: tuple[Pane, ...] = ()
     """The panes that show most about it, best first."""
     reason_in_log: Literal["always", "own calls", "never"] = "never"
-    """Whether a log prints the sentence below the row: always, in calls that the program makes itself, or never."""
+    """The calls for which a log prints the sentence below the row: all, those that the program makes itself, or
+    none.
+    """
 
     def __or__(self, other: Kind[F]) -> Kinds[E | F]:
         return Kinds({self.event: self, other.event: other})
@@ -111,7 +113,7 @@ class Kinds(Generic[E]):
         return Kinds(self.records | added)
 
     def have(self, event: ev.Event) -> TypeIs[E]:
-        """Whether there is a record of an event's kind."""
+        """Return whether there is a record of an event's kind."""
         return type(event) in self.records
 
 
@@ -119,13 +121,13 @@ How = Literal["observed", "derived", "unseen"]
 
 
 class Known(NamedTuple):
-    """How a kind of event is known."""
+    """The way in which a kind of event is known."""
 
     how: How
     by: str
-    """Observed: where it is seen. Derived: what from. Unseen: what is not seen."""
+    """The place where it is observed, the facts that it is derived from, or the reason why it is unseen."""
     fields: Mapping[str, tuple[How, str]] = {}
-    """Fields that are known another way than the event, and what from."""
+    """The fields that are known in another way than the event, each with its source."""
 
     def __str__(self) -> str:
         """``observed: by whom; mask derived: from what``"""
@@ -134,7 +136,7 @@ class Known(NamedTuple):
 
 
 def unseen(by: str) -> Known:
-    """A kind that a recording of an installed PyTorch cannot have."""
+    """The record of a kind that a recording of an installed PyTorch cannot have."""
     return Known("unseen", by)
 
 

@@ -31,7 +31,7 @@ def _label(trace: Trace, event: ev.ModuleCalled) -> str:
 
 
 def _taken(trace: Trace, event: ev.ModuleCalled) -> tuple[int, int]:
-    """How many operators are called until a call of a module returns, and how many Nodes are recorded."""
+    """The number of operator calls and of recorded Nodes until a call of a module returns."""
     end, calls = trace.ends[event.seq], outermost_calls(trace)
     return bisect_right(calls, end) - bisect_left(calls, event.seq), sum(
         1 for _ in created_nodes(trace, event.seq, end)
@@ -39,7 +39,7 @@ def _taken(trace: Trace, event: ev.ModuleCalled) -> tuple[int, int]:
 
 
 def _why(trace: Trace, event: ev.ModuleCalled) -> Statement:
-    """Who calls the module, and what that takes until the call returns."""
+    """The caller of the module, and the number of calls, Nodes and modules until it returns."""
     outer, (calls, nodes) = around(trace, event.seq, ev.ModuleCalled), _taken(trace, event)
     inner = len(between(trace, ev.ModuleCalled, event.seq + 1, trace.ends[event.seq]))
     caller = "The program" if outer is None else module_title(trace, outer)

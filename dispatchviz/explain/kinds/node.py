@@ -1,4 +1,4 @@
-"""Members of Nodes that are set apart from their making."""
+"""Members of Nodes that are set after the Nodes are created."""
 
 from __future__ import annotations
 

@@ -14,13 +14,13 @@ from dispatchviz.foundation.english import counted, shortened
 
 
 def _calls_within(trace: Trace, seq: int) -> int:
-    """How many operators are called within a step, those that kernels call included."""
+    """The number of operators that are called within a step, including calls by kernels."""
     within = trace[seq + 1 : trace.ends[seq] + 1]
     return sum(isinstance(event, ev.Dispatched) and event.how.startswith("call") for event in within)
 
 
 def _why_formatted(trace: Trace, event: ev.TensorFormatted) -> Statement:
-    """Why formatting calls operators."""
+    """The reason why formatting calls operators."""
     name, calls = tensor_name(trace, event.tensor, event.seq), _calls_within(trace, event.seq)
     claims = (CallsWithin(event.tensor, event.function, calls),)
     if event.function == "Tensor.__format__":
@@ -48,7 +48,7 @@ def _formatted_label(trace: Trace, event: ev.TensorFormatted) -> str:
 
 
 _WIDTH = 240
-"""So much of what a program printed is shown."""
+"""The number of characters of printed output that are shown."""
 
 
 def _warned(trace: Trace, event: ev.Warned) -> Statement:

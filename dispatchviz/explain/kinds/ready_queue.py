@@ -1,4 +1,4 @@
-"""The ready queue: when a Node is ready, which of the ready ones runs, and which never do."""
+"""The ready queue: when a Node is ready, which of the ready Nodes runs, and which never run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _node_started_label(trace: Trace, event: ev.NodeStarted) -> str:
 
 
 SHOWN = 5
-"""The number of Nodes that are named of a longer queue."""
+"""The number of Nodes that a sentence names of a longer queue."""
 
 
 def _came(trace: Trace, event: ev.DependencyMet) -> Statement:
@@ -61,7 +61,8 @@ def _came(trace: Trace, event: ev.DependencyMet) -> Statement:
     edges = 0 if backward is None else backward.counts.get(event.node, 0)
     if event.left:
         came = "A gradient has arrived" if event.defined else "An undefined gradient, which counts as well, has arrived"
-        of = f"{counted(event.left, 'more gradient')} of {edges}" if edges else counted(event.left, "more gradient")
+        of_all = f"of {counted(edges, 'gradient')}"
+        of = counted(event.left, of_all, of_all) if edges else counted(event.left, "more gradient")
         text = f"{came} at {node}, which still waits for {of}."
         return Statement("gradient arrived, more to come", text, _edges(backward, event.node))
     match edges:
@@ -84,7 +85,7 @@ def _zero(trace: Trace, event: ev.DependencyMet, backward: Backward | None, text
 
 
 def _edges(backward: Backward | None, node: int) -> tuple[Claim, ...]:
-    """How many gradients the Node waits for in all."""
+    """The claim about the number of gradients that the Node waits for in all."""
     if backward is None or node not in backward.counts:
         return ()
     return (EdgesCounted(backward.event.graph_task, node, backward.counts[node], True),)
@@ -112,7 +113,7 @@ def _queued(trace: Trace, event: ev.NodeQueued) -> Statement:
 
 
 def _numbered(trace: Trace, each: QueuedNode, at: int) -> str:
-    """``ExpBackward0 (seq 3)``"""
+    """``ExpBackward0, seq 3``; an AccumulateGrad without its number."""
     title = node_title(trace, each.node, at)
     return title if each.sequence_nr == NO_NUMBER else f"{title}, seq {each.sequence_nr}"
 
@@ -145,15 +146,15 @@ def _runs(trace: Trace, event: ev.NodeStarted) -> Statement:
 
 
 def _turn(trace: Trace, event: ev.NodeStarted, runs_now: str, more: str) -> Statement:
-    """Why this Node runs before the other ready ones."""
+    """Explain why this Node runs before the other ready Nodes."""
     queue, backward, device = queue_at(trace, event), backward_around(trace, event.seq), queue_device(event.device)
     claims = LaterClaims(lambda: (*runs(trace, event.seq, [event.node]), *_before(trace, event, backward)))
-    if is_unseen(trace.header, ev.NodeQueued):
-        text = f"{runs_now}. {more} The other ready Nodes are not seen."
-        return Statement("Node runs, no other waits", text, claims)
-    if not queue.number(device):
+    unseen = is_unseen(trace.header, ev.NodeQueued)
+    if unseen or not queue.number(device):
         where = f" in the queue of {device}" if len(queue) else ""
         text = f"{runs_now} because it is the only Node that is ready{where}. {more}"
+        if unseen:
+            text = f"{runs_now}. {more} The other ready Nodes are not seen."
         return Statement("Node runs, no other waits", text, claims)
     depth = 0 if backward is None else backward.event.depth
     if not queue.number(device, depth):
@@ -180,7 +181,7 @@ def _turn(trace: Trace, event: ev.NodeStarted, runs_now: str, more: str) -> Stat
 
 
 def _waiting(trace: Trace, queue: Queue, event: ev.NodeStarted, depth: int) -> str:
-    """The first three of those that wait in passes at least so deep."""
+    """The first three Nodes that wait in passes of at least this depth."""
     device = queue_device(event.device)
     number = queue.number(device, depth)
     others = [_numbered(trace, each, event.seq) for each in islice(queue.of(device, depth), 3)]
@@ -190,7 +191,7 @@ def _waiting(trace: Trace, queue: Queue, event: ev.NodeStarted, depth: int) -> s
 
 
 def _before(trace: Trace, event: ev.NodeStarted, backward: Backward | None) -> Iterator[Claim]:
-    """It runs before those that wait in its queue, of the same pass."""
+    """The claims that the Node runs before the Nodes of the same pass that wait in its queue."""
     if backward is not None and backward.finished:
         ran, task = set(backward.ran), backward.event.graph_task
         for other in queue_at(trace, event).of(queue_device(event.device)):

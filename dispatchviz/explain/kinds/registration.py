@@ -1,4 +1,4 @@
-"""Registrations: operators, kernels, the cells that change with them."""
+"""Registrations: operators, kernels, and the dispatch table entries that change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _REGISTERING = "from the registrations before and after a call of torch.library"
 
 
 def _defined(trace: Trace, event: ev.OperatorDefined) -> Statement:
-    """A new table is not empty: the keys' fallbacks are in it at once, and kernels that came before the definition."""
+    """Explain the entries of a new table: the keys' fallbacks, and kernels that were registered before the
+    definition.
+    """
     new = f"{event.operator} is a new operator: {event.schema}."
     if event.by_fallbacks < 0:  # a trace of an older version
         return Statement("operator defined, cells unknown", new, (SchemaOf(event.operator, event.schema),))
@@ -29,8 +31,8 @@ def _defined(trace: Trace, event: ev.OperatorDefined) -> Statement:
         "operators"
     )
     if event.by_kernels:
-        holds = "holds" if event.by_kernels == 1 else "hold"
-        before = f"and {event.by_kernels} {holds} kernels that were registered before the definition"
+        kernels = "holds a kernel that was" if event.by_kernels == 1 else "hold kernels that were"
+        before = f"and {event.by_kernels} {kernels} registered before the definition"
         return Statement("operator defined after kernels", f"{new} {hold}, {before}.", claims)
     text = f"{new} It has no kernel yet: {hold}, and the other {cells - filled} are empty."
     return Statement("operator defined", text, claims)
@@ -47,17 +49,14 @@ def _recomputed_label(trace: Trace, event: ev.CellsRecomputed) -> str:
 
 
 def _why_kernel_registered(trace: Trace, event: ev.KernelRegistered) -> Statement:
-    if not event.operator:
-        fallback = f"the fallback of {event.key}, for every operator without a kernel of its own there"
-        if event.removed:
-            return Statement("kernel removed", f"{event.kernel} is deregistered as {fallback}.")
-        return Statement("kernel registered", f"{event.kernel} is registered as {fallback}.")
-    if event.removed:
-        text = f"The kernel {event.kernel} of {event.operator} for {event.key} is deregistered."
-        return Statement("kernel removed", text)
-    return Statement(
-        "kernel registered", f"{event.kernel} is registered as the kernel of {event.operator} for {event.key}."
+    role = (
+        f"the kernel of {event.operator} for {event.key}"
+        if event.operator
+        else f"the fallback of {event.key}, for every operator without a kernel of its own there"
     )
+    if event.removed:
+        return Statement("kernel removed", f"{event.kernel} is deregistered as {role}.")
+    return Statement("kernel registered", f"{event.kernel} is registered as {role}.")
 
 
 def _kernel_registered_rule(event: ev.KernelRegistered) -> Rule:

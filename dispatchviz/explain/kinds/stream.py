@@ -1,4 +1,4 @@
-"""CUDA streams: which is current, which waits for which."""
+"""CUDA streams: the current stream, and which stream waits for which."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _STRUCTURED = "a structured kernel calls its meta and impl functions itself"
 
 
 def _meta(trace: Trace, event: ev.MetaEntered) -> Statement:
-    """Say what a meta function checks, and list the outputs that it requests unless it raises."""
+    """Name the checks of a meta function, and list the outputs that it requests unless it raises an error."""
     claims = (StructuredFunction(event.function),)
     checks = f"{event.function} checks the arguments"
     within = list(trace.children(event.seq))
@@ -38,7 +38,7 @@ _METHODS = {
     "set_output_strided": "the kernel needs exactly these strides",
     "set_output_contiguous": "the kernel needs contiguous memory",
 }
-"""Maps each method that declares an output to what it says of the strides."""
+"""The strides that a kernel can handle, for each method that declares an output."""
 
 
 def _requested(event: ev.OutputAllocated) -> Statement:
@@ -47,7 +47,7 @@ def _requested(event: ev.OutputAllocated) -> Statement:
 
 
 def _provided(trace: Trace, event: ev.OutputAllocated) -> Statement:
-    """Where the variant takes the output from."""
+    """The tensor that the variant provides as output."""
     name = tensor_name(trace, event.tensor, event.seq)
     what = f"{name}, {described(trace, event.tensor, event.seq)}"
     call = around(trace, event.seq, ev.Dispatched)

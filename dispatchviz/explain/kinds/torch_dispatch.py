@@ -21,7 +21,7 @@ def _torch_dispatch_left_label(trace: Trace, event: ev.TorchDispatchLeft) -> str
 
 
 def _entered(trace: Trace, event: ev.TorchDispatchEntered) -> Statements:
-    """Which mode or subclass gets the call, and where the calls that it makes go."""
+    """The mode or subclass that gets the call, and the place where its calls go."""
     return _called(trace, event), *_composite(trace, event)
 
 
@@ -33,7 +33,7 @@ def _called(trace: Trace, event: ev.TorchDispatchEntered) -> Statement:
 
 
 def _composite(trace: Trace, event: ev.TorchDispatchEntered) -> tuple[Statement, ...]:
-    """Why Python sees a composite operator, whose kernel autograd keys run above Python."""
+    """The reason why Python sees a composite operator, whose kernel autograd keys run above Python."""
     call = around(trace, event.seq, ev.Dispatched)
     kernel = _composite_kernel(trace, call.operator) if call else ""
     if call is None or call.key != "Python" or not kernel:
@@ -48,7 +48,7 @@ def _composite(trace: Trace, event: ev.TorchDispatchEntered) -> tuple[Statement,
 
 
 def _composite_kernel(trace: Trace, operator: str) -> str:
-    """The composite kernel that PyTorch has in the autograd cells of an operator; empty if the program changed it."""
+    """The composite kernel in PyTorch's autograd entries of an operator; empty if the program changed the operator."""
     registered = (trace[step] for step in trace.steps_of(ev.KernelRegistered))
     if any(isinstance(event, ev.KernelRegistered) and event.operator == operator for event in registered):
         return ""
@@ -75,7 +75,7 @@ def _calls(event: ev.TorchDispatchEntered) -> str:
 
 
 def _left(trace: Trace, event: ev.TorchDispatchLeft) -> Statement:
-    """Name the result of a handler, or say that it returned NotImplemented."""
+    """Name the result of a handler, or report that it returned NotImplemented."""
     if event.not_implemented:
         return Statement(
             "handler returns NotImplemented", f"{event.handler} returns NotImplemented, so the next handler is called."

@@ -1,4 +1,4 @@
-"""What a reader may be asked before it is shown: questions made from a trace, every choice with its reason.
+"""Questions about a step before it is shown, created from a trace. Every choice has its reason.
 
-A ``Prediction`` is a value that knows no screen. Not here: how it is asked (``views/predictions``).
+A ``Prediction`` is a value that knows no screen. ``views/predictions`` asks the questions.
 """

@@ -1,4 +1,4 @@
-"""Questions of the dispatcher: which key wins, which registration fills the cell."""
+"""Questions about the dispatcher: which key wins, and which registration fills the dispatch table entry."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from dispatchviz.explain.sentences.statement import text_of
 from dispatchviz.explain.trace_index.enclosing_steps import kernel_before, within
 
 SHOWN = 3
-"""The sets of so many arguments are known before the answer."""
+"""The number of arguments whose sets are shown before the answer."""
 
 UNASKED = "callBoxedForDispatchKey"
-"""The key is given: there is nothing to win."""
+"""The calls whose key is given, so that no key wins."""
 
 
 def which_key(trace: Trace, call: ev.Dispatched) -> Prediction | None:
-    """Asked before a call or a redispatch."""
+    """The question before a call or a redispatch."""
     card = None if call.how == UNASKED else key_set_card(trace, call.seq)
     if card is None:
         return None
@@ -45,7 +45,7 @@ def which_key(trace: Trace, call: ev.Dispatched) -> Prediction | None:
 
 
 NO_KEY = "Undefined: no key is left"
-"""The choice of who doubts that any key wins."""
+"""The choice that no key wins."""
 
 
 def _no_key(trace: Trace, card: KeySetCard, computed: ev.KeySetComputed | None) -> tuple[str, str]:
@@ -64,11 +64,11 @@ def _key_question(trace: Trace, call: ev.Dispatched, is_call: bool) -> str:
 
 
 ABSENT = {"AutogradCPU": DispatchKey.AutogradFunctionality, "CPU": DispatchKey.Dense}
-"""Keys that a call without tensors might be thought to have, and where they would be."""
+"""Keys that a reader may expect in a call without tensors, and their places in the order."""
 
 
 def _with_absent(card: KeySetCard) -> list[tuple[str, str]]:
-    """The keys that came into play and those that did not, highest first."""
+    """The keys of the call and the expected keys that are absent, highest first."""
     reason = (
         "It is not in the key set, because no argument is a tensor and the thread-local include set does not have it."
     )
@@ -78,7 +78,9 @@ def _with_absent(card: KeySetCard) -> list[tuple[str, str]]:
 
 
 def _tempting(reasons: list[tuple[str, str]], winner: str) -> list[tuple[str, str]]:
-    """The winner, and of the others the nearest ones: keys of autocast are in every set and seldom matter."""
+    """The winner and the keys nearest to it. Autocast keys come last, because every set has them and they seldom
+    matter.
+    """
     others = [pair for pair in reasons if pair[0] != winner]
     others.sort(key=lambda pair: pair[0].startswith("Autocast"))
     return [pair for pair in reasons if pair[0] == winner or pair in others[: MOST - 2]]
@@ -92,7 +94,7 @@ def _key_topic(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed | 
 
 
 def _known(card: KeySetCard) -> Iterator[str]:
-    """The sets as they come in; what the mask takes and what is left is the answer."""
+    """The sets before the mask. The answer is what remains after it."""
     found = [lane for lane in lanes(card) if lane.stage in (*GIVEN, INCLUDED, EXCLUDED) and lane.title != "united"]
     sets = [lane for lane in found if lane.stage in GIVEN]
     if not sets:
@@ -102,7 +104,7 @@ def _known(card: KeySetCard) -> Iterator[str]:
 
 
 GIVEN = (ARGUMENTS, UNITED)
-"""The stages of the sets that arguments bring: they are united first if they differ."""
+"""The stages of the sets that arguments bring. If the sets differ, they are united first."""
 
 TOLD = {INCLUDED: "the thread-local include set adds", EXCLUDED: "the thread-local exclude set removes"}
 
@@ -115,7 +117,7 @@ def _listed(lane: Lane) -> str:
 
 
 def which_kernel(trace: Trace, selected: ev.KernelSelected) -> Prediction | None:
-    """Asked before a cell is looked up."""
+    """The question before a dispatch table entry is looked up."""
     card = cell_card(trace, selected.seq)
     if card is None or card.reason == "ambiguous autogradother":
         return None
@@ -138,11 +140,11 @@ def which_kernel(trace: Trace, selected: ev.KernelSelected) -> Prediction | None
 
 
 KEPT = ("CompositeExplicitAutograd", "CompositeImplicitAutograd", "Autograd")
-"""Aliases that most operators are registered under."""
+"""The aliases for which most operators are registered."""
 
 
 def _kept(candidates: tuple[Candidate, ...]) -> list[Candidate]:
-    """What is taken, and of the others those that are worth thinking of."""
+    """The candidate that is taken, and the most plausible others."""
     last = len(candidates) - 1
     ranked = sorted(
         range(len(candidates)),

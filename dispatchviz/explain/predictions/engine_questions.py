@@ -1,4 +1,4 @@
-"""Questions of the engine: what is counted, who is ready, which Node runs next."""
+"""Questions about the engine: edge counts, ready Nodes, and the Node that runs next."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import capital, counted, listed, shortened
 
 FEW = 6
-"""A graph of so many Nodes is told edge by edge."""
+"""The largest number of Nodes of a graph whose edges are listed one by one."""
 
 PRUNED = "none: this pass does not need it and prunes it"
-"""The choice of who doubts that the Node runs at all."""
+"""The choice that the Node does not run."""
 
 READY, WAITING = 3, 2
-"""So many of those that are ready, or that wait, are choices."""
+"""The largest numbers of ready and of waiting Nodes among the choices."""
 
 
 # -- counts ------------------------------------------------------------------------------------------------------------
 
 
 def what_count(trace: Trace, event: ev.DependenciesCounted) -> Prediction | None:
-    """Asked before the engine counts edges, of the Node that most edges lead to."""
+    """The question before the engine counts edges, about the Node with the most edges into it."""
     backward = backward_around(trace, event.seq)
     if backward is None or not event.counts or len(backward.nodes) > FEW:
         return None
@@ -62,14 +62,14 @@ def what_count(trace: Trace, event: ev.DependenciesCounted) -> Prediction | None
 
 
 def _leading(nodes: list[str]) -> str:
-    """Whose edges they are: ``both of Mul``, ``that of Add``, ``those of Add and Mul``."""
+    """The Nodes that the edges come from: ``both from Mul``, ``from Add``, ``from Add and Mul``."""
     if len(nodes) == 2 and nodes[0] == nodes[1]:
         return f"both from {nodes[0]}"
     return f"from {listed(list(dict.fromkeys(nodes)))}"
 
 
 def _edges(trace: Trace, backward: Backward, at: int) -> Iterator[tuple[str, list[str]]]:
-    """Each Node of a pass with those that its edges lead to."""
+    """Yield each Node of a pass with the Nodes that its edges lead to."""
     for node in _by_age(trace, backward.nodes):
         ends = history(trace).backwards.targets_at(node, at)
         yield node_title(trace, node, at), [node_title(trace, end, at) for end in ends]
@@ -79,7 +79,7 @@ def _edges(trace: Trace, backward: Backward, at: int) -> Iterator[tuple[str, lis
 
 
 def is_ready(trace: Trace, event: ev.DependencyMet) -> Prediction | None:
-    """Asked before a gradient arrives at a Node that waits for several."""
+    """The question before a gradient arrives at a Node that waits for several."""
     backward = backward_around(trace, event.seq)
     edges = 0 if backward is None else backward.counts.get(event.node, 0)
     if backward is None or edges < 2 or not (event.skipped or backward.needs(event.node)):
@@ -102,7 +102,7 @@ def is_ready(trace: Trace, event: ev.DependencyMet) -> Prediction | None:
 
 
 NEVER = "no: this pass does not need it, so it is never queued"
-"""The choice of who doubts that the Node waits at all."""
+"""The choice that the Node does not wait at all."""
 
 
 def _so_far(number: int) -> str:
@@ -113,7 +113,7 @@ def _so_far(number: int) -> str:
 
 
 def which_node(trace: Trace, event: ev.NodeStarted) -> Prediction | None:
-    """Asked before the engine takes a Node out of the ready queue."""
+    """The question before the engine takes a Node out of the ready queue."""
     backward = backward_around(trace, event.seq)
     if backward is None or plain_node(event.name) == "GraphRoot" or is_unseen(trace.header, ev.NodeQueued):
         return None
@@ -144,11 +144,11 @@ def which_node(trace: Trace, event: ev.NodeStarted) -> Prediction | None:
 
 
 OVER = "none: the pass is over"
-"""The choice of who doubts that any Node is left."""
+"""The choice that no Node is left."""
 
 
 def _by_age(trace: Trace, nodes: Iterable[int]) -> list[int]:
-    """In the order in which they were made."""
+    """Sort Nodes by the order in which they were created."""
     made = index(trace).nodes
     return sorted(nodes, key=lambda node: (event.seq if (event := made.get(node)) else -1, node))
 

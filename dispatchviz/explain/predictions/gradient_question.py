@@ -1,4 +1,4 @@
-"""How does a leaf's ``.grad`` get the gradient that has arrived?"""
+"""The question how a leaf's ``.grad`` gets the gradient that has arrived."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dispatchviz.explain.predictions.prediction import Kind, Prediction, predict
 from dispatchviz.explain.trace_index.display_names import attribute, tensor_name
 
 FIRST = ("stolen", "copied")
-"""What may happen while there is no ``.grad``; the others add to one."""
+"""The ways to set ``.grad`` if there is none; the other ways add to it."""
 
 
 def how_accumulated(trace: Trace, event: ev.GradientAccumulated) -> Prediction | None:
-    """Asked when an AccumulateGrad runs."""
+    """The question before an AccumulateGrad writes ``.grad``."""
     leaf = tensor_name(trace, event.tensor, event.seq)
     grad, said = attribute(leaf, "grad"), why_here(trace, event.seq)
     texts = {

@@ -1,4 +1,4 @@
-"""Will the autograd kernel of a call make a Node?"""
+"""The question whether the autograd kernel of a call records a Node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dispatchviz.explain.trace_index.display_names import plain_node
 from dispatchviz.explain.trace_index.enclosing_steps import around
 
 ASKED = ("grad mode is off", "no input requires grad")
-"""Why no Node is made, as far as it depends on the call; that an operator has no derivative is no question."""
+"""The reasons for no Node that depend on the call. An operator without a derivative is no question."""
 
 ACCUMULATE_GRAD = "AccumulateGrad"
 
@@ -23,7 +23,7 @@ _NODE = re.compile(r"\bnodes\.(\w+)\(")
 
 
 def is_node_made(trace: Trace, event: ev.NodeCreated | ev.NoNodeMade) -> Prediction | None:
-    """Asked at the first thing that an autograd kernel does."""
+    """The question at the first step of an autograd kernel."""
     kernel = trace[event.seq - 1] if event.seq else None
     if not isinstance(kernel, ev.KernelEntered) or kernel.seq != event.parent:
         return None
@@ -58,7 +58,7 @@ def _sentence(trace: Trace, event: ev.NodeCreated | ev.NoNodeMade) -> str:
 
 @lru_cache(maxsize=1024)
 def node_of(kernel: str) -> str:
-    """The Node that a generated autograd kernel makes if it makes one; empty of other kernels."""
+    """The Node that a generated autograd kernel creates, if any; empty for other kernels."""
     owner, _, function = kernel.rpartition("::")
     piece = definition("generated/variable_type.py", function) if owner == "VariableType" else None
     found = None if piece is None else _NODE.search(piece.text)

@@ -1,5 +1,4 @@
-"""A question about a step that has not been shown: its possible answers, why each is right or wrong, which calls it
-is about."""
+"""A question about a step that is not shown yet: its choices, why each is right or wrong, and the calls it is about."""
 
 from __future__ import annotations
 
@@ -12,17 +11,17 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.english import shortened
 
 LONGEST = 72
-"""Characters of a choice: it has a row, however narrow the screen."""
+"""The length of a choice, which has one row however narrow the screen is."""
 
 LONGEST_KNOWN = 200
-"""Characters of a line of what is known."""
+"""The length of a line of known facts."""
 
 MOST = 6
-"""So many choices a question has at most; one of them is for who doubts that there is anything to choose."""
+"""The largest number of choices. One of them denies that there is anything to choose."""
 
 
 class Kind(Enum):
-    """What is asked."""
+    """The subject of a question."""
 
     KEY = "which key wins"
     CELL = "where the kernel comes from"
@@ -39,26 +38,26 @@ class Choice:
 
     text: str
     why: str
-    """Why it is right, or why it is wrong."""
+    """The reason why it is right, or wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A question whose answer one step of a trace tells."""
+    """A question that one step of a trace answers."""
 
     kind: Kind
     question: str
     known: tuple[str, ...]
-    """What the reader may think from, a line each."""
+    """The facts that the reader can use, one per line."""
     choices: tuple[Choice, ...]
-    """In an order that does not tell: keys by priority, Nodes by age, numbers by size."""
+    """The choices in an order that gives nothing away: keys by priority, Nodes by age, numbers by size."""
     right: Choice
     reveals: int
-    """The step that tells the answer; those before it do not."""
+    """The step that shows the answer; earlier steps do not."""
     topic: tuple[object, ...] = field(repr=False)
-    """What one who answers it has understood: questions with equal topics are the same for a learner."""
+    """The lesson of the question. Questions with equal topics are the same for a learner."""
     is_outer: bool = True
-    """It is about a call that the program makes itself, or about the engine; not about what kernels call."""
+    """True for the engine and for calls that the program makes itself; False for calls within kernels."""
 
     @property
     def asked(self) -> int:
@@ -80,7 +79,9 @@ def prediction(
     known: Iterable[str] = (),
     is_outer: bool = True,
 ) -> Prediction | None:
-    """The question, unless there is no real choice: two texts at least, no two the same, the right one among them."""
+    """Return the question, or None if there is no real choice: it needs two or more different texts, one of them
+    right.
+    """
     made = tuple(Choice(shortened(text, LONGEST), why) for text, why in choices)
     answer = next((choice for choice in made if choice.text == shortened(right, LONGEST)), None)
     if answer is None or not 2 <= len(made) <= MOST or len({choice.text for choice in made}) < len(made) or not reveals:
@@ -92,7 +93,7 @@ def prediction(
 ENGINE = (ev.DependenciesCounted, ev.DependencyMet, ev.NodeStarted, ev.GradientAccumulated)
 
 INNER = (ev.NodeStarted, ev.TorchDispatchEntered, ev.TensorFormatted)
-"""The program calls nothing that happens within these."""
+"""The steps whose calls the program does not make itself."""
 
 
 def is_outer(trace: Trace, step: int) -> bool:

@@ -1,4 +1,4 @@
-"""Which steps of a trace tell an answer, and the question that belongs to each."""
+"""The steps of a trace that answer a question, and the question of each."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ REVEALING: tuple[type[ev.Event], ...] = (
     ev.NodeStarted,
     ev.GradientAccumulated,
 )
-"""The kinds of steps that may tell an answer."""
+"""The kinds of steps that may answer a question."""
 
 KEPT = 4096
-"""So many questions of a trace are kept."""
+"""The number of questions of a trace that are kept."""
 
 _KNOWN: WeakKeyDictionary[Trace, dict[int, Prediction | None]] = WeakKeyDictionary()
 
 
 def prediction_at(trace: Trace, at: int) -> Prediction | None:
-    """The question whose answer a step tells; None if it tells none that is worth asking for."""
+    """The question that a step answers; None if it answers no question that is worth asking."""
     known = _KNOWN.setdefault(trace, {})
     if at not in known:
         if len(known) >= KEPT:
@@ -47,9 +47,10 @@ def prediction_at(trace: Trace, at: int) -> Prediction | None:
 def predictions_after(
     trace: Trace, at: int, until: int | None = None, most: int | None = None, outer: bool = False
 ) -> Iterator[Prediction]:
-    """The questions after a step up to another, as they come; of ``most`` steps that may have one, and no more.
+    """Yield the questions after a step up to another, in order. At most ``most`` steps that may have a question are
+    searched.
 
-    ``outer``: none of calls that kernels make, except at the last step.
+    ``outer``: skip the calls that kernels make, except at the last step.
     """
     last = len(trace) - 1 if until is None else until
     parts = (steps[bisect_right(steps, at) : bisect_right(steps, last)] for steps in map(trace.steps_of, REVEALING))

@@ -1,1 +1,1 @@
-"""What each step does and why, in sentences with the facts that they state."""
+"""Sentences on each step and its reason, with the facts that they state."""

@@ -12,7 +12,7 @@ from dispatchviz.explain.sentences.sentence_claims import NodeRuns
 from dispatchviz.explain.trace_index.display_names import leaf_of, node_title, tensor_name
 
 UNKNOWN = -1
-"""The graph task of a step that is in none."""
+"""The graph task of a step outside any backward pass."""
 
 
 def pass_number(trace: Trace, seq: int) -> int:
@@ -22,7 +22,9 @@ def pass_number(trace: Trace, seq: int) -> int:
 
 
 def runs(trace: Trace, seq: int, nodes: Iterable[int]) -> tuple[NodeRuns, ...]:
-    """Which of some Nodes the engine evaluates; that they run is not stated of a pass that an error ends."""
+    """The claims about whether the engine evaluates some Nodes; that a Node runs is not claimed if an error ends the
+    pass.
+    """
     backward = backward_around(trace, seq)
     if backward is None:
         return ()
@@ -31,7 +33,7 @@ def runs(trace: Trace, seq: int, nodes: Iterable[int]) -> tuple[NodeRuns, ...]:
 
 
 def will_run(trace: Trace, backward: Backward, node: int) -> bool:
-    """The engine evaluates a Node that it comes to."""
+    """Return whether the engine evaluates a Node that it reaches."""
     return backward.needs(node) and node not in backward.pruned
 
 
@@ -58,7 +60,7 @@ def requested_input(trace: Trace, event: ev.BackwardStarted, position: int, at: 
 
 
 def tensor_behind(trace: Trace, node: int, output_nr: int, at: int) -> str:
-    """The tensor that is output ``output_nr`` of a Node's forward: a leaf, a result; else the Node's name."""
+    """The tensor that is output ``output_nr`` of a Node's forward (a leaf or a result), else the Node's name."""
     leaf = leaf_of(trace, node, at)
     result = history(trace).result(node, output_nr, at)
     return leaf or (node_title(trace, node, at) if result is None else tensor_name(trace, result, at))

@@ -1,4 +1,4 @@
-"""Sentences of what the engine computes before any Node runs: how many gradients a Node waits for, which are needed."""
+"""Sentences on the engine's work before any Node runs: counting gradients, and finding the Nodes that are needed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.foundation.english import counted, listed
 
 SHOWN = 4
-"""Of more Nodes than this, a sentence names the first ones."""
+"""The number of Nodes that a sentence names of a longer list."""
 
 
 def counts(trace: Trace, event: ev.DependenciesCounted) -> Statements:
-    """How many edges lead to each Node."""
+    """The number of edges that lead to each Node."""
     if not event.counts:
         text = "Before any Node runs, the engine counts the edges into each Node. There are none."
         return Statement("no edges counted", text)
@@ -40,7 +40,7 @@ def counts(trace: Trace, event: ev.DependenciesCounted) -> Statements:
 
 
 def needs(trace: Trace, event: ev.ExecInfoPopulated) -> Statements:
-    """What has to run for the requested gradients, and what need not."""
+    """The Nodes that have to run for the requested gradients, and those that need not."""
     backward = backward_around(trace, event.seq)
     if backward is None:
         return _running(trace, event, event.needed, "the requested gradients")
@@ -64,7 +64,7 @@ def _running(trace: Trace, event: ev.ExecInfoPopulated, needed: Sequence[int], r
 
 
 def _is_graph_root(trace: Trace, node: int) -> bool:
-    """No edge leads to it, and yet it runs."""
+    """Return whether a Node is a GraphRoot, which runs although no edge leads to it."""
     made = history(trace).events.of_node(node, ev.NodeCreated)
     return any(event.name == "torch::autograd::GraphRoot" for event in made)
 
@@ -75,7 +75,11 @@ def _captured(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward) -> 
         return []
     only = [node for node in taken if node not in backward.needed]
     captures = f"The engine captures the gradient at {_some(trace, taken, event.seq)} for the caller."
-    need_not_run = f" {_some(trace, only, event.seq)} need not run for that." if only else ""
+    need_not_run = (
+        (f" {_some(trace, only, event.seq)} {'does' if len(only) == 1 else 'do'} not need to run for that.")
+        if only
+        else ""
+    )
     text = captures + need_not_run
     return [Statement("exec_info captures", text, runs(trace, event.seq, only))]
 

@@ -40,7 +40,7 @@ _LOOP = (
 
 
 def task(key: str, reason: str) -> str:
-    """What a kernel of functorch's is for; empty for other keys."""
+    """The task of a functorch kernel; empty for other keys."""
     if key == "FuncTorchBatched" and reason == "backend fallback":
         return _LOOP
     if key == "FuncTorchBatched" and reason == "batched kernel":
@@ -51,7 +51,7 @@ def task(key: str, reason: str) -> str:
 
 
 def passed_on(trace: Trace, kernel: ev.KernelEntered, call: ev.Dispatched) -> str:
-    """How a kernel of functorch's calls the same operator again; empty for other calls."""
+    """The way in which a functorch kernel calls the same operator again; empty for other calls."""
     outer = around(trace, kernel.seq, ev.Dispatched)
     if outer is None or outer.operator != call.operator:
         return ""
@@ -70,13 +70,13 @@ def passed_on(trace: Trace, kernel: ev.KernelEntered, call: ev.Dispatched) -> st
 
 
 def _kept(guard: ev.GuardEntered) -> str:
-    """The keys that a transform can still reach of those from Front down to Back; the lower ones are not touched."""
+    """The keys from Front down to Back that a transform can still reach; lower keys are not affected."""
     kept = _FROM_FRONT_TO_BACK & ~guard.excluded
     return f"and from {_FRONT.name} down to {_BACK.name} only {keys_text(kept)} remain"
 
 
 def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
-    """Why a guard of functorch is active where it is; empty for any other guard."""
+    """The reason for a functorch guard; empty for any other guard."""
     if guard.guard == "SaveLocalDispatchKeySet":
         return f"the transform on top gets the call first, {_kept(guard)}"
     kernel = around(trace, guard.seq, ev.KernelEntered)

@@ -1,4 +1,4 @@
-"""The terms of the dispatcher and of autograd: what each means, and the file of PyTorch that defines it.
+"""The terms of the dispatcher and of autograd: their meanings, and the PyTorch files that define them.
 
 One list for the stepper, the page and the documentation.
 """
@@ -19,9 +19,9 @@ class Term(NamedTuple):
     file: str
     """The file of PyTorch that defines it."""
     words: str
-    """A regular expression of the words by which texts use it."""
+    """A regular expression for the words that stand for the term in a text."""
     in_prose: str = ""
-    """Of the words that are marked in a sentence, if these are fewer: none that is a name, or has another meaning."""
+    """The words that are marked in a sentence, if not all of ``words``: no names, and no words with another meaning."""
 
 
 TERMS = (
@@ -124,7 +124,7 @@ TERMS = (
         r"\bversions?\b",
     ),
 )
-"""In the order of the alphabet."""
+"""The terms, in alphabetical order."""
 
 
 def terms_in(text: str) -> list[Term]:
@@ -133,8 +133,9 @@ def terms_in(text: str) -> list[Term]:
 
 
 def _prose() -> re.Pattern[str]:
-    """One expression for all terms, a group each; of two that begin at one place the longer one is asked first. Most
-    words are passed by their first letter."""
+    """One expression for all terms, a group each. The longer of two terms that begin at one place comes first. A look
+    at the first letter skips most words.
+    """
     by_length = sorted(enumerate(TERMS), key=lambda each: -len(each[1].name))
     patterns = {number: term.in_prose or term.words for number, term in by_length}
     groups = (f"(?P<t{number}>{pattern})" for number, pattern in patterns.items())

@@ -1,5 +1,4 @@
-"""Sentences of what a tensor's ``grad_fn`` is: set for a result, rebased after an in-place change, regenerated
-for a view."""
+"""Sentences on a tensor's ``grad_fn``: set for a result, rebased after an in-place change, regenerated for a view."""
 
 from __future__ import annotations
 
@@ -12,18 +11,20 @@ from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.trace_index import index
 
 CLAIMED = 16
-"""So many Nodes behind a ``grad_fn`` are claimed: all of them for each Node of a chain would be quadratic."""
+"""The number of Nodes behind a ``grad_fn`` that are claimed. All of them for each Node of a chain would be
+quadratic.
+"""
 
 
 def why_set(trace: Trace, event: ev.HistorySet) -> Statement:
-    """Of a result."""
+    """The history of a result."""
     name, node = tensor_name(trace, event.tensor, event.seq), _node(trace, event)
     text = f"{name} gets the grad_fn {node}, so it requires grad."
     return Statement("history set", text, (_claim(trace, event),))
 
 
 def why_rebased(trace: Trace, event: ev.HistoryRebased) -> Statement:
-    """The memory was written to: of the tensor itself, of a base through its view, of a view in whichever way."""
+    """The history after a write: of the tensor itself, of a base written through its view, or of a view."""
     view = index(trace).views.get(event.tensor)
     if view is not None and view.seq < event.seq:
         return _regenerated(trace, event, view)
@@ -91,7 +92,9 @@ def _next(trace: Trace, event: ev.HistoryRebased) -> str:
 
 
 def _claim(trace: Trace, event: ev.HistorySet | ev.HistoryRebased) -> History:
-    """The Nodes from the ``grad_fn`` on along first edges, as far as the trace knows them, the first few."""
+    """The claim about the Nodes from the ``grad_fn`` on along first edges, as far as the trace knows them, up to a
+    limit.
+    """
     known, found, node = index(trace), list[str](), event.node
     while len(found) < CLAIMED and (made := known.nodes.get(node)):
         found.append(made.name)

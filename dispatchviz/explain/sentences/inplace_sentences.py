@@ -1,4 +1,4 @@
-"""What ``check_inplace`` finds, whether it raises or not."""
+"""The verdict of ``check_inplace``, whether it raises an error or not."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _REASONS: dict[ev.InplaceVerdict, str] = {
         "it is a leaf that requires grad: after the write it would have a grad_fn and no longer be a leaf"
     ),
 }
-"""Why a tensor may be written to, or not."""
+"""The reason why a tensor may be written to, or not."""
 
 _MESSAGES: dict[ev.InplaceVerdict, str] = {
     "view of a leaf that requires grad": "a view of a leaf Variable that requires grad",
     "leaf that requires grad": "a leaf Variable that requires grad",
 }
-"""What the error text has."""
+"""The text that the error contains."""
 
 
 def why_checked(trace: Trace, event: ev.InplaceChecked) -> Statement:

@@ -1,4 +1,4 @@
-"""Sentences of kernels: what the one that runs is for, and what it returns."""
+"""Sentences on kernels: the task of the kernel that runs, and its result."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ COMPOSITES = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunction
 """Aliases whose kernels serve many backends, and leave the autograd keys alone."""
 
 FEW = 4
-"""So many operators that a kernel calls are named."""
+"""The number of called operators that a sentence names."""
 
 
 def named(kernel: str) -> str:
-    """A kernel in a sentence: one that is called like its operator as ``a function named randn``."""
+    """A kernel in a sentence; one with the name of its operator is ``a function named randn``."""
     return kernel if _self_explanatory(kernel) else f"a function named {kernel}"
 
 
@@ -40,7 +40,7 @@ def _self_explanatory(kernel: str) -> bool:
 
 
 def returned(trace: Trace, event: ev.KernelReturned) -> Statement:
-    """A kernel is done."""
+    """The sentence on a kernel that returns."""
     kernel = trace[event.parent] if event.parent is not None else None
     name = subject(kernel.kernel) if isinstance(kernel, ev.KernelEntered) else "The kernel"
     result = tensor_names(trace, event.tensors, event.seq)
@@ -48,7 +48,7 @@ def returned(trace: Trace, event: ev.KernelReturned) -> Statement:
 
 
 def hashed(trace: Trace, event: ev.ResultHashed) -> Statement:
-    """A kernel has computed numbers."""
+    """The sentence on the hash of a kernel's result."""
     name = tensor_name(trace, event.tensor, event.seq)
     text = (
         f"The kernel computed {name}. The hash of its dtype, shape and numbers is {event.hash}. Another run with the "
@@ -58,7 +58,7 @@ def hashed(trace: Trace, event: ev.ResultHashed) -> Statement:
 
 
 def entered(trace: Trace, event: ev.KernelEntered) -> Statements:
-    """A kernel runs."""
+    """The sentences on a kernel that runs."""
     runs = Statement("kernel runs", f"{subject(event.kernel)} runs.")
     call = around(trace, event.seq, ev.Dispatched)
     if call is None:
@@ -68,7 +68,7 @@ def entered(trace: Trace, event: ev.KernelEntered) -> Statements:
 
 
 def _task(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, chosen: ev.KernelSelected | None) -> Statement:
-    """What the kernel that now runs is for."""
+    """The task of the kernel that now runs."""
     reason = chosen.reason if chosen else ""
     if reason == "math kernel":
         return _composite(trace, event)
@@ -89,7 +89,7 @@ def _task(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, chosen: ev
 
 
 def _autocast_task(operator: str, key: str) -> str:
-    """What an autocast kernel does: its cast policy; empty if it is not known."""
+    """The cast policy of an autocast kernel; empty if it is not known."""
     policy = policy_of(operator.partition("::")[2], recorded_key(key))
     if policy is None:
         return ""
@@ -154,7 +154,7 @@ def _backend(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, source:
 
 
 def _autograd(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, reason: str) -> Statement:
-    """Most autograd kernels record; those of some operators have nothing to record, or the opposite to do."""
+    """The task of an autograd kernel: most record a Node, some have nothing to record, detach removes the history."""
     operator = call.operator.partition("::")[2]
     if reason == "backend fallback":
         return _fallback(trace, event, call)
@@ -184,7 +184,9 @@ def _autograd(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, reason
 
 
 def _fallback(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched) -> Statement:
-    """PyTorch's autograd_fallback in its mode ``warn``, or ``nothing``: whether a Node was made is in the trace."""
+    """The sentence on PyTorch's autograd_fallback in its mode ``warn`` or ``nothing``. The trace says if it created a
+    Node.
+    """
     if not _warns(trace, event):
         return Statement(
             "autograd fallback",
@@ -208,7 +210,7 @@ _OUT = re.compile(r"\*, [^>]*\w!\)")
 
 
 def _writes_out(operator: str) -> bool:
-    """The operator writes to an argument that is given by name only; of a user's operator its overload says so."""
+    """Return whether an operator writes to a keyword-only argument; for a user's operator, its overload decides."""
     from dispatchviz.core.table.pytorch_registrations import pytorch_schema  # brings all of the table
 
     try:
@@ -218,5 +220,5 @@ def _writes_out(operator: str) -> bool:
 
 
 def _makes_view(call: ev.Dispatched) -> bool:
-    """In-place and out= operators bump a version, view operators make a view."""
+    """Return whether the operator makes a view; in-place and out= operators bump a version instead."""
     return not (call.operator.partition(".")[0].endswith("_") or _writes_out(call.operator))

@@ -1,4 +1,4 @@
-"""Sentences of Nodes: why one is made, where its edges lead."""
+"""Sentences on Nodes: why a Node is recorded, and where its edges lead."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import counted, ordinal
 
 NO_NUMBER = 2**64 - 1
-"""The sequence number of Nodes that take none from the counter: the largest there is."""
+"""The sequence number of Nodes that take none from the counter: the largest possible number."""
 
 FIRST_THREAD = 1
-"""The thread that most programs make all their Nodes in: it goes without saying."""
+"""The thread in which most programs create all their Nodes. Sentences do not name it."""
 
 
 def _known(event: ev.NodeCreated, name: str, how: str) -> Statement:
@@ -26,7 +26,7 @@ def _known(event: ev.NodeCreated, name: str, how: str) -> Statement:
 
 
 def why_made(trace: Trace, event: ev.NodeCreated) -> Statements:
-    """Why a Node is made."""
+    """The reason why a Node is recorded."""
     name = plain_node(event.name)
     if event.known:
         return _known(event, name, "It was created before.")
@@ -78,7 +78,7 @@ def _accumulator(trace: Trace, event: ev.NodeCreated) -> Statement:
 
 
 def _special(trace: Trace, event: ev.NodeCreated, name: str) -> Statement | None:
-    """Nodes that are not made for an operator's own formula."""
+    """The sentence on a Node that is not recorded for an operator's own formula; None for other Nodes."""
     call = around(trace, event.seq, ev.Dispatched)
     operator = call.operator if call else "the operator"
     match name:
@@ -113,7 +113,7 @@ def _special(trace: Trace, event: ev.NodeCreated, name: str) -> Statement | None
 
 
 def _lost(operator: str) -> Statement:
-    """The Node of an operator that has a kernel for a backend and none for autograd."""
+    """The sentence on the Node of an operator with a backend kernel but no autograd kernel."""
     text = (
         f"An input requires grad, but {operator} has no autograd kernel, so its derivative is not known. The Node "
         f"WarnNotImplemented takes its place in the graph. If the result of {operator} has no history of its own, its "
@@ -138,11 +138,11 @@ def _cause(trace: Trace, event: ev.NodeCreated) -> str:
 
 
 _SHOWN_IN_PYTHON = 3
-"""So many edges are shown as Python shows them."""
+"""The largest number of edges that are also shown as Python shows them."""
 
 
 def why_edges(trace: Trace, event: ev.EdgesCollected) -> Statements:
-    """Where the Node's gradients go."""
+    """The Nodes that the gradients go to."""
     node = node_title(trace, event.node, event.seq)
     if not event.edges:
         return Statement(
@@ -160,7 +160,7 @@ def why_edges(trace: Trace, event: ev.EdgesCollected) -> Statements:
 
 
 def _in_python(trace: Trace, event: ev.EdgesCollected) -> tuple[Statement, ...]:
-    """The same as Python shows it; what the second numbers mean, where they are not all 0."""
+    """The edges as Python shows them, with the meaning of the second numbers if they are not all 0."""
     if len(event.edges) > _SHOWN_IN_PYTHON or not any(event.edges):
         return ()
     nodes = index(trace).nodes
@@ -178,7 +178,7 @@ def _in_python(trace: Trace, event: ev.EdgesCollected) -> tuple[Statement, ...]:
 
 
 def _output(trace: Trace, event: ev.EdgesCollected, position: int) -> str:
-    """Why an edge leads to another input than the first."""
+    """The reason why an edge leads to another input than the first."""
     edge, tensor = event.edges[position], event.inputs[position][1] if position < len(event.inputs) else None
     number = edge[1] if edge else 0
     which = tensor_name(trace, tensor, event.seq) if tensor is not None else "the tensor"

@@ -1,4 +1,4 @@
-"""Sentences of the flag ``requires_grad``, and of ``detach_``, which removes the history too."""
+"""Sentences on the flag ``requires_grad``, and on ``detach_``, which also removes the history."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dispatchviz.explain.trace_index.trace_index import index
 
 
 def why_set(trace: Trace, event: ev.RequiresGradSet) -> Statements:
-    """What the flag was, and is."""
+    """The flag before and after the step."""
     if event.detached:
         return _detached(trace, event), *inplace_errors.warnings(trace, event)
     name, flag = tensor_name(trace, event.tensor, event.seq), "Its keys stay as they are"

@@ -1,4 +1,4 @@
-"""Sentences of what a Node saves for its formula: plain values, tensors, what saved-tensor hooks return for them."""
+"""Sentences on what a Node saves for its formula: plain values, tensors, results of saved-tensor hooks."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dispatchviz.foundation.english import ordinal
 
 
 def why_attribute(trace: Trace, event: ev.AttributeSaved) -> Statement:
-    """Of a plain value."""
+    """The sentence on a saved plain value."""
     node = node_title(trace, event.node, event.seq)
     return Statement("attribute saved", f"{node} saves {event.name} = {event.value}, because its formula uses it.")
 
 
 def why_saved(trace: Trace, event: ev.VariableSaved) -> Statements:
-    """Of a tensor: itself with its version, or what a pack hook returned for it."""
+    """The sentences on a saved tensor: the tensor with its version, or the result of a pack hook."""
     node = node_title(trace, event.node, event.seq)
     if event.tensor is None:
         text = f"{node} would save {event.name}, but the tensor is undefined here."
@@ -43,7 +43,9 @@ def why_saved(trace: Trace, event: ev.VariableSaved) -> Statements:
 
 
 def _memory(trace: Trace, tensor: int, at: int) -> tuple[Statement, ...]:
-    """How much is kept, and how long; nothing of what shows some elements several times, or has none in memory."""
+    """The size of the saved tensor and the time until it is released; empty for expanded tensors and those without
+    memory.
+    """
     known = index(trace)
     made, shape = known.tensors.get(tensor), known.shape(tensor, at)
     if (
@@ -71,7 +73,7 @@ def _tensor(trace: Trace, tensor: int, at: int) -> str:
 
 
 def _item_size(dtype: str) -> int:
-    """Bytes of an element of ``torch.float32``; 0 if the name does not tell."""
+    """The bytes of an element of ``torch.float32``; 0 if the name contains no size."""
     number = _NUMBERS.fullmatch(dtype)
     return int(number[1]) // 8 if number else int(dtype == "torch.bool")
 
@@ -80,7 +82,7 @@ _NUMBERS = re.compile(r"torch\.(?:b?float|u?int|complex)(\d+)")
 
 
 def why_not_saved(trace: Trace, event: ev.VariableNotSaved) -> Statement:
-    """Of a tensor that no formula would use."""
+    """The sentence on a tensor that no formula would use."""
     text = (
         f"{node_title(trace, event.node, event.seq)} does not save {event.name}, because only the formula of its "
         f"{ordinal(event.edge + 1)} edge uses it and that edge is empty."
@@ -89,7 +91,7 @@ def why_not_saved(trace: Trace, event: ev.VariableNotSaved) -> Statement:
 
 
 def why_hook(trace: Trace, event: ev.SavedTensorHookRan) -> Statement:
-    """A hook packs, or unpacks."""
+    """The sentence on a hook that packs or unpacks a tensor."""
     tensor = tensor_name(trace, event.tensor, event.seq)
     if event.kind == "pack hook":
         text = f"The pack hook {event.function} gets {tensor}, and the {event.packed} that it returns is saved instead."

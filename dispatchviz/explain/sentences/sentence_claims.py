@@ -1,8 +1,8 @@
 """The facts about PyTorch that sentences state: small frozen classes, a closed union.
 
 A claim names things by their numbers in the trace (tensors, Nodes) or by PyTorch's names (operators, keys, functions,
-files), and says what PyTorch does or will do. Sentences are made beside their claims from the same values, so what was
-checked is what is read. How each is checked against PyTorch is in ``tests/claims``.
+files), and states what PyTorch does or will do. Sentences and claims come from the same values, so a check of the claim
+is a check of the text. ``tests/claims`` checks each claim against PyTorch.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from msgspec import Struct
 
 
 class NodeRuns(Struct, frozen=True):
-    """Whether the engine evaluates a Node in a backward pass."""
+    """The claim that the engine evaluates a Node in a backward pass, or that it does not."""
 
     graph_task: int
     node: int
@@ -19,7 +19,7 @@ class NodeRuns(Struct, frozen=True):
 
 
 class RunsBefore(Struct, frozen=True):
-    """In a backward pass one Node is evaluated before another."""
+    """The claim that a backward pass evaluates one Node before another."""
 
     graph_task: int
     node: int
@@ -27,17 +27,19 @@ class RunsBefore(Struct, frozen=True):
 
 
 class EdgesCounted(Struct, frozen=True):
-    """How many edges lead to a Node from the Nodes that a backward pass reaches."""
+    """The number of edges that lead to a Node from the Nodes that a backward pass reaches."""
 
     graph_task: int
     node: int
     edges: int
     everywhere: bool
-    """All Nodes above this one were looked at; False: some have too small a topological number."""
+    """True if the engine visits all Nodes above this one; False if some have too small a topological number."""
 
 
 class TopologicalBelow(Struct, frozen=True):
-    """The topological number of a Node in the graph of a pass, its longest way to a Node without edges, is smaller."""
+    """An upper bound of a Node's topological number in the graph of a pass: its longest path to a Node without
+    edges.
+    """
 
     graph_task: int
     node: int
@@ -45,7 +47,7 @@ class TopologicalBelow(Struct, frozen=True):
 
 
 class OutputDefined(Struct, frozen=True):
-    """Whether a Node returns a gradient for one of its edges, or an undefined one."""
+    """The claim that a Node returns a gradient for one of its edges, or an undefined one."""
 
     graph_task: int
     node: int
@@ -54,7 +56,7 @@ class OutputDefined(Struct, frozen=True):
 
 
 class GradCaptured(Struct, frozen=True):
-    """Whether the engine returns a gradient for one of the inputs of ``grad``, or None."""
+    """The claim that the engine returns a gradient for one of the inputs of ``grad``, or None."""
 
     graph_task: int
     position: int
@@ -62,86 +64,87 @@ class GradCaptured(Struct, frozen=True):
 
 
 class GradWritten(Struct, frozen=True):
-    """How an AccumulateGrad writes ``.grad`` of its leaf."""
+    """The way in which an AccumulateGrad writes ``.grad`` of its leaf."""
 
     graph_task: int
     node: int
     how: str
-    """``stolen``: the gradient's memory; ``copied``: other memory; ``added in place``: the tensor that was there;
-    ``added out of place``: another one."""
+    """``stolen``: the memory of the gradient; ``copied``: other memory; ``added in place``: the tensor that was there;
+    ``added out of place``: another tensor.
+    """
 
 
 class SavedTensorsFreed(Struct, frozen=True):
-    """Saved tensors of a Node cannot be read any more."""
+    """The claim that saved tensors of a Node can no longer be read."""
 
     node: int
     names: tuple[str, ...]
-    """As derivatives.yaml has them; of a Function, ``saved_tensors``."""
+    """The names in derivatives.yaml; ``saved_tensors`` for a Function."""
 
 
 class BackwardRaises(Struct, frozen=True):
-    """Whether evaluating a Node from here on raises, because a tensor that it saved was changed in place."""
+    """The claim that evaluating a Node later raises an error or not, because a saved tensor was changed in place."""
 
     node: int
     name: str
-    """Of the saved variable, as derivatives.yaml has it."""
+    """The name of the saved variable in derivatives.yaml."""
     raises: bool
     message: str = ""
-    """How the error text begins, if it does."""
+    """The beginning of the error text; empty if there is no error."""
 
 
 class NodeRaises(Struct, frozen=True):
-    """Evaluating a Node raises, whatever its gradients are."""
+    """The claim that evaluating a Node always raises an error."""
 
     node: int
     message: str
-    """What the error text has."""
+    """A part of the error text."""
 
 
 class WriteRaises(Struct, frozen=True):
-    """Whether an in-place write to a tensor raises from here on, grad mode being on, and with which text."""
+    """The claim that a later in-place write to a tensor raises an error in grad mode, or that it does not."""
 
     tensor: int
     message: str
-    """What the error text has; empty: it does not raise."""
+    """A part of the error text; empty if there is no error."""
     value_requires_grad: bool = False
-    """What is written requires grad."""
+    """True if the written value requires grad."""
 
 
 class NodeKeeps(Struct, frozen=True):
-    """What a Node has in the slot of a saved variable, right after it was saved."""
+    """The content of a Node's saved variable, right after it was saved."""
 
     node: int
     name: str
-    """Of the saved variable, as derivatives.yaml has it."""
+    """The name of the saved variable in derivatives.yaml."""
     tensor: int | None
-    """None: nothing."""
+    """None if the variable is empty."""
 
 
 class NodeEdges(Struct, frozen=True):
-    """Where the edges of a Node lead."""
+    """The targets of a Node's edges."""
 
     node: int
     targets: tuple[str, ...]
     """Names of Nodes; empty for an empty edge."""
     numbers: tuple[int, ...]
-    """Which input of those; 0 for an empty edge."""
+    """The input of each target; 0 for an empty edge."""
 
 
 class SavedBytes(Struct, frozen=True):
-    """How much memory the elements of a tensor take."""
+    """The bytes that the elements of a tensor take."""
 
     tensor: int
     size: int
 
 
 class History(Struct, frozen=True):
-    """The ``grad_fn`` of a tensor right now."""
+    """The ``grad_fn`` of a tensor at this step."""
 
     tensor: int
     output_nr: int
     nodes: tuple[str, ...]
-    """Names of the Nodes from the ``grad_fn`` on, along first edges; they may go on."""
+    """The names of the Nodes from the ``grad_fn`` on, along first edges. The chain may go on."""
 
 
 class TensorKeys(Struct, frozen=True):
@@ -152,21 +155,21 @@ class TensorKeys(Struct, frozen=True):
 
 
 class Version(Struct, frozen=True):
-    """The version of a tensor right now."""
+    """The version of a tensor at this step."""
 
     tensor: int
     version: int
 
 
 class RequiresGrad(Struct, frozen=True):
-    """Whether a tensor requires grad right now."""
+    """The claim that a tensor requires grad at this step, or that it does not."""
 
     tensor: int
     requires_grad: bool
 
 
 class View(Struct, frozen=True):
-    """A tensor is a view for autograd."""
+    """The claim that a tensor is a view for autograd."""
 
     tensor: int
     base: int
@@ -181,7 +184,7 @@ class Dtype(Struct, frozen=True):
 
 
 class BindingOf(Struct, frozen=True):
-    """A function that Python calls is that C++ function."""
+    """The C++ function behind a function that Python calls."""
 
     function: str
     """``torch.add``, ``Tensor.add``."""
@@ -197,29 +200,29 @@ class SchemaOf(Struct, frozen=True):
 
 
 class FilledCells(Struct, frozen=True):
-    """How many cells of an operator's table hold a kernel."""
+    """The number of entries of an operator's dispatch table that hold a kernel."""
 
     operator: str
     cells: int
 
 
 class CellHolds(Struct, frozen=True):
-    """What the cell of an operator for a key holds."""
+    """The kernel in the dispatch table entry of an operator for a key."""
 
     operator: str
     key: str
     kernel: str
-    """Empty: nothing."""
+    """The kernel's name; empty if the entry is empty."""
     reason: str
     """PyTorch's tag."""
 
 
 class CellAfter(Struct, frozen=True):
-    """What a cell of an operator holds after a registration, or a deregistration, and nothing else."""
+    """The content of a dispatch table entry after one registration or deregistration."""
 
     operator: str
     change: str
-    """``impl``: a kernel more; ``fallthrough``: a fallthrough more; ``without``: the active kernel less."""
+    """``impl``: one more kernel; ``fallthrough``: one more fallthrough; ``without``: the active kernel is gone."""
     under: str
     """The key or alias of the registration."""
     key: str
@@ -228,7 +231,7 @@ class CellAfter(Struct, frozen=True):
 
 
 class StaleAfter(Struct, frozen=True):
-    """Which cells PyTorch leaves out of date after such a change."""
+    """The dispatch table entries that PyTorch leaves out of date after this change."""
 
     operator: str
     change: str
@@ -237,28 +240,30 @@ class StaleAfter(Struct, frozen=True):
 
 
 class CallVisits(Struct, frozen=True):
-    """The cells that a call with ordinary tensors of one backend visits, as far as the table says it."""
+    """The dispatch table entries that a call with ordinary tensors of one backend visits, as far as the table
+    decides.
+    """
 
     operator: str
     backend: str
     keys: tuple[str, ...]
-    """In order; the last one ends the call, by its kernel or because it is empty."""
+    """The keys, in order. The last one ends the call, by its kernel or because its entry is empty."""
     change: str = ""
     under: str = ""
-    """After such a change; empty: as things are."""
+    """The key or alias of the change; empty if nothing changes."""
 
 
 class MissingRaises(Struct, frozen=True):
-    """A call of an operator that lands in the empty cell of a key raises NotImplementedError."""
+    """The claim that a call raises NotImplementedError if it lands in the empty entry of a key."""
 
     operator: str
     key: str
     message: str
-    """How the error's text begins."""
+    """The beginning of the error text."""
 
 
 class BackendKeys(Struct, frozen=True):
-    """The key set of an ordinary tensor of a backend key, made outside inference mode."""
+    """The key set of an ordinary tensor of a backend key, created outside inference mode."""
 
     backend: str
     raw: int
@@ -273,49 +278,51 @@ class NamedSet(Struct, frozen=True):
 
 
 class AliasKeys(Struct, frozen=True):
-    """Which runtime keys an alias covers."""
+    """The runtime keys that an alias covers."""
 
     alias: str
     keys: tuple[str, ...]
 
 
 class FallbackIs(Struct, frozen=True):
-    """What a key has for operators that register nothing better: ``none``, ``fallthrough`` or ``kernel``."""
+    """The fallback of a key, for operators that register nothing better: ``none``, ``fallthrough`` or ``kernel``."""
 
     key: str
     fallback: str
 
 
 class OperatorsRegistered(Struct, frozen=True):
-    """How many of PyTorch's own operators have a kernel under a key or alias itself."""
+    """The number of PyTorch's operators with a kernel for a key or alias itself."""
 
     key: str
     operators: int
 
 
 class OperatorsServed(Struct, frozen=True):
-    """How many of PyTorch's own operators have a kernel in the cell of a key."""
+    """The number of PyTorch's operators with a kernel in the entry of a key."""
 
     key: str
     operators: int
 
 
 class Unparsable(Struct, frozen=True):
-    """PyTorch cannot parse the name of a key."""
+    """The claim that PyTorch cannot parse the name of a key."""
 
     key: str
 
 
 class AutogradKernel(Struct, frozen=True):
-    """What the kernel that an operator has at the alias Autograd does."""
+    """The effect of the kernel that an operator has for the alias Autograd."""
 
     operator: str
     records: str
-    """The name of the Node that it makes; ``out``: nothing, it raises; ``not implemented``: a Node that raises."""
+    """The name of the Node that it creates; ``out``: no Node, but an error; ``not implemented``: a Node that raises an
+    error.
+    """
 
 
 class CallsWithin(Struct, frozen=True):
-    """How many operators a function of PyTorch's Python code calls with a tensor, those within kernels included."""
+    """The number of operators that a Python function of PyTorch calls for a tensor, including calls by kernels."""
 
     tensor: int
     function: str
@@ -331,14 +338,14 @@ class Shape(Struct, frozen=True):
 
 
 class StructuredFunction(Struct, frozen=True):
-    """PyTorch has a meta or impl function of that name."""
+    """The claim that PyTorch has a meta or impl function of that name."""
 
     function: str
     """``structured_add_Tensor::meta``"""
 
 
 class SchemaKind(Struct, frozen=True):
-    """Which of the three forms of a structured operator one is."""
+    """The form of a structured operator."""
 
     operator: str
     kind: str

@@ -1,8 +1,8 @@
-"""A sentence as a value: its kind, its text, the facts about PyTorch that it states; and how many steps a trace has.
+"""Sentences as values: their kind, their text and the facts about PyTorch that they state; and the number of steps.
 
-``why`` modules return statements; what is shown is their words. A kind is a short name written where the sentence is
-written, and nowhere twice, so that all kinds can be listed without running anything. The facts are ``claims``: the
-tests ask PyTorch about each, over many programs.
+``why`` functions return statements, and the screens show their text. The name of a kind is written only once, beside
+its sentence, so that all kinds can be listed without running the code. The facts are ``claims``: the tests ask PyTorch
+about each of them, over many programs.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ class Statement(NamedTuple):
     """One sentence, or two or three that belong together."""
 
     kind: str
-    """``gradient stolen``: names the sentence among all others."""
+    """The name of the sentence among all others, such as ``gradient stolen``."""
     text: str
-    """What is shown."""
+    """The text on the screen."""
     claims: Iterable[Claim] = ()
-    """What it states about PyTorch; empty if it only repeats the event."""
+    """The facts about PyTorch; empty if the text only repeats the event."""
     part: Part = ""
     """The part of a diagnosis that begins with it, on a line of its own."""
 
 
 class LaterClaims:
-    """Claims that are made when somebody asks for them: there may be thousands to a sentence that names three Nodes."""
+    """Claims that are created when they are read: a sentence that names three Nodes may have thousands."""
 
     def __init__(self, make: Callable[[], Iterable[Claim]]) -> None:
         self._make = make
@@ -43,17 +43,17 @@ class LaterClaims:
 
 
 Statements = Statement | tuple[Statement, ...]
-"""What a ``why`` function gives: one statement, or several that are read one after the other."""
+"""The result of a ``why`` function: one statement, or several in order."""
 
 
 def text_of(said: Iterable[Statement]) -> str:
-    """The sentences as one text; each part of a diagnosis is a line that begins with its name."""
+    """Join the sentences into one text. Each part of a diagnosis is a line that begins with its name."""
     texts = (f"\n{each.part}  {each.text}" if each.part else f" {each.text}" for each in said if each.text)
     return "".join(texts)[1:]
 
 
 def parts_of(text: str) -> Iterator[tuple[str, str]]:
-    """The lines of such a text, each with the name of its part, which is empty of an ordinary sentence."""
+    """Yield the lines of a text from ``text_of``, each with the name of its part; an ordinary sentence has no name."""
     for text_line in text.split("\n"):
         name, _, rest = text_line.partition("  ")
         yield (name, rest) if name in get_args(Part) else ("", text_line)
@@ -61,10 +61,10 @@ def parts_of(text: str) -> Iterator[tuple[str, str]]:
 
 PLACE = "step {step} of {count}"
 LAST = " (last)"
-"""Behind the place of the last step: its number is one less than the number of steps."""
+"""The mark of the last step, whose number is one less than the number of steps."""
 
 PART = "SOME of COUNT steps"
-"""As a page fills it in."""
+"""The form that a page fills in."""
 
 
 def place_of(step: int, count: int) -> str:
@@ -78,10 +78,10 @@ def number_of_steps(count: int) -> str:
 
 
 def part_of(some: int, count: int) -> str:
-    """``3 of 326 steps``, of a filter."""
+    """``3 of 326 steps``, for a filter."""
     return f"{some:,} of {number_of_steps(count)}"
 
 
 def numbers_of_steps(count: int) -> str:
-    """``0 to 325``: the numbers that can be typed."""
+    """``0 to 325``: the step numbers that can be typed."""
     return f"0 to {count - 1}" if count else "none"

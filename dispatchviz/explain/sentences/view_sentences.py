@@ -1,4 +1,4 @@
-"""Sentences of views: whose memory a tensor shares, and when writing to it is refused."""
+"""Sentences on views: the memory that they share, and the writes that are refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CREATED = {
     "INFERENCE_MODE": "It was created in inference mode",
     "IN_CUSTOM_FUNCTION": "It is a view of a Function's output",
 }
-"""What a creation meta other than ``DEFAULT`` says of a view."""
+"""The way in which a view with a creation meta other than ``DEFAULT`` was created."""
 
 _MESSAGES = {
     "MULTI_OUTPUT_NODE": "This view is the output of a function that returns multiple views.",
@@ -23,11 +23,11 @@ _MESSAGES = {
     "INFERENCE_MODE": "was created in inference mode and is being modified inplace in normal mode.",
     "IN_CUSTOM_FUNCTION": "This view was created inside a custom Function (or because an input was returned as-is)",
 }
-"""What PyTorch's message of such a write has, and that of no other."""
+"""A part of PyTorch's error message for a write to the view, which no other message has."""
 
 
 def why_made(trace: Trace, event: ev.ViewMade) -> Statements:
-    """Its base; and which writes to it raise."""
+    """The base of a view, and the writes that raise an error."""
     name, base = (tensor_name(trace, tensor, event.seq) for tensor in (event.tensor, event.base))
     made = index(trace).tensors.get(event.tensor)
     memory = "storage" if made is not None and made.storage < 0 else "memory"
@@ -53,13 +53,13 @@ def _limit(trace: Trace, event: ev.ViewMade) -> Statement:
 
 
 def _can_require_grad(trace: Trace, tensor: int) -> bool:
-    """Integers and bools have no gradients, and no history that a write could invalidate."""
+    """Return whether a tensor can require grad: integers and bools have no history that a write could invalidate."""
     made = index(trace).tensors.get(tensor)
     return made is None or "float" in made.dtype or "complex" in made.dtype
 
 
 def raising_writes(trace: Trace, tensor: int, base: int, creation_meta: str, at: int) -> tuple[WriteRaises, ...]:
-    """What a write of a number, and one of a tensor that requires grad, will do while grad mode is on."""
+    """The claims about two writes in grad mode: of a number, and of a tensor that requires grad."""
     message = _MESSAGES.get(creation_meta, "")
     plain = message if index(trace).grad_needed(tensor, at) else ""
     return (

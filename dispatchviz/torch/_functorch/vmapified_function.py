@@ -145,7 +145,7 @@ class CtxCustomSave(WrappedCtx):
         self._pt_inner_ctx.save_for_forward(*unwrapped)
 
 
-# -- gradients as the inputs are ---------------------------------------------------------------------------------------
+# -- gradients in the form of the inputs -------------------------------------------------------------------------------
 
 
 def _tangents_in_dims(in_dims: Any, tangents: tuple[Any, ...]) -> Any:

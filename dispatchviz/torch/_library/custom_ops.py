@@ -68,7 +68,7 @@ class CustomOpDef:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._opoverload(*args, **kwargs)
 
-    # -- what is registered at once -----------------------------------------------------------------------------------
+    # -- immediate registrations --------------------------------------------------------------------------------------
 
     def _register_to_dispatcher(self) -> None:
         text = self._name + self._schema
@@ -189,7 +189,7 @@ class CustomOpDef:
         finally:
             (self._disabled_kernel.add if was_disabled else self._disabled_kernel.discard)(device_type)
 
-    # -- what the user adds -------------------------------------------------------------------------------------------
+    # -- additions of the user ----------------------------------------------------------------------------------------
 
     def register_fake(self, fn: Function, /) -> Function:
         """Register the function for meta tensors. Warn if the operator's tags already provide one."""

@@ -71,7 +71,7 @@ class Library:
 
     @property
     def _live(self) -> _C._DispatchModule:
-        """The library in C++. AssertionError once it is destroyed."""
+        """The library in C++. Raise AssertionError once it is destroyed."""
         if self.m is None:
             raise AssertionError("Library object has been destroyed")
         return self.m

@@ -38,7 +38,7 @@ class FunctionEventAvg(FunctionEvent):
 
 
 class EventList(list[Any]):
-    """Calls in the order in which they began, or their sums."""
+    """The calls in the order in which they began, or their sums."""
 
     def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
         """Return one entry for each name, in the order of first calls."""

@@ -140,12 +140,12 @@ def _compare_backward(compare: _Compare, check: Check, func_out: Any, outputs: t
         return
     for name, part in (("imaginary", torch.imag), ("real", torch.real)):
 
-        def of_part(*inputs: Any, part: Any = part) -> tuple[Any, ...]:
+        def one_part(*inputs: Any, part: Any = part) -> tuple[Any, ...]:
             return tuple(part(out) if out.is_complex() else out for out in as_tuple(check.func(*inputs)))
 
-        found = of_part(*check.inputs)
+        found = one_part(*check.inputs)
         label = _PART.format(name, "outputs")
-        compare(check.of(of_part, part=label), found, differentiable_outputs(found))
+        compare(check.of(one_part, part=label), found, differentiable_outputs(found))
 
 
 def _compare_forward(compare: _Compare, check: Check, func_out: Any, outputs: tuple[Any, ...], undefined: bool) -> None:
@@ -162,7 +162,7 @@ def _compare_forward(compare: _Compare, check: Check, func_out: Any, outputs: tu
         return
     parts = []
     for name, attribute in (("imaginary", "imag"), ("real", "real")):
-        func = _of_part(check, indices, attribute)
+        func = _function_of_part(check, indices, attribute)
         inputs = tuple(
             getattr(value, attribute) if index in indices else value for index, value in enumerate(check.inputs)
         )
@@ -175,7 +175,7 @@ def _compare_forward(compare: _Compare, check: Check, func_out: Any, outputs: tu
         try_undefined_forward(forward, _vectors(forward, found)[1])
 
 
-def _of_part(check: Check, indices: list[int], attribute: str) -> Callable[..., tuple[Any, ...]]:
+def _function_of_part(check: Check, indices: list[int], attribute: str) -> Callable[..., tuple[Any, ...]]:
     """Return the function of one part of its complex inputs, with the other part fixed."""
 
     def func(*inputs: Any) -> tuple[Any, ...]:

@@ -70,17 +70,17 @@ def numerical_jacobian(check: Check, outputs: tuple[Any, ...]) -> list[list[Any]
             "Expected output to be non-complex. get_numerical_jacobian no longer supports functions that return "
             "complex outputs."
         )
-    return [_of_input(check, input_index, outputs) for input_index in check.indices]
+    return [_jacobians_of_input(check, input_index, outputs) for input_index in check.indices]
 
 
-def _of_input(check: Check, input_index: int, outputs: tuple[Any, ...]) -> list[Any]:
+def _jacobians_of_input(check: Check, input_index: int, outputs: tuple[Any, ...]) -> list[Any]:
     input = check.inputs[input_index]
     rows: dict[int, list[Any]] = {}
     for number, (tensor, index) in enumerate(_elements(input)):
         call = _cloning(check)
         entry = tensor[index]
         differ = _central_difference(call, entry, check.eps, index)
-        rows[number] = _of_direction(check, differ, check.eps, tensor.is_complex())
+        rows[number] = _derivatives_along(check, differ, check.eps, tensor.is_complex())
     return _combined(rows, outputs, input)
 
 
@@ -123,7 +123,7 @@ def _check_same(one: Any, other: Any, eps: float, index: Any) -> None:
             )
 
 
-def _of_direction(check: Check, differ: Function, delta: Any, input_is_complex: bool) -> list[Any]:
+def _derivatives_along(check: Check, differ: Function, delta: Any, input_is_complex: bool) -> list[Any]:
     """Return the derivatives; for complex inputs, the derivative by the conjugate."""
     along_real = differ(delta[0] if isinstance(delta, tuple) else delta)
     if not input_is_complex:
@@ -163,7 +163,7 @@ def numerical_jvp(check: Check, input_index: int, u: Any) -> list[Any]:
         delta = tuple(check.eps * each for each in shaped)
     else:
         delta = check.eps * u.reshape(data.shape)
-    return _of_direction(check, differ, delta, input.is_complex())
+    return _derivatives_along(check, differ, delta, input.is_complex())
 
 
 def numerical_vjus(

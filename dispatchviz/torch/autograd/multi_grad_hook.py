@@ -64,11 +64,11 @@ class _All:
         """Return the hook of one tensor."""
 
         def inner_hook(grad: Tensor) -> None:
-            self.came(index, grad)
+            self.add(index, grad)
 
         return inner_hook
 
-    def came(self, index: int, grad: Tensor) -> None:
+    def add(self, index: int, grad: Tensor) -> None:
         """Store a gradient; after the last one, call the user's function."""
         task = _task_id()
         self.count.setdefault(task, 0)

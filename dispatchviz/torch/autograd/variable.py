@@ -21,7 +21,7 @@ class VariableMeta(type):
 
 
 class Variable(metaclass=VariableMeta):
-    """The old constructor, which returns a detached alias of a tensor. TypeError for anything but a tensor."""
+    """The old constructor, which returns a detached alias of a tensor. Raise TypeError for anything but a tensor."""
 
     _execution_engine = ImperativeEngine()
 

@@ -117,11 +117,11 @@ class Event:
 
     def record(self, stream: Stream | None = None) -> None:
         """Record the event in ``stream`` (by default the current one)."""
-        self._event.record((stream or current_stream())._stream, "the program says so")
+        self._event.record((stream or current_stream())._stream, "the program asks for it")
 
     def wait(self, stream: Stream | None = None) -> None:
         """Make all later work of ``stream`` (by default the current one) wait for the event."""
-        (stream or current_stream())._stream.wait(self._event, "the program says so")
+        (stream or current_stream())._stream.wait(self._event, "the program asks for it")
 
     def query(self) -> bool:
         """Return whether the work before the event is done."""

@@ -20,7 +20,7 @@ def needs_a_group(name: str) -> Callable[..., NoReturn]:
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = "ValueError: there is no process group."
+    function.__doc__ = "Raise ValueError: there is no process group."
     return function
 
 
@@ -35,17 +35,17 @@ def is_initialized() -> bool:
 
 
 def is_gloo_available() -> bool:
-    """Return the value of PyTorch's packages."""
+    """Return True, as PyTorch's packages do."""
     return True
 
 
 def is_nccl_available() -> bool:
-    """Return the value of PyTorch's packages for the CPU."""
+    """Return False, as PyTorch's packages for the CPU do."""
     return False
 
 
 def is_mpi_available() -> bool:
-    """Return the value of PyTorch's packages."""
+    """Return False, as PyTorch's packages do."""
     return False
 
 

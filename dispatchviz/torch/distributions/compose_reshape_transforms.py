@@ -123,12 +123,12 @@ class IndependentTransform(Transform):
     def _cached(self, cache_size: int) -> Any:
         return IndependentTransform(self.base_transform, self.reinterpreted_batch_ndims, cache_size=cache_size)
 
-    domain = property(lambda self: self._of_events(self.base_transform.domain))
-    codomain = property(lambda self: self._of_events(self.base_transform.codomain))
+    domain = property(lambda self: self._for_events(self.base_transform.domain))
+    codomain = property(lambda self: self._for_events(self.base_transform.codomain))
     bijective = property(lambda self: self.base_transform.bijective)
     sign = property(lambda self: self.base_transform.sign)
 
-    def _of_events(self, constraint: Any) -> Any:
+    def _for_events(self, constraint: Any) -> Any:
         return constraints.independent(constraint, self.reinterpreted_batch_ndims)
 
     def _call(self, x: Any) -> Any:

@@ -32,8 +32,8 @@ class Gumbel(TransformedDistribution):
         if not (is_number(loc) and is_number(scale)):
             ends = torch.full_like(self.loc, ends[0]), torch.full_like(self.loc, ends[1])
         base = Uniform(*ends, validate_args=validate_args)
-        turned = AffineTransform(loc=0, scale=-torch.ones_like(self.scale))
-        transforms = [ExpTransform().inv, turned, ExpTransform().inv, AffineTransform(loc=loc, scale=-self.scale)]
+        negated = AffineTransform(loc=0, scale=-torch.ones_like(self.scale))
+        transforms = [ExpTransform().inv, negated, ExpTransform().inv, AffineTransform(loc=loc, scale=-self.scale)]
         super().__init__(base, transforms, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:

@@ -126,7 +126,9 @@ class MixtureSameFamily(Distribution):
 
 
 class Multinomial(Distribution):
-    """Multinomial: counts of categories in ``total_count`` samples. NotImplementedError for counts in a tensor."""
+    """Multinomial: counts of categories in ``total_count`` samples. Raise NotImplementedError for counts in a
+    tensor.
+    """
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
@@ -166,7 +168,7 @@ class Multinomial(Distribution):
 
     @property
     def support(self) -> Any:
-        """Counts that sum to at most ``total_count``."""
+        """The counts that sum to at most ``total_count``."""
         return constraints.multinomial(self.total_count)
 
     def sample(self, sample_shape: Any = NONE) -> Any:
@@ -204,8 +206,8 @@ class Multinomial(Distribution):
 
 
 class NegativeBinomial(Distribution):
-    """Negative binomial: successes before ``total_count`` failures. ValueError unless exactly one of probs and logits
-    is given.
+    """Negative binomial: successes before ``total_count`` failures. Raise ValueError unless exactly one of probs and
+    logits is given.
     """
 
     arg_constraints: ClassVar[dict[str, Any]] = {

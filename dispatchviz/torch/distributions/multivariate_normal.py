@@ -141,9 +141,9 @@ def mahalanobis(factor: Any, x: Any) -> Any:
     return lengths.reshape(x.shape[:-1]).permute((*range(outer), *back)).reshape(batch)
 
 
-def _of_precision(matrix: Any) -> Any:
-    turned = torch.linalg.cholesky(torch.flip(matrix, (-2, -1)))
-    inverse = torch.transpose(torch.flip(turned, (-2, -1)), -2, -1)
+def _factor_of_precision(matrix: Any) -> Any:
+    flipped = torch.linalg.cholesky(torch.flip(matrix, (-2, -1)))
+    inverse = torch.transpose(torch.flip(flipped, (-2, -1)), -2, -1)
     identity = torch.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
     return torch.linalg.solve_triangular(inverse, identity, upper=False)
 
@@ -151,6 +151,6 @@ def _of_precision(matrix: Any) -> Any:
 _FACTORS: dict[str, Any] = {
     "scale_tril": lambda matrix: matrix,
     "covariance_matrix": lambda matrix: torch.linalg.cholesky(matrix),
-    "precision_matrix": _of_precision,
+    "precision_matrix": _factor_of_precision,
 }
 """The matrix parameter -> a function that computes the Cholesky factor of the covariance."""

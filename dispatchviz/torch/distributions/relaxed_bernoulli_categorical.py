@@ -29,7 +29,7 @@ def _clamped(probs: Any) -> Any:
 
 
 class LogitRelaxedBernoulli(Distribution):
-    """Logits of a relaxed Bernoulli variable. ValueError unless exactly one of probs and logits is given."""
+    """Logits of a relaxed Bernoulli variable. Raise ValueError unless exactly one of probs and logits is given."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real

@@ -30,7 +30,7 @@ class Transform:
 
     @property
     def event_dim(self) -> Any:
-        """The number of event dimensions on both sides. ValueError if they differ."""
+        """The number of event dimensions on both sides. Raise ValueError if they differ."""
         if self.domain.event_dim == self.codomain.event_dim:
             return self.domain.event_dim
         raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")

@@ -27,8 +27,8 @@ __all__ = ["HalfCauchy", "HalfNormal", "LogNormal", "LogisticNormal", "Transform
 
 
 class TransformedDistribution(Distribution):
-    """A base distribution whose samples pass through ``transforms``. ValueError for anything but transforms, and for
-    shapes that are too small.
+    """A base distribution whose samples pass through ``transforms``. Raise ValueError for anything but transforms, and
+    for shapes that are too small.
     """
 
     arg_constraints: ClassVar[dict[str, Any]] = {}

@@ -13,7 +13,7 @@ __all__ = ["Adafactor"]
 
 
 class Adafactor(Optimizer):
-    """Adafactor, with factored second moments. ValueError for options out of range.
+    """Adafactor, with factored second moments. Raise ValueError for options out of range.
 
     NB: in PyTorch, ``foreach=True`` updates lists at once; it is off by default.
     """

@@ -44,7 +44,7 @@ def _adjust_lr(lr: Any, way: str | None, shape: Any) -> Any:
 
 
 class Muon(Optimizer):
-    """Muon, for matrices only. ValueError for other parameters and for options out of range."""
+    """Muon, for matrices only. Raise ValueError for other parameters and for options out of range."""
 
     def __init__(
         self,

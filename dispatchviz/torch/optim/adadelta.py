@@ -59,7 +59,7 @@ def _multi_tensor_adadelta(lists: Lists, group: dict[str, Any]) -> None:
 
 
 class Adadelta(ForeachOptimizer):
-    """Adadelta: the step length is that of recent steps over the size of gradients. ValueError for options out of
+    """Adadelta: the step length is that of recent steps over the size of gradients. Raise ValueError for options out of
     range.
     """
 

@@ -16,7 +16,7 @@ from dispatchviz.torch.optim.updates import (
     counter,
     grouped,
     make_counters_tensors,
-    of_fused_kernels,
+    moved_for_fused_kernel,
     real_views,
     run_closure,
     to_scalar,
@@ -29,7 +29,7 @@ __all__ = ["Adagrad"]
 
 
 class Adagrad(Optimizer):
-    """Adagrad: the gradient over the root of the sum of all its squares. ValueError for options out of range."""
+    """Adagrad: the gradient over the root of the sum of all its squares. Raise ValueError for options out of range."""
 
     _checked_for_fused = False
     """True once the first parameter was checked; the others are not."""
@@ -154,7 +154,7 @@ def _fused_adagrad(lists: tuple[list[Any], ...], group: dict[str, Any]) -> None:
         raise RuntimeError("adagrad with fused=True does not support differentiable=True")
     options = {name: group[name] for name in ("lr_decay", "weight_decay", "eps", "maximize")}
     for parts, _ in grouped(*lists):
-        lr, scales = of_fused_kernels(group["lr"], group["grad_scale"], group["found_inf"], parts[0][0].device)
+        lr, scales = moved_for_fused_kernel(group["lr"], group["grad_scale"], group["found_inf"], parts[0][0].device)
         torch._foreach_add_(parts[-1], 1)
         torch._fused_adagrad_(*parts, **options, lr=lr, **scales)
         uncount_steps(parts[-1], scales["found_inf"])

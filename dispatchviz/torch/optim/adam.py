@@ -23,7 +23,7 @@ _OPTIONS = ("amsgrad", "lr", "weight_decay", "eps", "maximize", "foreach", "capt
 
 
 class Adam(Optimizer):
-    """Adam: the mean of gradients over the root of the mean of their squares. ValueError for bad options."""
+    """Adam: the mean of gradients over the root of the mean of their squares. Raise ValueError for bad options."""
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from dispatchviz.torch.optim.updates import (
     check_no_scale,
     count_steps,
     grouped,
-    of_fused_kernels,
+    moved_for_fused_kernel,
     real_views,
     to_scalar,
     uncount_steps,
@@ -206,7 +206,7 @@ def fused_adam(lists: Lists, group: dict[str, Any]) -> None:
     update = torch._fused_adamw_ if group["decoupled_weight_decay"] else torch._fused_adam_
     options = {name: group[name] for name in ("amsgrad", "weight_decay", "eps", "maximize")}
     for parts, _ in grouped(*lists):
-        lr, scales = of_fused_kernels(group["lr"], group["grad_scale"], group["found_inf"], parts[0][0].device)
+        lr, scales = moved_for_fused_kernel(group["lr"], group["grad_scale"], group["found_inf"], parts[0][0].device)
         torch._foreach_add_(parts[-1], 1)
         update(*parts, **options, lr=lr, beta1=beta1, beta2=beta2, **scales)
         uncount_steps(parts[-1], scales["found_inf"])

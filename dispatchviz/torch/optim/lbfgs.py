@@ -17,8 +17,8 @@ _STATE = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "p
 
 
 class LBFGS(Optimizer):
-    """Newton's method with curvature estimated from the last steps. ValueError for options out of range and several
-    groups.
+    """Newton's method with curvature estimated from the last steps. Raise ValueError for options out of range and
+    several groups.
     """
 
     def __init__(

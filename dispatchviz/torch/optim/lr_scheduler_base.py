@@ -20,7 +20,7 @@ __all__ = ["CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "Ste
 _HOW_TO = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 
 
-def of_groups(optimizer: Any, key: str) -> list[Any]:
+def values_of_groups(optimizer: Any, key: str) -> list[Any]:
     return [
         group[key].clone() if isinstance(group[key], torch.Tensor) else group[key] for group in optimizer.param_groups
     ]
@@ -34,7 +34,7 @@ def set_rate(group: dict[str, Any], rate: Any) -> None:
         group["lr"] = rate
 
 
-def warn_of_epoch() -> None:
+def warn_about_epoch() -> None:
     """Warn that ``step`` needs no epoch."""
     warnings.warn(
         "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. "
@@ -69,7 +69,7 @@ class LRScheduler:
                     f"param 'initial_lr' is not specified in param_groups[{index}] when resuming scheduler with "
                     "last_epoch >= 0."
                 )
-        self.base_lrs = of_groups(optimizer, "initial_lr")
+        self.base_lrs = values_of_groups(optimizer, "initial_lr")
         self.last_epoch = last_epoch
         _patch_track_step_called(optimizer)
         self._initial_step()
@@ -103,7 +103,7 @@ class LRScheduler:
             self._check_order()
         self._step_count += 1
         if epoch is not None:
-            warn_of_epoch()
+            warn_about_epoch()
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -114,7 +114,7 @@ class LRScheduler:
             rates = self.get_lr() if epoch is None or closed is None else closed()
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             set_rate(group, rate)
-        self._last_lr = of_groups(self.optimizer, "lr")
+        self._last_lr = values_of_groups(self.optimizer, "lr")
 
     def _check_order(self) -> None:
         if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
@@ -214,7 +214,7 @@ class StepLR(LRScheduler):
         """Return the rates unchanged or multiplied by gamma."""
         self._warn_outside_step()
         if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
-            return of_groups(self.optimizer, "lr")
+            return values_of_groups(self.optimizer, "lr")
         return self._scaled(self.gamma)
 
     def _get_closed_form_lr(self) -> list[Any]:
@@ -231,7 +231,7 @@ class ExponentialLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         """Return the previous rates times gamma."""
         self._warn_outside_step()
-        return of_groups(self.optimizer, "lr") if self._is_initial else self._scaled(self.gamma)
+        return values_of_groups(self.optimizer, "lr") if self._is_initial else self._scaled(self.gamma)
 
     def _get_closed_form_lr(self) -> list[Any]:
         return [base * self.gamma**self.last_epoch for base in self.base_lrs]
@@ -250,7 +250,7 @@ class CosineAnnealingLR(LRScheduler):
         self._warn_outside_step()
         epoch, period, least = self.last_epoch, self.T_max, self.eta_min
         if self._is_initial:
-            return of_groups(self.optimizer, "lr")
+            return values_of_groups(self.optimizer, "lr")
         if self._step_count == 1 and epoch > 0:
             return [least + (base - least) * (1 + math.cos(epoch * math.pi / period)) / 2 for base in self.base_lrs]
         groups = self.optimizer.param_groups

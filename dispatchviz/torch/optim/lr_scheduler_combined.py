@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from dispatchviz.torch.optim.lr_scheduler_base import LRScheduler, of_groups, set_rate, warn_of_epoch
+from dispatchviz.torch.optim.lr_scheduler_base import LRScheduler, set_rate, values_of_groups, warn_about_epoch
 from dispatchviz.torch.optim.optimizer import Optimizer
 
 __all__ = ["ChainedScheduler", "ReduceLROnPlateau", "SequentialLR"]
@@ -47,7 +47,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown = cooldown
         self.eps = eps
         self.last_epoch = 0
-        self._last_lr = of_groups(optimizer, "lr")
+        self._last_lr = values_of_groups(optimizer, "lr")
         self._init_is_better(mode, threshold, threshold_mode)
         self._reset()
 
@@ -72,7 +72,7 @@ class ReduceLROnPlateau(LRScheduler):
         if epoch is None:
             epoch = self.last_epoch + 1
         else:
-            warn_of_epoch()
+            warn_about_epoch()
         self.last_epoch = epoch
         better = self._is_better(current, self.best)
         self.best = current if better else self.best
@@ -84,7 +84,7 @@ class ReduceLROnPlateau(LRScheduler):
             self._reduce_lr()
             self.cooldown_counter = self.cooldown
             self.num_bad_epochs = 0
-        self._last_lr = of_groups(self.optimizer, "lr")
+        self._last_lr = values_of_groups(self.optimizer, "lr")
 
     def _reduce_lr(self) -> None:
         groups = self.optimizer.param_groups
@@ -152,7 +152,7 @@ class _Combined(LRScheduler):
 
 
 class SequentialLR(_Combined):
-    """One scheduler after the other, changing at ``milestones``. ValueError unless all fit together."""
+    """One scheduler after the other, changing at ``milestones``. Raise ValueError unless all fit together."""
 
     def __init__(self, optimizer: Any, schedulers: list[Any], milestones: list[int], last_epoch: int = -1) -> None:
         if len(schedulers) < 1:
@@ -197,7 +197,7 @@ def _undo(scheduler: Any) -> None:
 
 
 class ChainedScheduler(_Combined):
-    """All schedulers at each step. ValueError unless all fit together."""
+    """All schedulers at each step. Raise ValueError unless all fit together."""
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Any = None) -> None:
         if len(schedulers) < 1:
@@ -208,10 +208,10 @@ class ChainedScheduler(_Combined):
         self._check(schedulers, optimizer)
         self._schedulers = schedulers
         self.optimizer = optimizer
-        self._last_lr = of_groups(schedulers[-1].optimizer, "lr")
+        self._last_lr = values_of_groups(schedulers[-1].optimizer, "lr")
 
     def step(self) -> None:  # type: ignore[override]
         """Advance every scheduler to the next epoch."""
         for scheduler in self._schedulers:
             scheduler.step()
-        self._last_lr = of_groups(self._schedulers[-1].optimizer, "lr")
+        self._last_lr = values_of_groups(self._schedulers[-1].optimizer, "lr")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.optim.lr_scheduler_base import LRScheduler, of_groups, set_rate
+from dispatchviz.torch.optim.lr_scheduler_base import LRScheduler, set_rate, values_of_groups
 from dispatchviz.torch.optim.optimizer import Optimizer
 
 __all__ = ["CosineAnnealingWarmRestarts", "CyclicLR", "OneCycleLR"]
@@ -59,7 +59,7 @@ class _WithMomentum(LRScheduler):
 
 
 class CyclicLR(_WithMomentum):
-    """Move the rate up and down between two values. ValueError and TypeError for options that do not fit."""
+    """Move the rate up and down between two values. Raise ValueError or TypeError for options that do not fit."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class CyclicLR(_WithMomentum):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Lower the rate along half a cosine, then restart with a period ``T_mult`` times as long. ValueError for bad
+    """Lower the rate along half a cosine, then restart with a period ``T_mult`` times as long. Raise ValueError for bad
     lengths.
     """
 
@@ -179,7 +179,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             rates = self.get_lr()
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             set_rate(group, rate)
-        self._last_lr = of_groups(self.optimizer, "lr")
+        self._last_lr = values_of_groups(self.optimizer, "lr")
 
     def _go_to(self, epoch: float) -> None:
         if epoch < 0:
@@ -199,7 +199,7 @@ _Phase = dict[str, Any]
 
 
 class OneCycleLR(_WithMomentum):
-    """Raise the rate to the maximum and lower it far down, once. ValueError and TypeError for options that do not
+    """Raise the rate to the maximum and lower it far down, once. Raise ValueError or TypeError for options that do not
     fit.
     """
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from dispatchviz.torch.optim.lr_scheduler_base import LambdaLR, LRScheduler, of_groups
+from dispatchviz.torch.optim.lr_scheduler_base import LambdaLR, LRScheduler, values_of_groups
 
 __all__ = ["ConstantLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR"]
 
@@ -25,7 +25,7 @@ class MultiplicativeLR(LambdaLR):
         """Return the previous rates times the functions."""
         self._warn_outside_step()
         if self._is_initial:
-            return of_groups(self.optimizer, "lr")
+            return values_of_groups(self.optimizer, "lr")
         pairs = zip(self.lr_lambdas, self.optimizer.param_groups, strict=True)
         return [group["lr"] * function(self.last_epoch) for function, group in pairs]
 
@@ -42,7 +42,7 @@ class MultiStepLR(LRScheduler):
         """Return the rates unchanged or multiplied by gamma."""
         self._warn_outside_step()
         if self.last_epoch not in self.milestones:
-            return of_groups(self.optimizer, "lr")
+            return values_of_groups(self.optimizer, "lr")
         return self._scaled(self.gamma ** self.milestones[self.last_epoch])
 
     def _get_closed_form_lr(self) -> list[Any]:
@@ -51,7 +51,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Multiply the rate by a factor for some epochs. ValueError for a factor that is not between 0 and 1."""
+    """Multiply the rate by a factor for some epochs. Raise ValueError for a factor that is not between 0 and 1."""
 
     def __init__(self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
         if factor > 1.0 or factor < 0:
@@ -66,7 +66,7 @@ class ConstantLR(LRScheduler):
         if self.last_epoch == 0:
             return self._scaled(self.factor)
         if self.last_epoch != self.total_iters:
-            return of_groups(self.optimizer, "lr")
+            return values_of_groups(self.optimizer, "lr")
         return self._scaled(1.0 / self.factor)
 
     def _get_closed_form_lr(self) -> list[Any]:
@@ -75,7 +75,9 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Multiply the rate by a factor that changes linearly. ValueError for factors that are not between 0 and 1."""
+    """Multiply the rate by a factor that changes linearly. Raise ValueError for factors that are not between 0 and
+    1.
+    """
 
     def __init__(
         self,
@@ -100,7 +102,7 @@ class LinearLR(LRScheduler):
         if self.last_epoch == 0:
             return self._scaled(self.start_factor)
         if self._is_initial or self.last_epoch > self.total_iters:
-            return of_groups(self.optimizer, "lr")
+            return values_of_groups(self.optimizer, "lr")
         rise = self.end_factor - self.start_factor
         return self._scaled(1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise))
 
@@ -121,7 +123,7 @@ class PolynomialLR(LRScheduler):
         """Return rates computed from the previous ones, so that other schedulers can change them too."""
         self._warn_outside_step()
         if self._is_initial or self.last_epoch > self.total_iters:
-            return of_groups(self.optimizer, "lr")
+            return values_of_groups(self.optimizer, "lr")
         left, before = (1.0 - epoch / self.total_iters for epoch in (self.last_epoch, self.last_epoch - 1))
         return self._scaled((left / before) ** self.power)
 

@@ -109,7 +109,7 @@ def _multi_tensor_radam(lists: Lists, group: dict[str, Any]) -> None:
 
 
 class RAdam(ForeachOptimizer):
-    """Adam with rectified variance of the adaptive learning rate. ValueError for options out of range."""
+    """Adam with rectified variance of the adaptive learning rate. Raise ValueError for options out of range."""
 
     _states = ("exp_avg", "exp_avg_sq", "step")
     _single = _single_tensor_radam

@@ -24,7 +24,7 @@ __all__ = ["RMSprop"]
 
 
 class RMSprop(Optimizer):
-    """RMSprop: the gradient over the root of the mean of its squares. ValueError for options out of range."""
+    """RMSprop: the gradient over the root of the mean of its squares. Raise ValueError for options out of range."""
 
     def __init__(
         self,

@@ -71,8 +71,8 @@ def _multi_tensor_rprop(lists: Lists, group: dict[str, Any]) -> None:
 
 
 class Rprop(ForeachOptimizer):
-    """Rprop: steps along the sign of the gradient, which grow as long as the sign stays. ValueError for options out of
-    range.
+    """Rprop: steps along the sign of the gradient, which grow as long as the sign stays. Raise ValueError for options
+    out of range.
     """
 
     _states = ("prev", "step_size", "step")

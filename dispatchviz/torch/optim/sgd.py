@@ -20,7 +20,7 @@ __all__ = ["SGD", "sgd"]
 
 
 class SGD(Optimizer):
-    """``p -= lr * (momentum of) (grad + weight_decay * p)``. ValueError for options out of range."""
+    """``p -= lr * (momentum of) (grad + weight_decay * p)``. Raise ValueError for options out of range."""
 
     _checked_for_fused = False
     """True once the first parameter was checked; the others are not."""

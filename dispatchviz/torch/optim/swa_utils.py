@@ -29,7 +29,7 @@ __all__ = [
 _FOREACH_DEVICES = ("cuda",)
 
 
-# -- how to average ----------------------------------------------------------------------------------------------------
+# -- ways to average ---------------------------------------------------------------------------------------------------
 
 
 def _check_decay(decay: float) -> None:
@@ -110,7 +110,7 @@ def get_swa_avg_fn() -> Callable[..., Any]:
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are averages. AssertionError for two ways of averaging."""
+    """A copy of a model whose parameters are averages. Raise AssertionError for two ways of averaging."""
 
     def __init__(
         self, model: Any, device: Any = None, avg_fn: Any = None, multi_avg_fn: Any = None, use_buffers: bool = False
@@ -194,11 +194,11 @@ def update_bn(loader: Any, model: Any, device: Any = None) -> None:
         model.train(was_training)
 
 
-# -- its rates ---------------------------------------------------------------------------------------------------------
+# -- rates -------------------------------------------------------------------------------------------------------------
 
 
 class SWALR(LRScheduler):
-    """Anneal the rates to a constant one. ValueError for an unknown strategy and for negative epochs."""
+    """Anneal the rates to a constant one. Raise ValueError for an unknown strategy and for negative epochs."""
 
     def __init__(
         self, optimizer: Any, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos", last_epoch: int = -1

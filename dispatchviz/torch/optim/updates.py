@@ -84,7 +84,7 @@ def make_counters_tensors(states: Any, group: dict[str, Any]) -> None:
         state["step"] = torch.tensor(float(state["step"]), dtype=scalar_dtype(group.get("fused")), **options)
 
 
-def of_fused_kernels(lr: Any, grad_scale: Any, found_inf: Any, device: Any) -> tuple[Any, dict[str, Any]]:
+def moved_for_fused_kernel(lr: Any, grad_scale: Any, found_inf: Any, device: Any) -> tuple[Any, dict[str, Any]]:
     """Move a rate, a scale and a flag to the device of a group's kernel; a rate on the CPU stays there."""
     if isinstance(lr, torch.Tensor) and lr.device not in (torch.device("cpu"), device):
         lr = lr.to(device=device, non_blocking=True)

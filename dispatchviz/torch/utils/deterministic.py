@@ -11,7 +11,7 @@ from dispatchviz.core.thread.context import context
 class _Module(ModuleType):
     @property
     def fill_uninitialized_memory(self) -> bool:
-        """True by default. RuntimeError for anything but a bool."""
+        """True by default. Raise RuntimeError for anything but a bool."""
         return context.fill_uninitialized_memory
 
     @fill_uninitialized_memory.setter

@@ -260,7 +260,7 @@ COMPARISON_KEYMAP = (
     Key("stop(-1)", ("D",), "Differences", "the previous place where the runs differ"),
     Key("move(1)", ("down", "n"), "Rows", "the row below"),
     Key("move(-1)", ("up", "N"), "Rows", "the row above"),
-    Key("unfold", ("right",), "Rows", "unfold this row; unfolded, go in", "unfold"),
+    Key("unfold", ("right",), "Rows", "unfold this row; if it is unfolded, go in", "unfold"),
     Key("fold", ("left",), "Rows", "fold this row; if it is folded, go to the enclosing row"),
     Key("detail(1)", ("plus",), "Rows", "more detail: key sets, table entries, guards; then every step"),
     Key("detail(-1)", ("minus",), "Rows", "less detail: calls and Nodes; then only program lines"),

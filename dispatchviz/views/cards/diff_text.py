@@ -157,7 +157,7 @@ def _ends(first: Run, second: Run, found: Comparison, console: Console) -> Itera
     failed, step, other = (first, ends[0], second) if ends[0] is not None else (second, ends[1], first)
     assert step is not None
     yield ""
-    yield from (console.heading(line) for line in console.wrapped(f"An error ends the run {failed.where}", 0))
+    yield from (console.heading(line) for line in console.wrapped(f"An error ends the program {failed.where}", 0))
     for part in why_here(failed.trace, step).split("\n"):
         yield from console.wrapped(part)
     yield from console.wrapped(f"{capital(other.where)}, the program runs to its end.")

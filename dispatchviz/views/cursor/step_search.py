@@ -43,7 +43,7 @@ class Search:
         self._trace = trace
         self._stretches = -(-len(trace) // STRETCH)
         self.query = ""
-        self._asked = _Asked(trace, Query())
+        self._required = _Requirements(trace, Query())
         self._named = StepsByName()
         """The hits that names alone provide."""
         self._hits: dict[int, array[int]] = {}
@@ -65,32 +65,32 @@ class Search:
 
     def find(self, query: str, begin: int = 0) -> None:
         """Start a search, with the steps after ``begin`` first. An empty query has no hits."""
-        before, done, hits, in_labels = self._asked, self._done, self._hits, not self._asked.deep
-        self.query, self._asked = query, _Asked(self._trace, query_of(query))
+        before, done, hits, in_labels = self._required, self._done, self._hits, not self._required.deep
+        self.query, self._required = query, _Requirements(self._trace, query_of(query))
         self._begin, self.is_stopped = begin, False
         self._start_over()
-        if before.query and in_labels and self._asked.query.narrows(before.query):
+        if before.query and in_labels and self._required.query.narrows(before.query):
             for at in range(self._stretches):
                 if done[at] and at not in hits and not self._done[at]:
                     self._done[at] = True
                     self._left -= 1
-        plain = self._asked.query.texts and not self._asked.query.fields
-        self._named = steps_by_name(self._trace, self._asked.query.texts) if plain else StepsByName()
-        if not self._asked.tests and not self._asked.query.texts:
+        plain = self._required.query.texts and not self._required.query.fields
+        self._named = steps_by_name(self._trace, self._required.query.texts) if plain else StepsByName()
+        if not self._required.tests and not self._required.query.texts:
             self._take_all()
         self.look_from(begin)
 
     def _start_over(self) -> None:
         """Reset the search, except for stretches without candidates."""
         self._hits, self.found, self._sums = {}, 0, None
-        self._done = bytearray(self._asked.without_candidates(self._stretches))
-        self._left = self._done.count(0) if self._asked.query else 0
+        self._done = bytearray(self._required.without_candidates(self._stretches))
+        self._left = self._done.count(0) if self._required.query else 0
 
     def _take_all(self) -> None:
         """Take all hits from columns, since the query needs nothing else."""
-        self._hits = dict(self._asked.by_stretch)
+        self._hits = dict(self._required.by_stretch)
         self._sums = None
-        self.found, self._left = len(self._asked.candidates or ()), 0
+        self.found, self._left = len(self._required.candidates or ()), 0
 
     def look_from(self, step: int, forward: bool = True) -> None:
         """Continue with the steps just before or after a step."""
@@ -107,10 +107,10 @@ class Search:
     def go_on(self) -> bool:
         """Search a slice; return whether there is more to search."""
         unsearched = (at for at in self._order if not self._done[at])
-        for stretch in islice(unsearched, min(SLICE_OF_ALL if self._asked.deep else SLICE, self._left)):
+        for stretch in islice(unsearched, min(SLICE_OF_ALL if self._required.deep else SLICE, self._left)):
             self._search(stretch)
-        if not self._left and not self.found and self._asked.can_go_deeper:
-            self._asked.deep = True
+        if not self._left and not self.found and self._required.can_go_deeper:
+            self._required.deep = True
             self._start_over()
             self.look_from(self._begin)
         return self._left > 0
@@ -122,11 +122,11 @@ class Search:
     @property
     def in_sentences(self) -> bool:
         """True if no label matches, so that all texts of a step are searched."""
-        return self._asked.deep
+        return self._required.deep
 
     def _search(self, stretch: int) -> None:
-        steps = self._asked.among(range(stretch * STRETCH, min((stretch + 1) * STRETCH, len(self._trace))))
-        found = array("i", (step for step in steps if self._asked.has(step)))
+        steps = self._required.among(range(stretch * STRETCH, min((stretch + 1) * STRETCH, len(self._trace))))
+        found = array("i", (step for step in steps if self._required.has(step)))
         if found:
             self._hits[stretch] = found
             self.found += len(found)
@@ -202,7 +202,7 @@ class Search:
         return (min if forward else max)(known) if known else None
 
 
-class _Asked:
+class _Requirements:
     """The requirements of a query."""
 
     def __init__(self, trace: Trace, query: Query, deep: bool = False) -> None:
@@ -281,7 +281,7 @@ def place_of(trace: Trace, step: int) -> str:
 
 def still_hits(trace: Trace, query: str, shown: Sequence[int], begin: int) -> list[int]:
     """The hits in a growing trace, given those that were found before ``begin``, when it ended there."""
-    asked = _Asked(trace, query_of(query))
+    asked = _Requirements(trace, query_of(query))
     asked.deep = bool(shown) and not asked.has(shown[0])
     before = shown if asked.candidates is None else sorted(set(shown).intersection(asked.candidates))
     if not asked.query.texts and not asked.tests:

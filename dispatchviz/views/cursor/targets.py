@@ -71,6 +71,6 @@ TARGETS: Mapping[str, Find] = {
     "error or warning": _of(ev.ErrorRaised, ev.ProgramRaised, ev.Warned),
     "line": _of_rows(RowKind.STATEMENT),
     "iteration": _of_rows(RowKind.ITERATION),
-    "call of a function of yours": _of_rows(RowKind.CALL),
+    "call of your function": _of_rows(RowKind.CALL),
 }
 """The targets, by the name that the keymap gives them."""

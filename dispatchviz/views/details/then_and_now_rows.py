@@ -17,11 +17,11 @@ from dispatchviz.views.text.line_fitting import wrap
 from dispatchviz.views.text.styled_line import Line, line
 
 LOOKS: dict[Verdict, tuple[str, str]] = {
-    "still so": ("=", "good"),
-    "so with a change": ("≈", "removed"),
-    "no longer so": ("≠", "error"),
+    "still true": ("=", "good"),
+    "true with a change": ("≈", "removed"),
+    "no longer true": ("≠", "error"),
     "never came true": ("–", "error"),
-    "never so": ("✗", "error"),
+    "never true": ("✗", "error"),
 }
 """The sign and role of each verdict."""
 

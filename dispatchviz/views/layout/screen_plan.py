@@ -78,7 +78,7 @@ class Scene:
             return self._presenting(width, height)
         cursor, header = self.cursor, header_rows(self.cursor, width)
         most = why_height(height, height)
-        needed = needed_rows(cursor, self._notes(), width, self._goes_without_saying, most)
+        needed = needed_rows(cursor, self._notes(), width, self._omits_sentence, most)
         frame = Frame(header=len(header), why=why_height(height, len(needed)))
         shown = self._chosen(width, height, frame)
         panes = arrange(width, height, shown.panes, frame, self.choice.zoomed, shown.shrunk)
@@ -135,7 +135,7 @@ class Scene:
         return self.note is None and self.cursor.at == self.opened_at
 
     @property
-    def _goes_without_saying(self) -> bool:
+    def _omits_sentence(self) -> bool:
         """True if the sentence of the step is left out: at a line that is reached, or where a lesson is not about a
         step.
         """

@@ -48,9 +48,7 @@ def _no_graph(trace: Trace, at: int) -> Line | None:
 
 
 def _no_node(trace: Trace, at: int) -> Line | None:
-    from dispatchviz.explain.graph.node.node_of_step import (
-        node_of_step,
-    )  # needed only with the pane
+    from dispatchviz.explain.graph.node.node_of_step import node_of_step  # needed only with the pane
 
     return None if node_of_step(trace, at) is not None else _next(trace, at, ev.NodeCreated, "no Node here")
 
@@ -58,7 +56,7 @@ def _no_node(trace: Trace, at: int) -> Line | None:
 def _no_backward(trace: Trace, at: int) -> Line | None:
     if at_or_around(trace, at, ev.BackwardStarted) is not None:
         return None
-    return _next(trace, at, ev.BackwardStarted, "no backward pass here")
+    return _next(trace, at, ev.BackwardStarted, "no backward here")
 
 
 def _no_output(trace: Trace, at: int) -> Line | None:
@@ -71,7 +69,7 @@ def _no_tensor(trace: Trace, at: int) -> Line | None:
 
 def _not_structured(trace: Trace, at: int) -> Line | None:
     if is_unseen(trace.header, ev.MetaEntered):
-        return line(("not visible in a release build", "dim"))
+        return line(("not seen in a release build", "dim"))
     if structured_call(trace, at) is not None:
         return None
     return _next(trace, at, ev.MetaEntered, "no structured kernel here")
@@ -81,7 +79,7 @@ def _plain_thread(trace: Trace, at: int) -> Line | None:
     if not thread_state(trace, at).is_plain:
         return None
     if is_unseen(trace.header, ev.GradModeChanged):
-        return line(("no guards derived; grad mode and other switches are not visible", "dim"))
+        return line(("no guards derived; switches not seen", "dim"))
     return line(("grad mode on, no guards, no modes", "dim"))
 
 
@@ -93,7 +91,7 @@ def _happened(trace: Trace, at: int, kind: type[ev.Event]) -> bool:
 def _next(trace: Trace, at: int, kind: type[ev.Event], what: str) -> Line:
     step = next_step(trace, at, kind)
     if step is None:
-        return line((f"{what}, and none later", "dim"))
+        return line((f"{what}, none later", "dim"))
     return line((f"{what}, next at step ", "dim"), (str(step), "keycap"), goto=step)
 
 

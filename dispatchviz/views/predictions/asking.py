@@ -88,9 +88,7 @@ class Asking:
         return self.guesses.forget()
 
     def _first(self, trace: Trace, at: int, to: int | None, most: int, outer: bool) -> Prediction | None:
-        from dispatchviz.explain.predictions.trace_predictions import (
-            predictions_after,
-        )  # not needed for the first paint
+        from dispatchviz.explain.predictions.trace_predictions import predictions_after  # not for the first paint
 
         return next(filter(self._is_open, predictions_after(trace, at, to, most, outer)), None)
 

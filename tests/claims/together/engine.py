@@ -37,17 +37,17 @@ def _as_deep(step: Step) -> list[Queued]:
     return [each for each in _others(step) if each.depth >= depth]
 
 
-@reads(r"no other Node is ready in the queue of (\S+)\.", "Node runs, no other waits")
+@reads(r"it is the only Node that is ready(?: in the queue of \S+)?\.", "Node runs, no other waits")
 def no_other(step: Step, found: re.Match[str]) -> Problems:
     yield from (f"Node {each.node} waits there, too" for each in _others(step))
 
 
-@reads(r"nothing else waits there", "queued alone")
+@reads(r"where nothing else waits", "queued alone")
 def queued_alone(step: Step, found: re.Match[str]) -> Problems:
     yield from (f"Node {each.node} waits there, too" for each in _others(step))
 
 
-@reads(r"of the ready Nodes it has the largest sequence number, (\d+)", "Node of the largest number runs")
+@reads(r"it has the largest sequence number of the ready Nodes, (\d+)", "Node of the largest number runs")
 def largest(step: Step, found: re.Match[str]) -> Problems:
     if int(found[1]) != step.event.sequence_nr:
         yield f"its number is {step.event.sequence_nr}"
@@ -63,7 +63,7 @@ def none_larger(step: Step, found: re.Match[str]) -> Problems:
         yield f"those that wait have the numbers {numbers}"
 
 
-@reads(r"it has the largest sequence number there is, as every AccumulateGrad has", "AccumulateGrad runs before others")
+@reads(r"every AccumulateGrad has the largest sequence number", "AccumulateGrad runs before others")
 def largest_there_is(step: Step, found: re.Match[str]) -> Problems:
     if step.event.sequence_nr != LARGEST or not step.event.name.endswith("AccumulateGrad"):
         yield f"it is {step.event.name} with the number {step.event.sequence_nr}"
@@ -93,7 +93,7 @@ def first_to_arrive(step: Step, found: re.Match[str]) -> Problems:
 
 
 @reads(
-    r"it has all( \w+ gradients)? it waits for(, since one edge leads to it)?\.",
+    r"The (?:last of (\w+ gradients)|(only) gradient|last gradient) that .* waits for has arrived",
     "last gradient arrived",
     "last gradient arrived, to be captured",
 )
@@ -103,16 +103,16 @@ def all_arrived(step: Step, found: re.Match[str]) -> Problems:
     edges = dict(counts[0].counts).get(step.event.node, 0) if counts else 0
     if step.event.left:
         yield f"{step.event.left} are still to come"
-    if found[1] and edges and found[1].strip() != counted(edges, "gradient"):
+    if found[1] and edges and found[1] != counted(edges, "gradient"):
         yield f"it waits for {edges}"
     if found[2] and edges != 1:
         yield f"{edges} edges lead to it"
 
 
-@reads(r"the (\w+) of this graph task \(queue_callback\)|the (\w+) final callback, ", "final callback queued")
-@reads(r"the (\w+) of this graph task \(queue_callback\)|the (\w+) final callback, ", "final callback runs")
+@reads(r"the (\w+) final callback(?: of this graph task)?,", "final callback queued")
+@reads(r"the (\w+) final callback(?: of this graph task)?,", "final callback runs")
 def nth_callback(step: Step, found: re.Match[str]) -> Problems:
-    if (found[1] or found[2]) != ordinal(step.event.position + 1):
+    if found[1] != ordinal(step.event.position + 1):
         yield f"its position is {step.event.position}"
 
 
@@ -122,12 +122,14 @@ def nth_result(step: Step, found: re.Match[str]) -> Problems:
         yield f"its position is {step.event.position}"
 
 
-@reads(r"only the paths to .* are needed(: | \(exec)", "exec_info needs Nodes", "exec_info needs no Node")
+@reads(
+    r"only the paths to .* are needed \(exec_info\), so (no Node)?", "exec_info needs Nodes", "exec_info needs no Node"
+)
 def only_paths(step: Step, found: re.Match[str]) -> Problems:
     """A requested Node to which no path leads is needed too, but it is not in the graph."""
     roots = [node for node, _ in step.so_far.backward(step.seq).roots]
     needed = step.so_far.reached(roots) & set(step.event.needed)
-    if bool(needed) != (found[1] == ": "):
+    if bool(needed) != (found[1] is None):
         yield f"{needed} are needed"
     if both := {node for node, _ in step.event.pruned} & set(step.event.needed):
         yield f"{both} are needed and pruned"
@@ -139,14 +141,14 @@ def pruned_by_number(step: Step, found: re.Match[str]) -> Problems:
         yield "none is pruned by its number"
 
 
-@reads(r"there is none to count", "no edges counted")
+@reads(r"There are none", "no edges counted")
 def none_counted(step: Step, found: re.Match[str]) -> Problems:
     if step.event.counts:
         yield f"{len(step.event.counts)} Nodes have edges"
 
 
 @reads(
-    r"no (?:other )?leaf's \.grad is written|of the leaves only those get a \.grad",
+    r"no (?:other )?leaf's \.grad is written|Only requested leaves get a \.grad",
     "backward of a gradient edge starts",
     "backward of some inputs starts",
     "grad starts",
@@ -159,7 +161,7 @@ def no_other_leaf(step: Step, found: re.Match[str]) -> Problems:
         for each in map(step.trace.__getitem__, step.trace.steps_of(ev.GradientAccumulated))
         if each.seq in inside and step.so_far.backward(each.seq).seq == step.seq
     }
-    allowed = set() if found[0].startswith("no leaf") else set(step.event.input_tensors)
+    allowed = set() if found[0].lower().startswith("no leaf") else set(step.event.input_tensors)
     if None not in allowed and written - allowed:
         yield f"the .grad of {written - allowed} is written"
 
@@ -175,7 +177,7 @@ def each_edge(step: Step, found: re.Match[str]) -> Problems:
         yield f"the edges are {edges}"
 
 
-@reads(r"gets one edge, (?:for .+?: it|which) (is empty|leads to)", "one edge")
+@reads(r"gets one edge\. It (?:is for .+? and )?(is empty|leads to)", "one edge")
 def the_one_edge(step: Step, found: re.Match[str]) -> Problems:
     edges = step.event.edges
     if len(edges) != 1 or (edges[0] is None) != (found[1] == "is empty"):
@@ -191,7 +193,7 @@ def only_the_base(step: Step, found: re.Match[str]) -> Problems:
         yield f"no base of {inputs} requires grad"
 
 
-@reads(r"only the formula of its (\w+) edge uses it, and that edge is empty", "tensor not saved")
+@reads(r"only the formula of its (\w+) edge uses it and that edge is empty", "tensor not saved")
 def edge_is_empty(step: Step, found: re.Match[str]) -> Problems:
     collected = step.so_far.edges.get(step.event.node)
     if found[1] != ordinal(step.event.edge + 1):
@@ -200,7 +202,7 @@ def edge_is_empty(step: Step, found: re.Match[str]) -> Problems:
         yield "that edge leads to a Node"
 
 
-@reads(r"it is first seen here|is first seen here, it was made before", "known tensor")
+@reads(r"is first seen here", "known tensor")
 def first_seen(step: Step, found: re.Match[str]) -> Problems:
     steps = (each for each in step.trace.steps_of(ev.KeySetComputed) if each < step.seq)
     if any(tensor == step.event.tensor for each in steps for _, tensor, _ in step.trace[each].arguments):
@@ -229,7 +231,7 @@ def refers_to(step: Step, found: re.Match[str]) -> Problems:
 
 
 @reads(
-    r"keeps a [\w -]+ hook, (.+?)\. It |is called, (.+?)(?:, and |: \.grad)",
+    r"keeps the [\w -]*hook (.+?)\. (?:The hook|After|Before) |^The [\w -]*hook (.+) of \S+(?: \([^()]*\))? runs",
     *("hook registered", "hook replaces nothing", "hook replaces gradients", "hook after accumulation"),
 )
 def the_hook(step: Step, found: re.Match[str]) -> Problems:
@@ -258,14 +260,14 @@ def calls_of_printing(step: Step, found: re.Match[str]) -> Problems:
 # -- transforms -------------------------------------------------------------------------------------------------------
 
 
-@reads(r"calls are ordinary calls again|as it would have been without any transform", "transform ends")
-@reads(r"calls are ordinary calls again|as it would have been without any transform", "transform popped")
+@reads(r"calls are ordinary calls again|as it would without a transform", "transform ends")
+@reads(r"calls are ordinary calls again|as it would without a transform", "transform popped")
 def no_transform_left(step: Step, found: re.Match[str]) -> Problems:
     if step.so_far.layers:
         yield f"{step.so_far.layers} are on the stack"
 
 
-@reads(r"those below it go on|by the transform of level (\d+)", "transform ends", "transform popped")
+@reads(r"The transforms below it stay|to the transform of level (\d+)", "transform ends", "transform popped")
 def transform_below(step: Step, found: re.Match[str]) -> Problems:
     top = step.so_far.layers[-1][0] if step.so_far.layers else 0
     if not top or (found[1] and int(found[1]) != top):
@@ -287,7 +289,7 @@ def a_variable_keeps_its_small_letter(step: Step) -> Problems:
 
 
 @beside
-def the_engine_pane_has_the_queue_that_the_sentence_tells(step: Step) -> Problems:
+def the_engine_pane_has_the_queue_of_the_sentence(step: Step) -> Problems:
     if not isinstance(step.event, ev.NodeQueued | ev.NodeStarted):
         return
     state = engine_state(step.trace, step.seq)

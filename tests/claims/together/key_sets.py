@@ -53,19 +53,19 @@ def differs(text: str, expected: int) -> Iterator[str]:
         yield f"the keys are {names(expected)}"
 
 
-# -- how a call comes to its set --------------------------------------------------------------------------------------
+# -- the key set of a call --------------------------------------------------------------------------------------------
 
 
-@reads(rf"({KEY}) is the highest key left and wins", "key set: autograd wins", "key set: highest wins")
-@reads(rf"({KEY}) is the highest key left and wins", "key set: higher keys excluded")
+@reads(rf"({KEY}) is the highest key left, so it wins", "key set: autograd wins", "key set: highest wins")
+@reads(rf"({KEY}) is the highest key left, so it wins", "key set: higher keys excluded")
 def highest_left(step: Step, found: re.Match[str]) -> Problems:
     if bits(found[1]) != top(step.event.effective):
         yield f"left are {names(step.event.effective)}"
 
 
-@reads(rf"({LISTED}) (?:has|have) been excluded: |({LISTED}) would be higher, but", "key set: higher keys excluded")
+@reads(rf"\. ({LISTED}) would be higher, but", "key set: higher keys excluded")
 def kept_out(step: Step, found: re.Match[str]) -> Problems:
-    text = (found[1] or found[2]).rpartition(". ")[2].strip()
+    text = found[1].strip()
     event = step.event
     lost = event.with_included & ~event.without_excluded & ~autocast_dispatch_keyset & ~BACKENDS
     winner = top(event.effective)
@@ -77,8 +77,9 @@ def nothing_left(step: Step, found: re.Match[str]) -> Problems:
     event = step.event
     if event.effective > BACKENDS:
         yield f"left are {names(event.effective)}"
+    excluded = event.with_included & ~event.without_excluded
     clauses = {
-        rf"the thread excludes ({LISTED})(?:$|, the | and the operator)": event.with_included & ~event.without_excluded,
+        rf"the thread-local exclude set removes ({LISTED})(?:$|, the | and the operator)": excluded,
         rf"the operator's mask removes ({LISTED})$": event.without_excluded & ~event.effective,
     }
     for pattern, lost in clauses.items():
@@ -97,7 +98,8 @@ def no_tensor(step: Step, found: re.Match[str]) -> Problems:
         yield f"{len(step.event.arguments)} arguments are tensors"
 
 
-@reads(r"the thread includes it by default", "key set: highest wins", "key set: higher keys excluded")
+@reads(r"(?:this key|it) is in the thread-local include set by default", "key set: highest wins")
+@reads(r"(?:this key|it) is in the thread-local include set by default", "key set: higher keys excluded")
 def by_default(step: Step, found: re.Match[str]) -> Problems:
     if not top(step.event.effective) & default_included_set & step.event.included:
         yield f"by default the thread includes {names(default_included_set)}"
@@ -105,7 +107,7 @@ def by_default(step: Step, found: re.Match[str]) -> Problems:
 
 @reads(r"as every ordinary tensor does|as every (\w+) tensor does", "key set: highest wins")
 @reads(r"as every ordinary tensor does|as every (\w+) tensor does", "key set: higher keys excluded")
-@reads(r"and every ordinary (\w+) tensor has it", "key set: autograd wins")
+@reads(r"and every ordinary (\w+) tensor has this key", "key set: autograd wins")
 def every_tensor(step: Step, found: re.Match[str]) -> Problems:
     """The arguments are an example: each tensor of that kind among them has the key."""
     winner = top(step.event.effective)
@@ -115,38 +117,38 @@ def every_tensor(step: Step, found: re.Match[str]) -> Problems:
             yield f"{name} is one and does not have it"
 
 
-@reads(r"^(.*?) (?:was|were) in the set", "fallthrough skipped")
+@reads(r"^(.*?) (?:was|were) in the key set", "fallthrough skipped")
 def was_in_the_set(step: Step, found: re.Match[str]) -> Problems:
     call = next(each for each in step.trace.ancestors(step.seq) if isinstance(each, ev.Dispatched))
     computed = next(each for each in step.trace.children(call.seq) if isinstance(each, ev.KeySetComputed))
     yield from differs(found[1], computed.without_excluded & ~computed.effective)
 
 
-@reads(r"The highest key of its key set selects the kernel: (\w+)", "call: highest key")
+@reads(r"(\w+) is the highest key in the call's key set", "call: highest key")
 def selects(step: Step, found: re.Match[str]) -> Problems:
     if bits(found[1]) != top(step.event.key_set):
         yield f"the set has {names(step.event.key_set)}"
 
 
-@reads(r"is computed from the arguments all the same: 0x(\w+), (\w+) included", "call for a key")
+@reads(r"is still computed from the arguments: 0x(\w+), which includes (\w+)", "call for a key")
 def given_key(step: Step, found: re.Match[str]) -> Problems:
     if found[2] != step.event.key or not int(found[1], 16) & bits(found[2]):
         yield f"the set has {names(int(found[1], 16))}"
 
 
-@reads(r"its cell is empty", "cell is empty")
+@reads(r"its dispatch table entry is empty", "cell is empty")
 def empty_cell(step: Step, found: re.Match[str]) -> Problems:
     if step.event.kernel or any(outcome == "taken" for _, outcome, _ in step.event.candidates):
         yield f"it holds {step.event.kernel}"
 
 
-@reads(r"which keeps every key below the autograd keys: 0x(\w+)", "redispatch")
+@reads(r"which keeps every key below the autograd keys\. That leaves 0x(\w+)", "redispatch")
 def below_autograd(step: Step, found: re.Match[str]) -> Problems:
     if int(found[1], 16) >= raw(DispatchKey.AutogradOther) & ~BACKENDS:
         yield f"it keeps {names(int(found[1], 16))}"
 
 
-@reads(r"keeps every key below (\w+): 0x(\w+)", "redispatch")
+@reads(r"keeps every key below (\w+)\. That leaves 0x(\w+)", "redispatch")
 def below_a_key(step: Step, found: re.Match[str]) -> Problems:
     if found[1] != "the" and int(found[2], 16) >= bits(found[1]):
         yield f"it keeps {names(int(found[2], 16))}"
@@ -155,22 +157,22 @@ def below_a_key(step: Step, found: re.Match[str]) -> Problems:
 # -- guards -----------------------------------------------------------------------------------------------------------
 
 
-@reads(r"ends, the thread (.*?): ", "guard")
+@reads(r"^The guard \S+ (.*?) until it ends, because ", "guard")
 def guard_changes(step: Step, found: re.Match[str]) -> Problems:
     event = step.event
     changes = {
-        "excludes": event.excluded & ~event.excluded_before,
-        "no longer excludes": event.excluded_before & ~event.excluded,
-        "includes": event.included & ~event.included_before,
-        "no longer includes": event.included_before & ~event.included,
+        ("adds", "exclude"): event.excluded & ~event.excluded_before,
+        ("removes", "exclude"): event.excluded_before & ~event.excluded,
+        ("adds", "include"): event.included & ~event.included_before,
+        ("removes", "include"): event.included_before & ~event.included,
     }
-    parts = re.split(r"(?:^|, | and )((?:no longer )?(?:excludes|includes)) ", found[1])[1:]
-    said = dict(zip(parts[::2], parts[1::2], strict=True))
-    for verb, changed in changes.items():
-        if (verb in said) != bool(changed & ~BACKENDS):
-            yield f"the thread {verb} {names(changed)}"
-        elif verb in said:
-            yield from differs(said[verb], changed)
+    parts = re.findall(r"(adds|removes) (.+?) (?:to|from) the thread-local (exclude|include) set", found[1])
+    listed = {(verb, place): keys for verb, keys, place in parts}
+    for change, changed in changes.items():
+        if (change in listed) != bool(changed & ~BACKENDS):
+            yield f"{' '.join(change)}: {names(changed)}"
+        elif change in listed:
+            yield from differs(listed[change], changed)
 
 
 @reads(rf"from (\w+) down to (\w+) only ({LISTED}) remain", "guard", "key set: higher keys excluded")
@@ -185,20 +187,20 @@ def only_these_remain(step: Step, found: re.Match[str]) -> Problems:
     yield from differs(found[3], whole & ~event.excluded)
 
 
-@reads(r"calls from here on can reach autograd again", "guard ended")
+@reads(r"calls can reach autograd again", "guard ended")
 def reaches_autograd(step: Step, found: re.Match[str]) -> Problems:
     if step.event.excluded & autograd_dispatch_keyset == autograd_dispatch_keyset:
         yield "the thread still excludes the autograd keys"
 
 
-@reads(r"sets what is already set: nothing changes", "idle guard")
+@reads(r"changes nothing, because its keys are already set", "idle guard")
 def changes_nothing(step: Step, found: re.Match[str]) -> Problems:
     event = step.event
     if (event.included, event.excluded) != (event.included_before, event.excluded_before):
         yield "the sets change"
 
 
-@reads(r"what it calls on plain tensors goes straight to the backend", "mode called", "tensor subclass called")
+@reads(r"its calls on plain tensors go straight to the backend", "mode called", "tensor subclass called")
 def straight_to_the_backend(step: Step, found: re.Match[str]) -> Problems:
     python = raw(DispatchKey.Python) & ~BACKENDS
     for call in step.trace.children(step.seq):
@@ -232,7 +234,7 @@ ALL_EXCLUDED = re.compile(r"\ball (keys but|of them are excluded|keys are exclud
 
 
 @beside
-def what_is_called_excluded_or_empty_is(step: Step) -> Problems:
+def excluded_keys_and_empty_sets_match_the_values(step: Step) -> Problems:
     """No key remains if all are called excluded, and none is left if a set is called empty, in any sentence."""
     event = step.event
     if isinstance(event, ev.GuardEntered) and ALL_EXCLUDED.search(step.text):
@@ -271,14 +273,14 @@ def the_key_set_pane_says_of_each_key_what_the_sets_say(step: Step) -> Problems:
 def _reason(event: ev.KeySetComputed, key: str, reason: str) -> Problems:
     bit = bits(key)
     told = {
-        "not in the set": not event.effective & bit,
-        "excludes it": not event.without_excluded & bit,
-        "mask takes it out": bool(event.without_excluded & ~event.effective & bit),
-        "in the set, but not the highest": bool(event.effective & bit) and bit != top(event.effective),
-        "the thread includes it": bool(event.included & bit),
+        "not in the key set": not event.effective & bit,
+        "excludes it|exclude set has it": not event.without_excluded & bit,
+        "mask removes such keys": bool(event.without_excluded & ~event.effective & bit),
+        "is in the key set, but": bool(event.effective & bit) and bit != top(event.effective),
+        "is in the thread-local include set": bool(event.included & bit),
     }
     for words, is_true in told.items():
-        if re.search(rf"\b(?<!not ){words}", reason, re.IGNORECASE) and not is_true:
+        if re.search(rf"\b(?<!not )(?:{words})", reason, re.IGNORECASE) and not is_true:
             yield f"{key}: {reason} But the set is {names(event.effective)}"
 
 
@@ -296,18 +298,18 @@ def the_stages_of_the_key_set_pane(step: Step) -> Problems:
 def _stage(step: Step, card: KeySetCard, text: str) -> Problems:
     rows = {row.title: row.raw for row in card.rows}
     match text.partition(": ")[::2]:
-        case "winner", said if "is the highest key of {" in said:
-            winner, _, keys = said.partition(" is the highest key of {")
+        case "winner", reason if "is the highest key of {" in reason:
+            winner, _, keys = reason.partition(" is the highest key of {")
             listed = keys.rstrip("}").split(", ")
             if winner != step.event.key or listed[0] != winner or not _is(listed, step.event.key_set):
                 yield f"{text}, the set is {names(step.event.key_set)}"
-        case "winner", said:
+        case "winner", reason:
             if step.event.key_set > BACKENDS:
                 yield f"{text}, the set is {names(step.event.key_set)}"
-        case "united", said if "so the set is empty" in said:
+        case "united", said if "so the key set is empty" in said:
             if rows["united"]:
                 yield f"{text}, the arguments have {names(rows['united'])}"
-        case "excluded", said if "takes nothing away" in said or "takes nothing" in said:
+        case "excluded", said if "removes nothing" in said:
             if (rows["united"] | rows["included"]) & rows["excluded"] & ~BACKENDS:
                 yield f"{text}, {names(rows['excluded'])} are excluded"
         case _:

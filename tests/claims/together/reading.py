@@ -35,7 +35,7 @@ WORDS = re.compile(
 """Words that a value can contradict."""
 
 CODE = re.compile(
-    r"\(\(.*\)\)|\bin None\b|\b(?:is|=) None\b|None in Python|return None"
+    r"\(\(.*\)\)|\bin None\b|\b(?:is|=|is then) None\b|None in Python|return None"
     r"|\b\w+::[\w.:]+|'[^']*'|\"[^\"]*\"|`[^`]*`|\b\w+\([^()]*\)|\b\w+\.\w[\w.]*"
 )
 """Names and texts of programs and operators, in which these words mean nothing."""
@@ -56,7 +56,7 @@ class Step:
         return self.trace[self.seq]
 
     @cached_property
-    def said(self) -> tuple[Statement, ...]:
+    def statements(self) -> tuple[Statement, ...]:
         return statements(self.trace, self.seq)
 
     @cached_property
@@ -67,7 +67,7 @@ class Step:
     @property
     def text(self) -> str:
         """All sentences, with the row."""
-        return " ".join((self.row, *(statement.text for statement in self.said)))
+        return " ".join((self.row, *(statement.text for statement in self.statements)))
 
 
 Reader = Callable[[Step, re.Match[str]], Problems]
@@ -118,7 +118,7 @@ def beside(check: Callable[[Step], Problems]) -> Callable[[Step], Problems]:
 
 def contradictions(step: Step) -> Problems:
     """Yield every contradiction between a step's texts and its values, row or panes."""
-    for statement in step.said:
+    for statement in step.statements:
         for problem in _read(step, statement):
             yield f"{statement.kind}: {statement.text}\n    {problem}"
     for check in PANES:
@@ -131,7 +131,7 @@ def _read(step: Step, statement: Statement) -> Problems:
         if reader is not None:
             yield from reader(step, found)
     unnoticed = unread(statement.kind, statement.text, step.so_far.variables)
-    yield from (f"nobody reads {word!r}" for word in unnoticed)
+    yield from (f"no reader for {word!r}" for word in unnoticed)
 
 
 def _found(kind: str, text: str) -> Iterator[tuple[Reader | None, re.Match[str]]]:

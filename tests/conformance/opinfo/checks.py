@@ -41,9 +41,9 @@ GRADIENT_DTYPES = {
 """The number of samples that are differentiated, by dtype."""
 _SIDES = (torch, model_torch)
 
-# PyTorch's own also wishes for seeds of absent accelerators, and keeps the stack of each wish: half of the time here.
+# PyTorch's own also queues seeds for absent accelerators, with a stack for each, which took half of the time here.
 torch.manual_seed = torch.default_generator.manual_seed
-# These look for a unittest among the callers, with the source of each, at every sample. There is none.
+# These search the callers and their sources for a unittest at every sample. There is none.
 common_utils.extract_test_fn = opinfo.extract_test_fn = lambda: None
 
 
@@ -84,7 +84,7 @@ def _forward(op: Any, pair: Pair, dtype: torch.dtype, allowed: Tolerances | None
     name = str(dtype).removeprefix("torch.")
     found = samples(partial(op.sample_inputs, "cpu", dtype, requires_grad=False), CALLED)
     for sample in found:
-        yield compared(f"{pair.variant} {name}", pair, sample, _of_sample(op, sample, allowed))
+        yield compared(f"{pair.variant} {name}", pair, sample, _tolerances_of_sample(op, sample, allowed))
     for variant, find in variants(op):
         try:
             other = find()
@@ -92,15 +92,15 @@ def _forward(op: Any, pair: Pair, dtype: torch.dtype, allowed: Tolerances | None
             yield Found(f"{variant} {name}", "", "", str(missing))
             continue
         for sample in found if ALL else found[:CALLED_OTHERWISE]:
-            yield compared(f"{variant} {name}", other, sample, _of_sample(op, sample, allowed))
+            yield compared(f"{variant} {name}", other, sample, _tolerances_of_sample(op, sample, allowed))
     if op.supports_out:
         computed = dtype if dtype.is_floating_point or dtype.is_complex else torch.get_default_dtype()
         within = None if allowed is None else allowed._replace(computed=computed)
         for sample in found if ALL else found[:WRITTEN]:
-            yield from _out(f"out= {name}", pair, sample, _of_sample(op, sample, within))
+            yield from _out(f"out= {name}", pair, sample, _tolerances_of_sample(op, sample, within))
 
 
-def _of_sample(op: Any, sample: Any, allowed: Tolerances | None) -> Tolerances | None:
+def _tolerances_of_sample(op: Any, sample: Any, allowed: Tolerances | None) -> Tolerances | None:
     """Return the tolerances. If signs depend on the library, compare what PyTorch's own tests differentiate."""
     if allowed is None or op.name not in UP_TO_SIGNS:
         return allowed

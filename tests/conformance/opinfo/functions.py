@@ -66,7 +66,7 @@ def _found(path: str) -> Callable[..., Any]:
     root: Any = model_torch
     for part in path.split("."):
         if isinstance(root, type) and not any(part in vars(one) for one in root.__mro__):
-            raise NotHere(f"torch.{path}")  # the class of classes may have such a method
+            raise NotHere(f"torch.{path}")  # a metaclass may have a method of this name
         try:
             root = getattr(root, part)
         except AttributeError:

@@ -75,7 +75,7 @@ def called(expression: str, names: dict[str, Any] | None = None) -> str:
 
 
 @pytest.mark.parametrize("group", some(range(GROUPS), 3))
-def test_results(group: int) -> None:
+def test_results_are_those_of_the_cpu_kernels(group: int) -> None:
     differing = {text: found for text in EXPRESSIONS[group::GROUPS] if (found := difference(text))}
     assert not differing
 
@@ -115,7 +115,7 @@ def test_mean_is_one_loop() -> None:
     assert called("A.mean(1)") == "mean.dim\n  as_strided"
 
 
-def test_matrices_go_to_the_library_as_they_are() -> None:
+def test_matrices_are_passed_to_cublas_without_a_copy() -> None:
     assert called("torch.mm(A, B)") == "mm"
     assert called("torch.bmm(T3, T3b)") == "bmm"
     assert called("torch.dot(V, V)") == "dot\n  empty.memory_format"
@@ -123,11 +123,11 @@ def test_matrices_go_to_the_library_as_they_are() -> None:
     assert called("torch.mm(E, B)") == f"mm\n  {gaps}"
 
 
-def test_zero_fills() -> None:
+def test_zero_calls_fill() -> None:
     assert called("A.zero_()") == "zero_\n  fill_.Scalar"
 
 
-def test_copies_between_devices() -> None:
+def test_copy_between_devices_keeps_the_numbers() -> None:
     names = on_cuda() | {"host": questions.tensors(torch)}
     copy = "to.dtype_layout\n  _to_copy\n    empty_strided\n    copy_"
     assert called('host["A"].to("cuda")', names) == copy
@@ -135,7 +135,7 @@ def test_copies_between_devices() -> None:
     assert eval('A.to("cpu").tolist() == host["A"].tolist()', names)
 
 
-def test_a_copy_of_another_dtype_is_converted_on_the_cpu_first() -> None:
+def test_copy_of_another_dtype_is_converted_on_the_cpu() -> None:
     names = on_cuda() | {"host": questions.tensors(torch)}
     assert called("torch.ops.aten.copy_(D, host['A'])", names).split() == [
         *("copy_", "to.dtype", "_to_copy", "empty_strided", "copy_", "expand_as", "expand", "as_strided", "copy_")
@@ -147,13 +147,13 @@ def test_a_copy_of_another_dtype_is_converted_on_the_cpu_first() -> None:
     assert eval("host['D'].tolist() == A2.tolist()", names)
 
 
-def test_a_transposed_copy_needs_contiguous_memory_on_both_sides() -> None:
+def test_transposed_copy_between_devices_keeps_the_numbers() -> None:
     names = on_cuda() | {"host": questions.tensors(torch)}
     called("torch.ops.aten.copy_(B, host['A'].t())", names)
     assert eval("B.tolist() == host['At'].tolist()", names)
 
 
-def test_a_cpu_number_meets_a_gpu() -> None:
+def test_cpu_number_may_be_combined_with_a_cuda_tensor() -> None:
     names = on_cuda() | {"host": questions.tensors(torch)}
     assert eval("A * host['S']", names).device.type == "cuda"
     assert called("torch.where(Bo, A, host['S'])", names).split()[:3] == [
@@ -171,14 +171,14 @@ def test_a_cpu_number_meets_a_gpu() -> None:
         eval("A @ host['B']", names)
 
 
-def test_powers_of_a_number_put_it_on_the_gpu() -> None:
+def test_power_of_a_number_moves_it_to_the_gpu() -> None:
     assert called("2 ** A").split() == [
         *("pow.Scalar", "result_type.Scalar_Tensor", "scalar_tensor", "empty.memory_format", "fill_.Scalar"),
         "pow.Tensor_Tensor_out",
     ]
 
 
-def test_a_bias_goes_to_cublaslt_as_it_is_other_summands_are_expanded() -> None:
+def test_bias_is_not_expanded_for_cublaslt() -> None:
     assert called("torch.addmm(V, A.t(), A)").split()[-2:] == ["as_strided", "addmm"]
     assert called("torch.addmm(V.sum(), A.t(), A)").split()[-3:] == ["addmm", "expand", "as_strided"]
 
@@ -195,14 +195,14 @@ def test_batches_that_overlap_themselves_are_copied() -> None:
     ]
 
 
-def test_places_of_elements_are_written_transposed() -> None:
+def test_nonzero_writes_its_indices_transposed() -> None:
     assert called("A.nonzero()").split() == [
         *("nonzero", "resize_", "t", "transpose.int", "as_strided", "set_.source_Tensor"),
         "set_.source_Storage_storage_offset",
     ]
 
 
-def test_an_extreme_is_shared_without_a_look_at_the_device() -> None:
+def test_gradient_of_max_reads_nothing_from_the_gpu() -> None:
     names = on_cuda()
     assert "item" not in called("A.requires_grad_(True).max().backward()", names)
     assert eval("A.grad.sum().item()", names) == 1
@@ -219,7 +219,7 @@ ADDED = {
 
 @pytest.mark.parametrize("transposed", [False, True], ids=["dense", "transposed"])
 @pytest.mark.parametrize("case", ADDED)
-def test_adding_at_indices_gives_what_the_cpu_gives(case: str, transposed: bool) -> None:
+def test_accumulating_index_put_gives_the_result_of_the_cpu(case: str, transposed: bool) -> None:
     size, dims, places, values = ADDED[case]
 
     def added(device: str) -> Any:

@@ -67,7 +67,7 @@ def empty(dtype: str, shape: tuple[int, ...]) -> Any:
 
 
 def answer(expression: str, x: Any) -> str:
-    """The result as text, or the error."""
+    """The text of the result or of the error."""
     known = {"torch": torch, "x": x, "F": torch.nn.functional, "L": torch.linalg}
     known |= {"i": torch.tensor([1, 0], device="cuda"), "grad": lambda out: torch.autograd.grad(out.sum().abs(), x)}
     try:
@@ -88,18 +88,18 @@ def differing(kind: str, asked: list[str], make: Callable[[], Any]) -> dict[str,
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", CUDA_KINDS[1:])
-def test_every_dtype(kind: str, dtype: str) -> None:
+def test_every_dtype_gives_the_emulated_result(kind: str, dtype: str) -> None:
     assert not differing(kind, expressions(ORDERED), lambda: full(dtype))
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int64", "bfloat16", "float32", "complex64"])
 @pytest.mark.parametrize("kind", CUDA_KINDS[1:])
-def test_no_elements(kind: str, dtype: str) -> None:
+def test_empty_arrays_give_the_emulated_result(kind: str, dtype: str) -> None:
     for shape in SHAPES:
         assert not differing(kind, expressions(EMPTY), partial(empty, dtype, shape)), shape
 
 
-def test_only_bincount_refuses_float32() -> None:
+def test_float32_is_refused_by_bincount_alone() -> None:
     with cuda_is("emulated"):
         refusing = [text for text in expressions(ORDERED) if "Error" in answer(text, full("float32"))]
     assert refusing == ["x.flatten().bincount()"]

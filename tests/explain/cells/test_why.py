@@ -43,21 +43,23 @@ def test_how_an_alias_reaches_a_cell_and_what_it_covers() -> None:
     found = answer("aten::add.Tensor", "AutogradCUDA")
     assert (found.cell, found.reason, found.source) == (97, "autograd kernel", "Autograd")
     assert "Autograd covers 18 keys" in found.why
-    assert "When kernels are registered, not when the operator is called" in found.why
-    assert "fills all their cells" in found.why
-    assert "fills 62 of their cells (7 have a kernel of higher precedence)" in answer("aten::sum", "CPU").why
+    assert "when kernels are registered, not when the operator is called" in found.why
+    assert "fills all their entries" in found.why
+    assert "fills 62 of their entries (7 have a kernel of higher precedence)" in answer("aten::sum", "CPU").why
 
 
 def test_the_list_of_the_error_is_explained() -> None:
     found = answer("aten::sum", "CPU")
-    assert found.table.startswith("113 of the operator's 137 cells hold a kernel. The other 24 are empty: ")
-    assert "the list in that error is the keys that are not empty" in found.table
+    assert found.table.startswith(
+        "113 of the 137 entries of the operator's dispatch table hold a kernel. The other 24 are empty: "
+    )
+    assert "The error lists the keys that are not empty" in found.table
 
 
 def test_a_fallthrough_and_when_it_loops() -> None:
     found = change(answer("aten::sum", "CPU"), "CPU", "fallthrough")
     assert "Undefined" in " ".join(found.sentences)
-    assert "recurses for ever" in " ".join(found.sentences)
+    assert "recurses forever" in " ".join(found.sentences)
     looping = change(answer("aten::sum", "PythonDispatcher"), "PythonDispatcher", "fallthrough")
     assert "every FULL_AFTER set keeps PythonDispatcher" in " ".join(looping.sentences)
 
@@ -75,7 +77,7 @@ def test_an_operator_without_an_autograd_kernel_loses_its_gradient() -> None:
     op.define(parse_schema("demo::double(Tensor x) -> Tensor"), "here")
     op.register(K.CPU, Kernel("double", None, "here", boxed=True))
     said = " ".join(cell_answer(op, K.AutogradCPU, REGISTRY).called)
-    assert "That is where the gradient of an operator without an autograd kernel is lost" in said
+    assert "The gradient of an operator without an autograd kernel is lost there" in said
 
 
 def test_an_ambiguous_cell() -> None:
@@ -126,7 +128,10 @@ def test_what_a_call_meets_without_the_kernel_of_its_backend() -> None:
 
 def test_the_autograd_kernel_runs_before_not_the_derivative() -> None:
     said = words(answer("aten::sum", "CUDA"))
-    assert "VariableType::sum, the operator's autograd kernel, runs before the call reaches CUDA" in said
+    assert (
+        "the operator's autograd kernel, is registered for Autograd and runs before the call reaches CUDA"
+        in said
+    )
     assert "has run before" not in said
 
 

@@ -50,7 +50,7 @@ def _happened(trace: Trace, each: Prediction) -> bool:
             return right.partition(":")[0] == event.key == highest(event.key_set).name
         case ev.KernelSelected():
             taken = [(at, source) for at, (source, outcome, _) in enumerate(event.candidates) if outcome == "taken"]
-            return _is_source(right, event, *taken[0]) if taken else right == "nothing: the cell is empty"
+            return _is_source(right, event, *taken[0]) if taken else right == "nothing: the entry is empty"
         case ev.NodeCreated():
             return right == f"yes: {plain_node(event.name)}"
         case ev.NoNodeMade():
@@ -104,7 +104,7 @@ def test_every_question_can_be_answered_and_read(subject: str) -> None:
 
 DOUBTS = {
     Kind.KEY: NO_KEY,
-    Kind.CELL: "nothing: the cell is empty",
+    Kind.CELL: "nothing: the entry is empty",
     Kind.NODE: "no",
     Kind.COUNT: PRUNED,
     Kind.READY: NEVER,
@@ -172,7 +172,7 @@ def _checked(
     if event.node in named:
         assert event.node in ready
         return "right"
-    if "has run already" in choice.why:
+    if "has already run" in choice.why:
         assert named & ran
         return "has run"
     if "is ready too" in choice.why:
@@ -196,8 +196,8 @@ def test_the_founding_question() -> None:
     key = next(each for each in predictions_after(trace, -1) if "aten::add.Tensor is called" in each.question)
     said = {choice.text: choice.why for choice in key.choices}
     assert key.right.text == "AutogradCUDA"
-    assert said["CUDA"] == "x is a CUDA tensor. In the set, but not the highest: AutogradCUDA is higher."
-    assert "holds a fallthrough" in said["ADInplaceOrView"]
+    assert said["CUDA"] == "x is a CUDA tensor. It is in the key set, but AutogradCUDA is higher."
+    assert "has a fallthrough" in said["ADInplaceOrView"]
     assert "whether it requires grad or not" in said["AutogradCUDA"]
     assert [choice.text for choice in key.choices][-2:] == ["CUDA", NO_KEY], "keys come by priority"
     assert "x: AutocastCUDA, AutogradCUDA, ADInplaceOrView, CUDA" in key.known

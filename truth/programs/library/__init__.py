@@ -32,7 +32,7 @@ _ONLY_HERE = (
 
 
 def run(torch: ModuleType, source: str) -> list[str]:
-    """The output of a program; the last line is the error that ends it, if one does."""
+    """The output of a program. If an error ends it, that is the last line."""
     notes: list[str] = []
     program = compile(_QUERY.sub(r"\1show(\2)", _quoted(source)), FILE, "exec", dont_inherit=True)
     names = {

@@ -97,7 +97,7 @@ def _has_nan(gradient: Tensor) -> bool:
     """Return whether a gradient has a nan. As in PyTorch, operators check it, and their calls are part of the program's
     dispatch.
     """
-    with AutoGradMode(False, "looking for nan"):
+    with AutoGradMode(False, "checking for nan"):
         return bool(ops.item.call(ops._is_any_true.call(ops.isnan.call(gradient))))
 
 

@@ -286,7 +286,7 @@ def _call_with_hooks(node: Node, inputs: Buffer) -> Gradients:
 
 
 def _route(queue: ReadyQueue, task: GraphTask, node: Node, outputs: Gradients) -> None:
-    """Add each gradient to the buffer of the Node to which its edge leads, and push a Node that waits for no more."""
+    """Add each gradient to the buffer of the Node to which its edge leads, and push each Node that is ready."""
     not_ready = task.not_ready
     outputs.reverse()
     for edge in node.next_edges:

@@ -103,7 +103,7 @@ def recorded_capture(capture: Capture) -> Capture:
 
 
 def _noted(rec: Recorder | None, capture: Capture, task: GraphTask, node: Node, buffer: Buffer) -> bool:
-    """Capture gradients. Meanwhile the recorder knows that a Node is popped that is not recorded yet."""
+    """Capture gradients, while the recorder counts one popped Node that is not recorded yet."""
     if rec is None:
         return capture(task, node, buffer)
     rec.capturing += 1

@@ -107,7 +107,7 @@ def _before_sum(
         streams.record_stream(gradient, consumer, "the sum runs there")
     if known.stream is not consumer:
         assert known.event is not None
-        consumer.wait(known.event, "the sum needs the gradient that was there")
+        consumer.wait(known.event, "the sum needs the earlier gradient")
         streams.record_stream(buffer[position], consumer, "the sum runs there")
 
 
@@ -142,4 +142,4 @@ def join_leaves(task: GraphTask) -> None:
         if leaf is not tracking.caller:
             event = Event()
             event.record(leaf, "the gradients of its leaves are ready")
-            tracking.caller.wait(event, "whoever called backward may use the gradients")
+            tracking.caller.wait(event, "the caller of backward may use the gradients")

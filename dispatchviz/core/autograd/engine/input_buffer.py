@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FIRST: Final = "it is the first gradient for this input"
 """The reason why a gradient is stored."""
 
-_SUBCLASS: Final = "a dispatch mode or a subclass of Tensor may want to see a sum that writes to nothing"
+_SUBCLASS: Final = "a dispatch mode or a Tensor subclass is involved: the sum must not be in place"
 
 
 def add(buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> None:
@@ -52,7 +52,7 @@ def _accumulate(buffer: list[Tensor], position: int, gradient: Tensor) -> tuple[
         buffer[position] = ops.add_Tensor.call(buffer[position], gradient, 1)
         return "added out of place", obstacle
     ops.add__Tensor.call(buffer[position], gradient, 1)
-    return "added in place", "grad mode is off and nobody else holds the gradient that was there"
+    return "added in place", "grad mode is off and only the buffer holds the earlier gradient"
 
 
 def _out_of_place_reason(buffer: list[Tensor], position: int, gradient: Tensor) -> BufferReason | None:
@@ -66,10 +66,10 @@ def _out_of_place_reason(buffer: list[Tensor], position: int, gradient: Tensor) 
     if state.modes or keys & TENSOR_SUBCLASS_LIKE:  # is_tensor_subclass_like, without a call
         return _SUBCLASS
     if keys & ZERO:
-        return "the gradient that was there is a zero tensor, which has no memory"
+        return "the earlier gradient is a zero tensor, which has no memory"
     size, stride = buffer[position]._size, buffer[position]._stride
     if stride != CONTIGUOUS_STRIDES[size] and not is_non_overlapping_and_dense(size, stride):
-        return "elements of the gradient that was there share memory"
+        return "elements of the earlier gradient share memory"
     if not holds_only_reference_to_memory(buffer, position):
-        return "somebody else holds the gradient that was there"
+        return "the earlier gradient has another reference"
     return _SUBCLASS if gradient._ks & TENSOR_SUBCLASS_LIKE else None

@@ -49,7 +49,7 @@ def fw_grad(tensor: Tensor, level: int = 0) -> Tensor | None:
     tangent = _same_view(tensor, base_tangent)
     tensor._fw_grad = ForwardGrad()
     tensor._fw_grad.set_value(tangent, level)
-    _record_tangent(tensor, tangent, "a view of its base's")
+    _record_tangent(tensor, tangent, "a view of the base's tangent")
     return tangent
 
 
@@ -150,7 +150,7 @@ def set_fw_grad(tensor: Tensor | None, new_grad: Tensor | None, level: int = 0, 
             f"supported. Tensor is of size {list(tensor._size)} while the given forward gradient is of size "
             f"{list(new_grad._size)}."
         )
-    how: TangentSource = "taken as it is"
+    how: TangentSource = "stored without a copy"
     if is_inplace_op and tensor._view is not None:
         propagated = _through_base(tensor, new_grad, level)
         how = how if propagated is new_grad else "copied into a view of the base's tangent"
@@ -161,7 +161,7 @@ def set_fw_grad(tensor: Tensor | None, new_grad: Tensor | None, level: int = 0, 
                 f"{_REPORT}Expected the output of forward differentiable view operations to have the tangent have the "
                 "same layout as primal"
             )
-        new_grad, how = _copied(new_grad, tensor), "copied, to be laid out as the tensor"
+        new_grad, how = _copied(new_grad, tensor), "copied into the tensor's layout"
     tensor._fw_grad.set_value(new_grad, level)
     _record_tangent(tensor, new_grad, how)
 

@@ -96,7 +96,7 @@ def _jvp(node: FunctionBase, inputs: Sequence[Tensor], tangents: Sequence[Tensor
     pairs = iter(zip(inputs, tangents, strict=True))
     with forward_formula(f"{type(node)._forward_cls.__name__}.jvp", "Function"), AutoFwGradMode(False):
         arguments = [_argument(node, *next(pairs)) if is_tensor else None for is_tensor in node._thp_is_variable_input]
-        result = node.apply_jvp(*arguments)  # type: ignore[attr-defined]  # of what users derive from
+        result = node.apply_jvp(*arguments)  # type: ignore[attr-defined]  # a method of Function's Nodes
     given = list(result) if isinstance(result, tuple) else [result]
     for position, value in enumerate(given):
         if value is not None and not isinstance(value, Tensor):

@@ -258,7 +258,7 @@ def _written(call: Call, output: Tensor, is_input: bool, position: int) -> None:
         output._hooks.backward = None
     accumulator = try_get_grad_accumulator(output)
     if accumulator is not None:
-        accumulator.variable = None  # type: ignore[attr-defined]  # AccumulateGrad: nobody accumulates any more
+        accumulator.variable = None  # type: ignore[attr-defined]  # this AccumulateGrad has no variable any more
     rebase_history_at(output, call.node, position)
 
 

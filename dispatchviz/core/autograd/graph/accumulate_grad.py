@@ -75,14 +75,21 @@ class AccumulateGrad(Node):
         return []
 
 
-_STEALABLE = "grad mode is off, nobody else holds the gradient, and its strides obey the layout contract"
+_STEALABLE = "grad mode is off, only the engine holds the gradient, and its strides obey the layout contract"
 
-NOT_ENFORCED = "grad mode is off, nobody else holds the gradient, and the layout contract is not enforced here"
+NOT_ENFORCED = "grad mode is off, only the engine holds the gradient, and the layout contract is not enforced here"
 """The reason why a gradient with other strides is stolen."""
 
-GRAD_MODE = "grad mode is on: a gradient is only taken over while it is off"
-SHARED = "somebody else holds the gradient too"
+GRAD_MODE = "grad mode is on: a gradient is stolen only while it is off"
+SHARED = "the gradient has another reference"
 """The reason why a gradient is copied. Any other reason is its strides."""
+
+OLD_REASONS = {
+    "grad mode is off, nobody else holds the gradient, and the layout contract is not enforced here": NOT_ENFORCED,
+    "grad mode is on: a gradient is only taken over while it is off": GRAD_MODE,
+    "somebody else holds the gradient too": SHARED,
+}
+"""The reasons in traces of earlier versions, and today's."""
 
 
 def _accumulate(leaf: Tensor, grads: list[Tensor], expected: int) -> None:
@@ -125,8 +132,8 @@ def _copy_reason(leaf: Tensor, grads: list[Tensor], expected: int) -> str:
 def _layout_mismatch(leaf: Tensor, grads: list[Tensor]) -> str:
     strides = list(grads[0]._stride)
     if is_non_overlapping_and_dense(leaf._size, leaf._stride):
-        return f"by the layout contract .grad has the leaf's strides, {list(leaf._stride)}, the gradient has {strides}"
-    return f"by the layout contract .grad is contiguous here, the gradient has the strides {strides}"
+        return f"the layout contract requires the leaf's strides, {list(leaf._stride)}, and the gradient has {strides}"
+    return f"the layout contract requires a contiguous .grad, and the gradient has the strides {strides}"
 
 
 def _obeys_layout_contract(leaf: Tensor, grads: list[Tensor]) -> bool:

@@ -117,7 +117,7 @@ class Node:
             cls.__module__ = "builtins"  # as it prints: <class 'AddBackward0'>
         install_properties(cls, vars(cls))
         if "will_release_variables" in vars(cls):
-            cls.apply = _with_release_check(cls.apply)  # type: ignore[method-assign,assignment]  # who wants to know pays for it
+            cls.apply = _with_release_check(cls.apply)  # type: ignore[method-assign,assignment]  # slower for such classes only
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
@@ -204,9 +204,7 @@ class Node:
         return any(self.should_compute_output(index) for indices in ranges for index in indices)
 
     def task_should_compute_output(self, index: int) -> bool:
-        """Return whether the edge leads to a Node and the running graph task wants that gradient, while the engine
-        runs.
-        """
+        """Return whether the edge leads to a Node that the running graph task needs, while the engine runs."""
         target = self.next_edges[index].function
         if target is None:
             return False
@@ -218,9 +216,9 @@ class Node:
         return False
 
     def task_should_compute_output_any(self, *indices: int) -> bool:
-        """Return whether the running graph task wants the gradient of any of several edges.
+        """Return whether the running graph task needs the gradient of any of several edges.
 
-        Pruned edges are recorded here only if none is wanted; otherwise the formula records them.
+        Pruned edges are recorded here only if none is needed; otherwise the formula records them.
         """
         task = thread.state.graph_task
         targets = [self.next_edges[index].function for index in indices]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.graph.node import Node
 
-Told = Callable[["NodeLife"], object]
+FreedCallback = Callable[["NodeLife"], object]
 
 
 class NodeLife(weakref.ref["Node"]):
@@ -33,7 +33,7 @@ class NodeLife(weakref.ref["Node"]):
     """Serial number of the Node."""
 
 
-def follow(node: Node, number: int, freed: Told) -> None:
+def follow(node: Node, number: int, freed: FreedCallback) -> None:
     """Call ``freed`` when the Node is destroyed."""
     life = node._life = NodeLife(node, freed)
     life.number = number

@@ -229,7 +229,7 @@ def _regenerate(tensor: Tensor, view: ViewMeta) -> Node:
 
 def _replayed_history(tensor: Tensor, view: ReplayedViewMeta) -> Node:
     """Return the history of the replayed view."""
-    with AutoGradMode(True, "making a view anew"):
+    with AutoGradMode(True, "replaying a view"):
         node = replay(view.view_funcs, view.base)._grad_fn
     assert node is not None, "the base has a history"
     old, tensor._grad_fn = tensor._grad_fn, node

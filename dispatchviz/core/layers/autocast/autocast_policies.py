@@ -29,7 +29,7 @@ class CastPolicy(enum.Enum):
         "the overload with a dtype is called, with float32, or that of a first argument that is not cast"
     )
     promote = "the floating-point arguments on the device, except float64, are cast to the widest of their dtypes"
-    banned = "it is refused: in half precision it is unsafe"
+    banned = "it is refused because it is unsafe in half precision"
 
 
 P = CastPolicy

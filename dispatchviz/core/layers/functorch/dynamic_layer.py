@@ -110,11 +110,11 @@ def temporarily_popped() -> Iterator[None]:
     """Pop the transform on top in the block, for calls that are not dispatched
     (``temporarily_pop_interpreter_stack``).
     """
-    layer = _pop("lets the call go on")
+    layer = _pop("passes the call on")
     try:
         yield
     finally:
-        _push(layer, "is back")
+        _push(layer, "is pushed again")
 
 
 # -- between the layers ------------------------------------------------------------------------------------------------
@@ -152,8 +152,8 @@ def dynamic_layer_back_fallback(op: OperatorEntry, ks: int, stack: list[Any]) ->
     layer = current_layer()
     assert layer.saved is not None
     with ForceDispatchKeyGuard(*layer.saved):
-        _pop("lets the call go on")
+        _pop("passes the call on")
         try:
             layer.interpreter.send_to_next(op, stack)
         finally:
-            _push(layer, "is back")
+            _push(layer, "is pushed again")

@@ -1,6 +1,6 @@
 """TensorWrapper: the wrapper of ``grad`` and ``jvp`` (``aten/src/ATen/functorch/TensorWrapper.cpp``).
 
-A wrapper knows whether its transform still runs. A wrapper that outlived it is dead, and every call unwraps it.
+A wrapper is dead after the end of its transform: then every call unwraps it.
 ``ad_interpreters.py`` creates the wrappers.
 """
 

@@ -22,8 +22,9 @@ _ALPHA = 1.7580993408473766
 
 
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Randomly zero elements with probability p. Return the input itself outside of training. CUDA uses one fused
-    kernel.
+    """Randomly zero elements with probability p.
+
+    Return the input itself outside of training. CUDA uses one fused kernel.
     """
     if train and input._device.type == "cuda" and 0 < p < 1 and numel(input._size):
         return ops.native_dropout.call(input, p, train)[0]
@@ -141,5 +142,5 @@ def native_dropout_cuda(input: Tensor, p: float, train: bool | None) -> tuple[Te
 
 
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
-    """grad * mask * scale"""
+    """grad * mask * scale."""
     return ops.mul_Scalar.call(ops.mul_Tensor.call(grad_output, mask), scale)

@@ -167,8 +167,9 @@ def rrelu_with_noise_out(
     generator: Generator | None,
     out: Tensor,
 ) -> Tensor:
-    """Write the result of ``rrelu_with_noise`` into ``out``. Raise RuntimeError if ``noise`` has another shape than
-    self.
+    """Write the result of ``rrelu_with_noise`` into ``out``.
+
+    Raise RuntimeError if ``noise`` has another shape than self.
     """
     if self._size != noise._size:
         raise RuntimeError(

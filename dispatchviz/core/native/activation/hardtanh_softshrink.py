@@ -36,8 +36,9 @@ def hardtanh_(self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
 
 
 def hardtanh_out(self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> Tensor:
-    """Write ``clamp`` of self into out; for integers the bounds are whole numbers. Raise RuntimeError for bool, and for
-    an unsigned dtype with a negative bound.
+    """Write ``clamp`` of self into out; for integers the bounds are whole numbers.
+
+    Raise RuntimeError for bool, and for an unsigned dtype with a negative bound.
     """
     if self._dtype is bool_:
         raise RuntimeError("Bool inputs not supported for hardtanh")

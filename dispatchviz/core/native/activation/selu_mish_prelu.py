@@ -90,8 +90,9 @@ def mish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
 
 
 def prelu(self: Tensor, weight: Tensor) -> Tensor:
-    """leaky_relu with one slope for all elements or one for each channel. Raise RuntimeError for another number of
-    slopes.
+    """leaky_relu with one slope for all elements or one for each channel.
+
+    Raise RuntimeError for another number of slopes.
     """
     if self._dtype is not weight._dtype:
         raise RuntimeError(f"prelu: Type promoting not supported. Got {self._dtype.legacy} and {weight._dtype.legacy}")

@@ -106,14 +106,15 @@ def log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) ->
 
 
 def _input(name: str, self: Tensor, dim: int, read: Tensor | None = None) -> tuple[Any, Any, int]:
-    """The array library, the numbers with at least one dimension, and the dimension. The loop reads ``read``, by
-    default self.
+    """The array library, the numbers with at least one dimension, and the dimension.
+
+    The loop reads ``read``, by default self.
     """
     axis = wrap_dim(dim, len(self._size))
     if not self._dtype.is_floating_point:
         last = axis == max(len(self._size) - 1, 0)
         raise not_implemented(f"{name}_lastdim_kernel_impl" if last else f"{name}_kernel_impl", self._dtype)
-    _made_contiguous(self if read is None else read)
+    _call_contiguous(self if read is None else read)
     if not self._size:
         ops.view.call(self, (1,))
     xp: Any = array_module(self._device.type)
@@ -138,9 +139,10 @@ def _rest(self: Tensor, axis: int, values: Any) -> Any:
     return (numpy.arange(count) >= count // _VECTOR * _VECTOR).reshape(inner)
 
 
-def _made_contiguous(self: Tensor) -> None:
-    """Call ``contiguous`` as PyTorch does, so that it is recorded. Its result is not used: the array functions read any
-    strides.
+def _call_contiguous(self: Tensor) -> None:
+    """Call ``contiguous`` as PyTorch does, so that it is recorded.
+
+    Its result is not used: the array functions read any strides.
     """
     if not self._is_contiguous and numel(self._size):
         ops.contiguous.call(self, "contiguous_format")
@@ -155,7 +157,7 @@ def softmax_backward_out(grad_output: Tensor, output: Tensor, dim: int, input_dt
     """output * (grad - sum of grad * output). On CUDA this product is a tensor (``cuda/SoftMax.cu``)"""
     product = ops.mul_Tensor.call(grad_output, output) if out._device.type == "cuda" else None
     xp, grad, axis = _input("softmax_backward", grad_output, dim, product)
-    _made_contiguous(output)
+    _call_contiguous(output)
     result = output._array.reshape(grad.shape).astype(grad.dtype)
     _stored(out, lambda: result * (grad - xp.sum(grad * result, axis, keepdims=True)))
 
@@ -163,6 +165,6 @@ def softmax_backward_out(grad_output: Tensor, output: Tensor, dim: int, input_dt
 def log_softmax_backward_out(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, out: Tensor) -> None:
     """grad - exp(output) * sum of grad"""
     xp, grad, axis = _input("log_softmax_backward", grad_output, dim)
-    _made_contiguous(output)
+    _call_contiguous(output)
     result = output._array.reshape(grad.shape).astype(grad.dtype)
     _stored(out, lambda: grad - xp.exp(result) * xp.sum(grad, axis, keepdims=True))

@@ -27,8 +27,9 @@ def _assert_async_cuda(self: Tensor) -> None:
 
 
 def _assert_async_msg_cuda(self: Tensor, assert_msg: str) -> None:
-    """Raise RuntimeError with the given message if the only element is zero. NB: in PyTorch, the device raises it
-    later.
+    """Raise RuntimeError with the given message if the only element is zero.
+
+    NB: in PyTorch, the device raises it later.
     """
     if not bool(self._array.all()):
         raise RuntimeError(assert_msg)

@@ -57,7 +57,7 @@ def gcd_meta(op: Structured, self: Tensor, other: Tensor) -> None:
 
 def gcd_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     """The greatest common divisor"""
-    _of_integers(numpy.gcd, "gcd_cpu", self, other, out)
+    _only_integers(numpy.gcd, "gcd_cpu", self, other, out)
 
 
 def lcm_meta(op: Structured, self: Tensor, other: Tensor) -> None:
@@ -67,10 +67,10 @@ def lcm_meta(op: Structured, self: Tensor, other: Tensor) -> None:
 
 def lcm_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     """The least common multiple"""
-    _of_integers(numpy.lcm, "lcm_cpu", self, other, out)
+    _only_integers(numpy.lcm, "lcm_cpu", self, other, out)
 
 
-def _of_integers(function: Any, kernel: str, self: Tensor, other: Tensor, out: Tensor) -> None:
+def _only_integers(function: Any, kernel: str, self: Tensor, other: Tensor, out: Tensor) -> None:
     dtype = result_type(self, other)
     refused = dtype.can_require_grad or dtype is bool_
     loop(no_instance(kernel, dtype) if refused else function, out, dtype, self, other)

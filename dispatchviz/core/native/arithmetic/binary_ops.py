@@ -176,8 +176,9 @@ def div_out(self: Tensor, other: Tensor, out: Tensor) -> None:
 
 
 def _times_number(function: Any, self: Tensor, other: Tensor, out: Tensor) -> bool:
-    """Run the loop with a 0-dim CPU operand that is not rounded to the half-precision result dtype. Return whether it
-    applies.
+    """Run the loop with a 0-dim CPU operand that is not rounded to the half-precision result dtype.
+
+    Return whether it applies.
     """
     dtype = result_type(self, other)
     if dtype not in REDUCED or other._dtype is dtype or other._device.type != "cpu":

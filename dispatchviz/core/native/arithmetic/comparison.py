@@ -167,7 +167,7 @@ def _compare(function: str, self: Tensor, other: Tensor, out: Tensor) -> None:
     if dtype.is_complex and function in _ORDERED:
         compare = no_instance(_ORDERED[function], dtype)
     if dtype.is_complex and function.startswith("logical"):
-        compare = partial(_of_truths, compare)
+        compare = partial(_compare_truth_values, compare)
     if out._dtype is bool_:
         a, b = operand(self, dtype, out._device.type), operand(other, dtype, out._device.type)
         store(out, quiet.run(compare, a, b))
@@ -175,7 +175,7 @@ def _compare(function: str, self: Tensor, other: Tensor, out: Tensor) -> None:
         compute(out, dtype, compare, self, other)
 
 
-def _of_truths(compare: Callable[..., Any], *operands: Any) -> Any:
+def _compare_truth_values(compare: Callable[..., Any], *operands: Any) -> Any:
     """Compare the truth values: CuPy's logical functions do not accept complex numbers."""
     return compare(*(each != 0 for each in operands))
 

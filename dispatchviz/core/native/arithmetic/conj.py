@@ -99,8 +99,9 @@ def real(self: Tensor) -> Tensor:
 
 
 def imag(self: Tensor) -> Tensor:
-    """A view of the imaginary parts, with the neg bit if self has the conj bit. Raise RuntimeError for a real
-    tensor.
+    """A view of the imaginary parts, with the neg bit if self has the conj bit.
+
+    Raise RuntimeError for a real tensor.
     """
     if not self._dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
@@ -118,8 +119,9 @@ def _last(parts: Tensor, index: int) -> Tensor:
 
 
 def view_as_real(self: Tensor) -> Tensor:
-    """The real and imaginary part of every element, in a last dimension of size 2. Raise RuntimeError if the conj bit
-    is set.
+    """The real and imaginary part of every element, in a last dimension of size 2.
+
+    Raise RuntimeError if the conj bit is set.
     """
     if _is_conj(self):
         raise RuntimeError(

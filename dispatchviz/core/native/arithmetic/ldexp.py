@@ -74,8 +74,9 @@ def frexp(self: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def frexp_out(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
-    """Write ``frexp`` into ``mantissa``, of the dtype of self, and ``exponent``, of int32. Raise RuntimeError for other
-    dtypes.
+    """Write ``frexp`` into ``mantissa``, of the dtype of self, and ``exponent``, of int32.
+
+    Raise RuntimeError for other dtypes.
     """
     if not self._dtype.is_floating_point:
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
@@ -147,7 +148,7 @@ def _ldexp(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # -- float_power -------------------------------------------------------------------------------------------------------
 
 
-def _in_double(*operands: Tensor | Scalar) -> DType:
+def _wide_dtype(*operands: Tensor | Scalar) -> DType:
     """The dtype of the result: float64 or complex128."""
     is_complex = any(t._dtype.is_complex if isinstance(t, Tensor) else isinstance(t, complex) for t in operands)
     return complex128 if is_complex else float64
@@ -163,55 +164,57 @@ def _number(value: Scalar, dtype: DType) -> Scalar:
 
 def float_power_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
     """self ** exponent, in float64 or complex128."""
-    dtype = _in_double(self, exponent)
+    dtype = _wide_dtype(self, exponent)
     power = _cast(exponent, dtype)
     return ops.pow_Tensor_Tensor.call(_cast(self, dtype), power)
 
 
 def float_power_Scalar(self: Scalar, exponent: Tensor) -> Tensor:
     """number ** exponent, in float64 or complex128."""
-    dtype = _in_double(self, exponent)
+    dtype = _wide_dtype(self, exponent)
     return ops.pow_Scalar.call(_number(self, dtype), _cast(exponent, dtype))
 
 
 def float_power_Tensor_Scalar(self: Tensor, exponent: Scalar) -> Tensor:
     """self ** number, in float64 or complex128."""
-    dtype = _in_double(self, exponent)
+    dtype = _wide_dtype(self, exponent)
     return ops.pow_Tensor_Scalar.call(_cast(self, dtype), _number(exponent, dtype))
 
 
 def float_power_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
     """Write ``float_power`` into ``out``. Raise RuntimeError unless it is float64 or complex128, like the result."""
-    dtype = _check_dtype("output given to float_power", out, _in_double(self, exponent))
+    dtype = _check_dtype("output given to float_power", out, _wide_dtype(self, exponent))
     power = _cast(exponent, dtype)
     return ops.pow_Tensor_Tensor_out.call(_cast(self, dtype), power, out)
 
 
 def float_power_Scalar_out(self: Scalar, exponent: Tensor, out: Tensor) -> Tensor:
     """Write ``float_power`` into ``out``. Raise RuntimeError unless it is float64 or complex128, like the result."""
-    dtype = _check_dtype("output given to float_power", out, _in_double(self, exponent))
+    dtype = _check_dtype("output given to float_power", out, _wide_dtype(self, exponent))
     return ops.pow_Scalar_out.call(_number(self, dtype), _cast(exponent, dtype), out)
 
 
 def float_power_Tensor_Scalar_out(self: Tensor, exponent: Scalar, out: Tensor) -> Tensor:
     """Write ``float_power`` into ``out``. Raise RuntimeError unless it is float64 or complex128, like the result."""
-    dtype = _check_dtype("output given to float_power", out, _in_double(self, exponent))
+    dtype = _check_dtype("output given to float_power", out, _wide_dtype(self, exponent))
     return ops.pow_Tensor_Scalar_out.call(_cast(self, dtype), _number(exponent, dtype), out)
 
 
 def float_power__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
-    """The in-place version of ``float_power``. Raise RuntimeError unless self is float64 or complex128, like the
-    result.
+    """The in-place version of ``float_power``.
+
+    Raise RuntimeError unless self is float64 or complex128, like the result.
     """
-    dtype = _check_dtype("base given to float_power_", self, _in_double(self, exponent))
+    dtype = _check_dtype("base given to float_power_", self, _wide_dtype(self, exponent))
     return ops.pow__Tensor.call(self, _cast(exponent, dtype))
 
 
 def float_power__Scalar(self: Tensor, exponent: Scalar) -> Tensor:
-    """The in-place version of ``float_power``. Raise RuntimeError unless self is float64 or complex128, like the
-    result.
+    """The in-place version of ``float_power``.
+
+    Raise RuntimeError unless self is float64 or complex128, like the result.
     """
-    dtype = _check_dtype("base given to float_power_", self, _in_double(self, exponent))
+    dtype = _check_dtype("base given to float_power_", self, _wide_dtype(self, exponent))
     return ops.pow__Scalar.call(self, _number(exponent, dtype))
 
 

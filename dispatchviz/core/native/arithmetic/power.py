@@ -23,8 +23,9 @@ def pow_Tensor_Tensor_meta(op: Structured, self: Tensor, exponent: Tensor) -> No
 
 
 def pow_Tensor_Scalar_meta(op: Structured, self: Tensor, exponent: Scalar) -> None:
-    """The common dtype, with the exponent as a wrapped number. Raise RuntimeError for integers with a negative integer
-    exponent.
+    """The common dtype, with the exponent as a wrapped number.
+
+    Raise RuntimeError for integers with a negative integer exponent.
     """
     if not self._dtype.can_require_grad and type(exponent) is int and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
@@ -109,8 +110,9 @@ def _power(base: Any, exponent: Any) -> Any:
 
 
 def _integer_power(base: Any, exponent: Any) -> Any:
-    """Integer powers as in C++, where a negative exponent gives 0, or the sign for a base of 1 or -1. Array libraries
-    refuse it.
+    """Integer powers as in C++, where a negative exponent gives 0, or the sign for a base of 1 or -1.
+
+    Array libraries refuse it.
     """
     magnitude = base ** abs(exponent)
     inverse = (abs(base) == 1) * magnitude

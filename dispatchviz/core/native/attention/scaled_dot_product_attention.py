@@ -34,7 +34,7 @@ def scaled_dot_product_attention(
     """softmax(query key^T scale + mask) value. Raise RuntimeError if shapes, dtypes or masks do not fit together."""
     _validate(query, key, value, attn_mask, is_causal)
     if 0 in (numel(tensor._size) for tensor in (query, key, value)):
-        return _nothing(query, key, value)
+        return _empty_attention(query, key, value)
     backend = fused_sdp_choice(query, key, value, attn_mask, dropout_p, enable_gqa)
     mask = _as_float(attn_mask, query)
     if backend is SDPBackend.FLASH_ATTENTION:
@@ -45,7 +45,7 @@ def scaled_dot_product_attention(
     )[0]
 
 
-def _nothing(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+def _empty_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     """Zeros of the result's shape with an autograd graph that leads to all three inputs."""
     size = (*query._size[:-1], value._size[-1])
     zeros = ops.zeros.call(size, query._dtype, None, query._device, None)
@@ -136,8 +136,9 @@ def _scaled_dot_product_attention_math(
 
 
 def _repeated_for_groups(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-    """Keys and values with each head repeated for the queries of its group. Raise RuntimeError if the heads cannot be
-    divided evenly.
+    """Keys and values with each head repeated for the queries of its group.
+
+    Raise RuntimeError if the heads cannot be divided evenly.
     """
     heads = [t._size[wrap_dim(-3, len(t._size))] for t in (query, key, value)]
     if heads[0] == heads[1] == heads[2]:
@@ -183,7 +184,7 @@ def _scaled_dot_product_flash_attention_cpu(
     powers, total, sums = _powers(query, key, is_causal, mask, scale, wide.numpy)
     kept = powers.astype(query._array.dtype).astype(wide.numpy)  # rounded to the dtype of the values
     xp = array_module(query._device.type)
-    values = _of_each_head(value, query).astype(wide.numpy)
+    values = _repeated_heads(value, query).astype(wide.numpy)
     output._array[...] = xp.swapaxes(kept @ values / total, 1, 2)
     logsumexp._array[...] = xp.swapaxes(sums, 1, 2)
     return ops.transpose_int.call(output, 1, 2), ops.transpose_int.call(logsumexp, 1, 2)
@@ -241,7 +242,7 @@ def _powers(
     """The exponentials of the scores, the sum of each row, and its logsumexp; fully masked rows are 0."""
     xp = array_module(query._device.type)
     factor = dtype.type(1.0 / math.sqrt(query._size[-1]) if scale is None else scale)
-    scores = query._array.astype(dtype) @ xp.swapaxes(_of_each_head(key, query).astype(dtype), -2, -1) * factor
+    scores = query._array.astype(dtype) @ xp.swapaxes(_repeated_heads(key, query).astype(dtype), -2, -1) * factor
     if is_causal:
         causal = xp.tril(xp.ones(scores.shape[-2:], bool))
         scores = xp.where(causal, scores, dtype.type(-math.inf))
@@ -300,7 +301,7 @@ def _gradients(
     wide = (float32 if query._dtype in (float16, bfloat16) else query._dtype).numpy
     powers, total, _ = _powers(query, key, is_causal, mask, scale, wide)
     weights = powers / total
-    arrays = (grad_out._array, query._array, _of_each_head(key, query), _of_each_head(value, query))
+    arrays = (grad_out._array, query._array, _repeated_heads(key, query), _repeated_heads(value, query))
     grad, q, k, v = (array.astype(wide) for array in arrays)
     factor = wide.type(1.0 / math.sqrt(query._size[-1]) if scale is None else scale)
     grad_weights = grad @ xp.swapaxes(v, -2, -1)
@@ -309,7 +310,7 @@ def _gradients(
     return grad_scores @ k, _summed_over_groups(grad_keys, key), _summed_over_groups(grad_values, value)
 
 
-def _of_each_head(tensor: Tensor, query: Tensor) -> Any:
+def _repeated_heads(tensor: Tensor, query: Tensor) -> Any:
     """The array of keys or values, in which each head is repeated for every query head of its group."""
     times = query._size[1] // tensor._size[1]
     return tensor._array if times == 1 else tensor._array.repeat(times, axis=1)

@@ -20,7 +20,7 @@ from dispatchviz.core.thread.context import context
 
 
 class SDPBackend(Enum):
-    """``torch.nn.attention.SDPBackend``"""
+    """The backends of scaled dot product attention (``torch.nn.attention.SDPBackend``)."""
 
     ERROR = -1
     MATH = 0
@@ -54,14 +54,17 @@ def fused_sdp_choice(
     if query._device.type == "cpu":
         return _choice_cpp(params)
     if not (context.math_sdp or context.flash_sdp or context.mem_efficient_sdp or context.cudnn_sdp):
-        _none_is_on()
+        _raise_all_disabled()
     return SDPBackend.MATH
 
 
 def _choice_cpp(params: SDPParams) -> SDPBackend:
-    """``_fused_sdp_choice_cpp``"""
+    """The backend (``_fused_sdp_choice_cpp``).
+
+    Raise RuntimeError if none is available, with a warning that gives the reason.
+    """
     if not (context.math_sdp or context.flash_sdp):
-        _none_is_on()
+        _raise_all_disabled()
     unmet = next((constraint for constraint in CONSTRAINTS if not constraint.met(params)), None)
     if unmet is None:
         return SDPBackend.FLASH_ATTENTION
@@ -73,7 +76,7 @@ def _choice_cpp(params: SDPParams) -> SDPBackend:
     return SDPBackend.MATH
 
 
-def _none_is_on() -> None:
+def _raise_all_disabled() -> None:
     raise RuntimeError(
         "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math "
         "kernel and the fused kernels."
@@ -87,7 +90,7 @@ def _warn(text: str, location: str) -> None:
 # -- conditions of the flash kernel ------------------------------------------------------------------------------------
 
 
-def _flash_is_on(params: SDPParams) -> bool:
+def _flash_is_enabled(params: SDPParams) -> bool:
     return context.flash_sdp
 
 
@@ -155,7 +158,7 @@ def _sizes(text: str, tensors: Sequence[Tensor]) -> str:
 
 
 CONSTRAINTS = (
-    Constraint(_flash_is_on),
+    Constraint(_flash_is_enabled),
     Constraint(_no_dropout, "sdp_utils_cpp.h:241", lambda _: "Both fused kernels do not support non-zero dropout."),
     Constraint(
         _four_dimensions,

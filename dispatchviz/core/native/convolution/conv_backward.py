@@ -61,7 +61,7 @@ def convolution_backward(
     if flat:
         input, params = in_format(input), params.as_2d()
         grad_output, input, weight = (ops.unsqueeze.call(tensor, 2) for tensor in (grad_output, input, weight))
-    found = list(_by_backend(grad_output, input, weight, bias_sizes, params, output_mask))
+    found = list(_backend_gradients(grad_output, input, weight, bias_sizes, params, output_mask))
     for index in (0, 1) if flat else ():
         if output_mask[index]:
             found[index] = ops.squeeze_dim.call(found[index], 2)
@@ -71,7 +71,7 @@ def convolution_backward(
     return found[0], found[1], found[2]
 
 
-def _by_backend(
+def _backend_gradients(
     grad: Tensor, input: Tensor, weight: Tensor, bias_sizes: Size | None, params: Params, mask: Mask
 ) -> Three:
     backend = select_backend(input, weight, params)
@@ -158,7 +158,7 @@ def _convolution_double_backward(
     return of_output, of_input, of_weight
 
 
-def _on_gpu(tensor: Tensor) -> Tensor:
+def _contiguous_on_cuda(tensor: Tensor) -> Tensor:
     """The tensor, made contiguous for cuDNN if it is on CUDA."""
     return in_format(tensor) if tensor._device.type == "cuda" else tensor
 
@@ -175,9 +175,9 @@ def _sum_of_terms(
     """conv(ggI, weight) + conv(input, ggW) + ggb"""
     terms: list[Callable[[], Tensor]] = []
     if ggI is not None:
-        terms.append(lambda: call_with_undefined(ops.convolution, ggI, _on_gpu(weight), None, *params))
+        terms.append(lambda: call_with_undefined(ops.convolution, ggI, _contiguous_on_cuda(weight), None, *params))
     if ggW is not None:
-        terms.append(lambda: call_with_undefined(ops.convolution, input, _on_gpu(ggW), None, *params))
+        terms.append(lambda: call_with_undefined(ops.convolution, input, _contiguous_on_cuda(ggW), None, *params))
     if ggb is not None:
         terms.append(lambda: _expand_bias(ggb, gO))
     total: Tensor | None = None
@@ -214,7 +214,7 @@ def _weight_double_backward(ggI: Tensor, gO: Tensor, weight: Tensor, params: Par
 
 
 def _one_weight(ggIt: Tensor, gOt: Tensor, plain: Params, transposed: bool) -> Tensor:
-    gOt = _on_gpu(gOt)
+    gOt = _contiguous_on_cuda(gOt)
     first, second = (gOt, ggIt) if transposed else (ggIt, gOt)
     return _convolved(first, second, plain)
 
@@ -235,7 +235,7 @@ def _narrowed(tensor: Tensor, size: Sequence[int]) -> Tensor:
 def _input_double_backward_transposed(ggW: Tensor, gO: Tensor, weight: Tensor, input: Tensor, params: Params) -> Tensor:
     """conv(gO, ggW)"""
     plain = params._replace(transposed=False)
-    return _narrowed(call_with_undefined(ops.convolution, _on_gpu(gO), ggW, None, *plain), input._size)
+    return _narrowed(call_with_undefined(ops.convolution, _contiguous_on_cuda(gO), ggW, None, *plain), input._size)
 
 
 def _input_double_backward(ggW: Tensor, gO: Tensor, weight: Tensor, input: Tensor, params: Params) -> Tensor:
@@ -246,4 +246,4 @@ def _input_double_backward(ggW: Tensor, gO: Tensor, weight: Tensor, input: Tenso
         expected = (width - 1) * by - 2 * pad + step * (found - 1) + 1
         more.append(given if expected == length else length - expected)
     back = params._replace(transposed=True, output_padding=tuple(more))
-    return _convolved(_on_gpu(gO), ggW, back)
+    return _convolved(_contiguous_on_cuda(gO), ggW, back)

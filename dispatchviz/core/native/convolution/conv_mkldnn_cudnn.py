@@ -137,8 +137,9 @@ def _new(like: Tensor, weight: Tensor, size: Size) -> Tensor:
 
 
 def cudnn_backward(grad: Tensor, input: Tensor, weight: Tensor, params: Params, output_mask: tuple[bool, ...]) -> Three:
-    """The requested gradients of input and weight, from contiguous tensors. The caller sums the gradient of the
-    bias.
+    """The requested gradients of input and weight, from contiguous tensors.
+
+    The caller sums the gradient of the bias.
     """
     if params.transposed:
         grad = in_format(grad, suggested(input))
@@ -163,8 +164,9 @@ def cudnn_backward(grad: Tensor, input: Tensor, weight: Tensor, params: Params, 
 def depthwise_backward(
     grad: Tensor, input: Tensor, weight: Tensor, params: Params, output_mask: tuple[bool, ...]
 ) -> Three:
-    """The requested gradients of input and weight. The caller sums the gradient of the bias. NB: written without access
-    to a GPU.
+    """The requested gradients of input and weight.
+
+    The caller sums the gradient of the bias. NB: written without access to a GPU.
     """
     grad = in_format(grad, of_either(input, weight))
     of_input = _new(input, weight, input._size) if output_mask[0] else None

@@ -251,7 +251,9 @@ def _refused_by_mkldnn(params: Params) -> bool:
 
 
 def backend_format(input: Tensor, weight: Tensor, backend: Backend) -> str:
-    """``determine_backend_memory_format``: channels_last if the input or the weights suggest it."""
+    """The memory format in which the backend computes (``determine_backend_memory_format``): channels_last if the input
+    or the weights suggest it.
+    """
     if backend in (Backend.CUDA_DEPTHWISE, Backend.EMPTY):
         return CONTIGUOUS
     return of_either(input, weight) if len(input._size) == 4 or backend in _LIBRARIES else CONTIGUOUS

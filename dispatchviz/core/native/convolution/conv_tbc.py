@@ -1,5 +1,6 @@
-"""``conv_tbc``: convolution over (time, batch, channels) (``aten/src/ATen/native/ConvolutionTBC.cpp``). Each kernel
-element is one matrix product over the time steps in which it meets the input.
+"""``conv_tbc``: convolution over (time, batch, channels) (``aten/src/ATen/native/ConvolutionTBC.cpp``).
+
+Each kernel element is one matrix product over the time steps in which it meets the input.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int) -> Tensor:
-    """A convolution with a weight of (width, input channels, output channels). Raise RuntimeError for shapes that do
-    not fit.
+    """A convolution with a weight of (width, input channels, output channels).
+
+    Raise RuntimeError for shapes that do not fit.
     """
     _check(self, weight, bias)
     size = (self._size[0] - weight._size[0] + 1 + pad * 2, self._size[1], weight._size[2])

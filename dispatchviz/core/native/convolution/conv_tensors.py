@@ -24,7 +24,7 @@ def check_scalar_type(tensor: Tensor, dtype: DType) -> None:
 
 
 def blank(like: Tensor, size: Size = (0,)) -> Tensor:
-    """``at::empty`` with the options of a tensor."""
+    """A new tensor with the options of another one (``at::empty``)."""
     return ops.empty_memory_format.call(size, like._dtype, "strided", like._device, None, None)
 
 
@@ -34,7 +34,7 @@ def common_format(input: Tensor, weight: Tensor) -> str:
 
 
 def resized(tensor: Tensor, size: Size, memory_format: str = CONTIGUOUS) -> Tensor:
-    """``tensor.resize_(size, memory_format)``"""
+    """Resize a tensor in a memory format (``resize_``), and return it."""
     ops.resize_.call(tensor, size, None if memory_format == CONTIGUOUS else memory_format)
     if memory_format != CONTIGUOUS:
         resize(tensor, size, strides_in(memory_format, size))

@@ -334,11 +334,11 @@ def _convolution(
     if flat:
         input, params = ops.unsqueeze.call(in_format(input), 2), params.as_2d()
         weight = ops.unsqueeze.call(weight, 2)
-    output = _by_backend(input, weight, bias, params)
+    output = _convolve(input, weight, bias, params)
     return ops.squeeze_dim.call(output, 2) if flat else output
 
 
-def _by_backend(input: Tensor, weight: Tensor, bias: Bias, params: Params) -> Tensor:
+def _convolve(input: Tensor, weight: Tensor, bias: Bias, params: Params) -> Tensor:
     backend = select_backend(input, weight, params)
     memory_format = backend_format(input, weight, backend)
     match backend:
@@ -358,10 +358,10 @@ def _by_backend(input: Tensor, weight: Tensor, bias: Bias, params: Params) -> Te
                 input, weight, bias, params.padding, params.stride, params.dilation, params.groups
             )
     if backend is Backend.SLOW3D:  # its kernel makes the copies itself
-        return _without_groups(input, weight, bias, backend, params)
+        return _convolve_ungrouped(input, weight, bias, backend, params)
     input, weight = in_format(input, memory_format), in_format(weight, memory_format)
     if params.groups == 1:
-        return _without_groups(input, weight, bias, backend, params)
+        return _convolve_ungrouped(input, weight, bias, backend, params)
     return _group_by_group(input, weight, bias, backend, params)
 
 
@@ -371,7 +371,7 @@ def _group_by_group(input: Tensor, weight: Tensor, bias: Bias, backend: Backend,
         x = of_group(input, 1, params.groups, group)
         w = of_group(weight, 0, params.groups, group)
         b = None if bias is None else of_group(bias, 0, params.groups, group)
-        outputs.append(_without_groups(x, w, b, backend, alone))
+        outputs.append(_convolve_ungrouped(x, w, b, backend, alone))
     return ops.cat.call(outputs, 1)
 
 
@@ -381,7 +381,7 @@ def of_group(tensor: Tensor, dim: int, groups: int, group: int) -> Tensor:
     return in_format(ops.narrow.call(tensor, dim, length * group, length), memory_format)
 
 
-def _without_groups(input: Tensor, weight: Tensor, bias: Bias, backend: Backend, params: Params) -> Tensor:
+def _convolve_ungrouped(input: Tensor, weight: Tensor, bias: Bias, backend: Backend, params: Params) -> Tensor:
     kernel, stride, padding, dilation = weight._size[2:], params.stride, params.padding, params.dilation
     wide = len(kernel) == 3
     if backend is Backend.SLOW3D:

@@ -84,8 +84,9 @@ def view_weight_2d(weight: Tensor, memory_format: str) -> None:
 
 
 def columns_of(self: Tensor, weight: Tensor, steps: Steps, memory_format: str) -> None:
-    """Allocate the matrix of windows, with one row per window if channels are last. A kernel of one element views the
-    input instead.
+    """Allocate the matrix of windows, with one row per window if channels are last.
+
+    A kernel of one element views the input instead.
     """
     batch, kernel = self._size[0], weight._size[2:]
     space = output_space(self._size[2:], kernel, steps)

@@ -120,7 +120,7 @@ def transposed_backward(grad: Tensor, input: Tensor, weight: Tensor, params: Par
 def _parameters_of_volumes(
     of_weight: Tensor | None, of_bias: Tensor | None, grad: Tensor, input: Tensor, weight: Tensor
 ) -> None:
-    """``slow_conv_transpose3d_acc_grad_parameters_cpu``"""
+    """Write the gradients of weight and bias of a volume (``slow_conv_transpose3d_acc_grad_parameters_cpu``)."""
     if of_weight is None and of_bias is None:
         return
     if of_weight is not None:

@@ -66,8 +66,9 @@ def embedding_bag_padding_idx(
     include_last_offset: bool,
     padding_idx: int | None,
 ) -> Results:
-    """Sums, means or maxima of rows. It calls ``_embedding_bag`` if a gradient is needed, otherwise
-    ``_embedding_bag_forward_only``.
+    """Sums, means or maxima of rows.
+
+    It calls ``_embedding_bag`` if a gradient is needed, otherwise ``_embedding_bag_forward_only``.
     """
     padding = -1
     if padding_idx is not None:

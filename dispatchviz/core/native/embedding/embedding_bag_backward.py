@@ -48,7 +48,7 @@ def _embedding_bag_backward_symint(
     check_contiguous("embedding_bag", TensorArg(offsets, "offsets", 1))
     if numel(indices._size) and not numel(offset2bag._size):
         zeros = ops.new_zeros.call(offsets, (indices._size[0] + 1,), offsets._dtype, "strided", offsets._device, None)
-        offset2bag = _without_the_last(make_offset2bag(offsets, zeros), indices._size[0])
+        offset2bag = _shortened(make_offset2bag(offsets, zeros), indices._size[0])
     else:
         _check_bags(offset2bag)
     if sparse:
@@ -58,7 +58,7 @@ def _embedding_bag_backward_symint(
     return call_maybe_undefined(ops._embedding_bag_dense_backward, per_sample_weights, *args)  # type: ignore[no-any-return]
 
 
-def _without_the_last(bags: Tensor, count: int) -> Tensor:
+def _shortened(bags: Tensor, count: int) -> Tensor:
     if is_tensor_subclass_like(bags):
         return ops.narrow.call(bags, 0, 0, count)
     return ops.resize_.call(bags, (count,), None)

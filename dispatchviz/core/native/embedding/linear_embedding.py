@@ -70,8 +70,8 @@ def layer_norm(
     check_last_dimensions(input, tuple(normalized_shape), "*, ")
     rows, length = _rows(input, normalized_shape)
     kept = _check_mixed(input, weight, bias)
-    input = _in_order(input)
-    weight, bias = (None if each is None else _in_order(each) for each in (weight, bias))
+    input = _expect_contiguous(input)
+    weight, bias = (None if each is None else _expect_contiguous(each) for each in (weight, bias))
     outer = len(input._size) - len(normalized_shape)
     out = ops.empty_memory_format.call(input._size, input._dtype, "strided", input._device, None, None)
     mean = ops.empty_memory_format.call((rows,), kept, "strided", input._device, None, None)
@@ -82,8 +82,8 @@ def layer_norm(
     return out, ops.view.call(mean, stat), ops.view.call(rstd, stat)
 
 
-def _in_order(tensor: Tensor) -> Tensor:
-    """``expect_contiguous``"""
+def _expect_contiguous(tensor: Tensor) -> Tensor:
+    """The tensor, or a contiguous copy (``expect_contiguous``)."""
     return tensor if tensor._is_contiguous else ops.contiguous.call(tensor, "contiguous_format")
 
 
@@ -175,12 +175,12 @@ def layer_norm_backward(
     def empty(like: Size) -> Tensor:
         return ops.empty_memory_format.call(like, input._dtype, "strided", input._device, None, None)
 
-    input = _in_order(input)
-    weight = None if weight is None else _in_order(weight)
+    input = _expect_contiguous(input)
+    weight = None if weight is None else _expect_contiguous(weight)
     grad_input = empty(input._size) if output_mask[0] else None
     grad_weight = empty(tuple(normalized_shape)) if output_mask[1] else None
     grad_bias = empty(tuple(normalized_shape)) if output_mask[2] else None
-    grad_out = _in_order(grad_out)
+    grad_out = _expect_contiguous(grad_out)
     if input._device.type != "cuda":  # layer_norm_kernel.cu adds up in shared memory
         buffer = empty((0,))
         if grad_weight is not None or grad_bias is not None:
@@ -192,8 +192,9 @@ def layer_norm_backward(
 def _put_gradients(
     grad_out: Tensor, input: Tensor, stats: tuple[Tensor, Tensor], weight: Tensor | None, shape: Size, grads: Any
 ) -> None:
-    """Write the gradients, computed in float32 for half and bfloat16. The sums over the examples are kept in the dtype
-    itself.
+    """Write the gradients, computed in float32 for half and bfloat16.
+
+    The sums over the examples are kept in the dtype itself.
     """
     wide = accumulated(input._dtype).numpy
     grad, values = (tensor._array.reshape(shape).astype(wide) for tensor in (grad_out, input))

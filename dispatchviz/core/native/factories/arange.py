@@ -56,8 +56,9 @@ def arange_out(end: Scalar, out: Tensor) -> Tensor:
 
 
 def arange_start_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
-    """Write the numbers into ``out``, which is resized. Raise RuntimeError for a step of 0 or in the wrong direction,
-    NotImplementedError for some dtypes.
+    """Write the numbers into ``out``, which is resized.
+
+    Raise RuntimeError for a step of 0 or in the wrong direction, NotImplementedError for some dtypes.
     """
     _refuse(out, "arange_cpu")
     count = arange_count(start, end, step, out._dtype)
@@ -77,7 +78,10 @@ def arange_start_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> T
 
 
 def arange_count(start: Scalar, end: Scalar, step: Scalar, dtype: DType | None) -> int:
-    """The number of elements. Raise RuntimeError for a step of 0 or in the wrong direction."""
+    """The number of elements.
+
+    Raise RuntimeError for a step of 0 or in the wrong direction, ValueError for one that becomes 0 as an integer.
+    """
     first, last, each = _real(start), _real(end), _real(step)
     _check(first, last, each)
     if dtype is int64:
@@ -123,8 +127,9 @@ def range_out_no_step(start: Scalar, end: Scalar, out: Tensor) -> Tensor:
 
 
 def range_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
-    """Write the numbers into ``out``, which is resized. Raise RuntimeError for a step of 0 or in the wrong direction,
-    NotImplementedError for some dtypes.
+    """Write the numbers into ``out``, which is resized.
+
+    Raise RuntimeError for a step of 0 or in the wrong direction, NotImplementedError for some dtypes.
     """
     _refuse(out, "range_cpu")
     first, last, each = _real(start), _real(end), _real(step)

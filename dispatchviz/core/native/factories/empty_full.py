@@ -324,8 +324,9 @@ def empty_permuted_symint(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """Uninitialized memory with the dimensions in the order ``physical_layout``. Raise RuntimeError if that is not a
-    permutation.
+    """Uninitialized memory with the dimensions in the order ``physical_layout``.
+
+    Raise RuntimeError if that is not a permutation.
     """
     _check_layout(size, physical_layout)
     lengths = tuple(size[dim] for dim in physical_layout)

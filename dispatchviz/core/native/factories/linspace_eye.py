@@ -82,8 +82,9 @@ def _check_steps(steps: int) -> None:
 
 
 def _dtype(name: str, dtype: DType | None, start: Scalar, end: Scalar) -> DType | None:
-    """The requested dtype, or a complex one if an end is complex. Raise RuntimeError if a real one was requested for
-    complex ends.
+    """The requested dtype, or a complex one if an end is complex.
+
+    Raise RuntimeError if a real one was requested for complex ends.
     """
     if not (isinstance(start, complex) or isinstance(end, complex)):
         return dtype

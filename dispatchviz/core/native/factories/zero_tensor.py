@@ -89,7 +89,7 @@ def _like(shaped: Tensor, tensor: Tensor, device: Device) -> Tensor:
     return ops._to_copy.call(expanded, shaped._dtype, None, device, None, False, None)
 
 
-def _without_keys(kernel: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _ignoring_keys(kernel: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A backend kernel wrapped as a kernel that takes a key set, which it ignores."""
 
     def run(ks: int, *args: Any) -> Tensor:
@@ -103,8 +103,8 @@ KERNELS: dict[str, Callable[..., Tensor]] = {
     "sub.Tensor": sub_zerotensor,
     "mul.Tensor": mul_zerotensor,
     "div.Tensor": div_zerotensor,
-    "as_strided": _without_keys(view_ops.as_strided),
-    "view": _without_keys(view_ops.view),
-    "_reshape_alias": _without_keys(view_ops._reshape_alias),
+    "as_strided": _ignoring_keys(view_ops.as_strided),
+    "view": _ignoring_keys(view_ops.view),
+    "_reshape_alias": _ignoring_keys(view_ops._reshape_alias),
 }
 """The kernels that are registered for ZeroTensor."""

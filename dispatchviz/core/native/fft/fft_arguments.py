@@ -90,14 +90,14 @@ def shape_and_dims(self: Tensor, shape: Dims, dim: Dims) -> ShapeAndDims:
         dims = tuple(range(rank)) if dims is None else dims
         points = tuple(self._size[d] for d in dims)
     else:
-        dims = _of_shape(rank, shape, dims)
+        dims = _dims_of_shape(rank, shape, dims)
         points = tuple(self._size[d] if n == -1 else n for n, d in zip(shape, dims, strict=True))
     for n in points:
         check_points(n)
     return ShapeAndDims(points, dims)
 
 
-def _of_shape(rank: int, shape: Size, dims: Size | None) -> Size:
+def _dims_of_shape(rank: int, shape: Size, dims: Size | None) -> Size:
     """The given dimensions, by default the last ones."""
     if dims is not None and len(dims) != len(shape):
         raise RuntimeError("When given, dim and shape arguments must have the same length")
@@ -128,7 +128,7 @@ def check_real_out(name: str, out: Tensor | None) -> None:
 
 
 def r2c(name: str, out: Tensor | None, self: Tensor, dim: Size, norm: int, onesided: bool) -> Tensor:
-    """``fft_r2c_maybe_out``"""
+    """Call ``_fft_r2c`` or its ``out=`` version (``fft_r2c_maybe_out``)."""
     if out is None:
         return ops._fft_r2c.call(self, dim, norm, onesided)
     check_complex_out(name, out)
@@ -136,7 +136,7 @@ def r2c(name: str, out: Tensor | None, self: Tensor, dim: Size, norm: int, onesi
 
 
 def c2r(name: str, out: Tensor | None, self: Tensor, dim: Size, norm: int, last_dim_size: int) -> Tensor:
-    """``fft_c2r_maybe_out``"""
+    """Call ``_fft_c2r`` or its ``out=`` version (``fft_c2r_maybe_out``)."""
     if out is None:
         return ops._fft_c2r.call(self, dim, norm, last_dim_size)
     check_real_out(name, out)
@@ -144,7 +144,7 @@ def c2r(name: str, out: Tensor | None, self: Tensor, dim: Size, norm: int, last_
 
 
 def c2c(name: str, out: Tensor | None, self: Tensor, dim: Size, norm: int, forward: bool) -> Tensor:
-    """``fft_c2c_maybe_out``"""
+    """Call ``_fft_c2c`` or its ``out=`` version (``fft_c2c_maybe_out``)."""
     if out is None:
         return ops._fft_c2c.call(self, dim, norm, forward)
     check_complex_out(name, out)

@@ -53,8 +53,9 @@ def _fft_c2c_cufft_out(self: Tensor, dim: Size, normalization: int, forward: boo
 
 
 def _fft_r2c_mkl(self: Tensor, dim: Size, normalization: int, onesided: bool) -> Tensor:
-    """The transform of real numbers. ``onesided`` keeps half of the last dimension; otherwise the other half follows by
-    symmetry.
+    """The transform of real numbers.
+
+    ``onesided`` keeps half of the last dimension; otherwise the other half follows by symmetry.
     """
     _check(self._dtype.is_floating_point, "self.is_floating_point()")
     last, size = dim[-1], list(self._size)
@@ -108,8 +109,9 @@ def _fft_r2c_cufft_out(self: Tensor, dim: Size, normalization: int, onesided: bo
 
 
 def _fft_c2r_mkl(self: Tensor, dim: Size, normalization: int, last_dim_size: int) -> Tensor:
-    """The real signal of a one-sided spectrum. All dimensions but the last are transformed first, as complex
-    numbers.
+    """The real signal of a one-sided spectrum.
+
+    All dimensions but the last are transformed first, as complex numbers.
     """
     _check(self._dtype.is_complex, "self.is_complex()")
     values = self if len(dim) == 1 else _fft_c2c_mkl(self, dim[:-1], normalization, False)

@@ -21,7 +21,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def fft_fft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
-    """The spectrum."""
+    """The spectrum of a signal."""
     return _full("fft", None, self, n, dim, norm, forward=True)
 
 
@@ -65,7 +65,7 @@ def fft_irfft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None
 
 
 def fft_hfft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
-    """The real spectrum of half a Hermitian signal."""
+    """The real spectrum of one half of a Hermitian signal."""
     return _to_real("hfft", None, self, n, dim, norm, forward=True)
 
 

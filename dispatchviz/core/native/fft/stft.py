@@ -60,8 +60,9 @@ def stft_center(
     return_complex: bool | None,
     align_to_window: bool | None,
 ) -> Tensor:
-    """The spectra (batch, frequencies, frames). Raise RuntimeError, which quotes the whole call, for arguments that do
-    not fit.
+    """The spectra (batch, frequencies, frames).
+
+    Raise RuntimeError, which quotes the whole call, for arguments that do not fit.
     """
     _check_window(self, window, center and align_to_window is not None)
     hop = n_fft >> 2 if hop_length is None else hop_length

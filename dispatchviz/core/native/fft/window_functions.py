@@ -19,7 +19,7 @@ from dispatchviz.core.tensor.dtype import DType, default_dtype, type_meta_name
 from dispatchviz.core.tensor.tensor import Tensor
 
 Options = tuple[DType | None, str | None, Device | None, bool | None]
-"""dtype, layout, device, pin_memory"""
+"""The tensor options dtype, layout, device, pin_memory."""
 
 # -- hann, hamming -----------------------------------------------------------------------------------------------------
 
@@ -32,7 +32,7 @@ def hann_window(window_length: int, *options: *Options) -> Tensor:
 def hann_window_periodic(window_length: int, periodic: bool, *options: *Options) -> Tensor:
     """The Hann window: 0.5 - 0.5 * cosine."""
     _check("hann_window", window_length, *options)
-    return _of_cosine(window_length, periodic, 0.5, 0.5, *options)
+    return _cosine_window(window_length, periodic, 0.5, 0.5, *options)
 
 
 def hamming_window(window_length: int, *options: *Options) -> Tensor:
@@ -55,10 +55,10 @@ def hamming_window_periodic_alpha_beta(
 ) -> Tensor:
     """The Hamming window with given coefficients: alpha - beta * cosine."""
     _check("hamming_window", window_length, *options)
-    return _of_cosine(window_length, periodic, alpha, beta, *options)
+    return _cosine_window(window_length, periodic, alpha, beta, *options)
 
 
-def _of_cosine(length: int, periodic: bool, alpha: float, beta: float, *options: *Options) -> Tensor:
+def _cosine_window(length: int, periodic: bool, alpha: float, beta: float, *options: *Options) -> Tensor:
     if length < 2:
         return _short(length, *options)
     length += periodic

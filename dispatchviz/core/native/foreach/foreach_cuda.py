@@ -22,8 +22,10 @@ from dispatchviz.core.tensor.tensor import Tensor, is_non_overlapping_and_dense
 
 
 def can_use_fast_route(*lists: Tensors) -> bool:
-    """Return whether all tensors have one dtype and device, are dense, and have the geometry of the tensors at their
-    position.
+    """Return whether the fast route is possible.
+
+    All tensors must have one device and one floating or complex dtype. They must be dense, and have the geometry of the
+    tensors at their position in the other lists.
     """
     first = lists[0][0]
     return first._dtype.can_require_grad and all(

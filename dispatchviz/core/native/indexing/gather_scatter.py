@@ -38,7 +38,7 @@ def _is_too_large(index: Size, other: Size, but: int | None) -> bool:
 
 
 def _check_scattered(self: Tensor, dim: int, index: Tensor, src: Tensor | None = None) -> None:
-    """``scatter_meta_impl``"""
+    """Raise RuntimeError for shapes and dtypes that do not fit (``scatter_meta_impl``)."""
     dim = wrap_dim(dim, len(self._size))
     _check_dtype("scatter", index)
     if src is not None and src._dtype is not self._dtype:
@@ -59,7 +59,7 @@ def _check_scattered(self: Tensor, dim: int, index: Tensor, src: Tensor | None =
         )
 
 
-def _by_rows(out: Tensor, dim: int, index: Tensor, src: Tensor) -> bool:
+def _scatters_rows(out: Tensor, dim: int, index: Tensor, src: Tensor) -> bool:
     """Return whether PyTorch scatters whole rows, sorted by their target (``can_use_expanded_index_path``).
 
     Raise RuntimeError for an int32 index of this kind. NB: if the index is narrower than a row, PyTorch writes beyond
@@ -124,7 +124,7 @@ def _check_gathered(self: Tensor, dim: int, index: Tensor) -> None:
 
 
 def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> None:
-    """self[index[i][j]][j] for the dimension 0"""
+    """self[index[i][j]][j] for dimension 0"""
     indices, dim = _indices_along(self, dim, index)
     if indices is not None:
         _restrided(index, (out, None), (self, dim))
@@ -183,7 +183,7 @@ def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor)
     """self with ``src`` added at the indices"""
     if out is not self:
         ops.copy_.call(out, self, False)
-    if _by_rows(out, dim, index, src):
+    if _scatters_rows(out, dim, index, src):
         _reduce_rows(out, index, src, "sum", include_self=True)
         return
     grid, at = _index_grid(out, dim, index)
@@ -314,7 +314,7 @@ def scatter_reduce_two(
     dim = wrap_dim(dim, len(self._size))
     if out is not self:
         ops.copy_.call(out, self, False)
-    if _by_rows(out, dim, index, src):
+    if _scatters_rows(out, dim, index, src):
         _reduce_rows(out, index, src, reduce, include_self)
         return
     if out is not self:

@@ -69,8 +69,9 @@ def _as_long(indices: Indices) -> list[Tensor | None]:
 
 
 def _expand_tensors(self: Tensor, indices: Indices, move: bool = True) -> list[Tensor | None]:
-    """One index tensor for each dimension of a mask (``expandTensors``). ``move``: move the indices to the device of
-    self.
+    """One index tensor for each dimension of a mask (``expandTensors``).
+
+    ``move``: move the indices to the device of self.
     """
     found: list[Tensor | None] = []
     for index in indices:
@@ -191,8 +192,9 @@ def _check_count(self: Tensor, indices: Indices) -> None:
 
 
 def _check_devices(self: Tensor, indices: Indices) -> None:
-    """Raise RuntimeError for CUDA indices of a CPU tensor (``check_indices_on_cpu_or_selfdevice``). The meta device has
-    no check.
+    """Raise RuntimeError for CUDA indices of a CPU tensor (``check_indices_on_cpu_or_selfdevice``).
+
+    The meta device has no check.
     """
     for index in indices:
         if index is not None and index._device.type == "cuda" and self._device.type == "cpu":
@@ -357,8 +359,9 @@ def _wrapped(index: Tensor, length: int, unsafe: bool) -> Tensor:
 
 
 def _make_sorted(linear: Tensor, slice_size: int) -> None:
-    """Allocate the tensors of the sort. The linear indices are divided by the size of the slices that are added as a
-    whole.
+    """Allocate the tensors of the sort.
+
+    The linear indices are divided by the size of the slices that are added as a whole.
     """
     for _ in range(2):  # the sorted indices and their original positions
         ops.empty_like.call(linear, None, None, None, None, "contiguous_format")

@@ -186,8 +186,9 @@ def nonzero_static_out(self: Tensor, size: int, fill_value: int, out: Tensor) ->
 
 
 def _nonzero_static_cuda(self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
-    """Write the indices into ``out`` by one kernel (``cuda/Nonzero.cu``). If ``out`` is not a transpose, copy them. NB:
-    not measured.
+    """Write the indices into ``out`` by one kernel (``cuda/Nonzero.cu``).
+
+    If ``out`` is not a transpose, copy them. NB: not measured.
     """
     rows = out
     if not ops.t.call(out)._is_contiguous and numel(out._size):
@@ -206,12 +207,12 @@ def nonzero_numpy(self: Tensor) -> list[Tensor]:
 
 
 def argwhere(self: Tensor) -> Tensor:
-    """``nonzero``"""
+    """The indices of nonzero elements, one per row (an alias of ``nonzero``)."""
     return ops.nonzero.call(self)
 
 
 def where(condition: Tensor) -> list[Tensor]:
-    """``nonzero_numpy``"""
+    """The indices of true elements, one tensor per dimension (an alias of ``nonzero_numpy``)."""
     return ops.nonzero_numpy.call(condition)
 
 

@@ -39,8 +39,9 @@ def _fresh(self: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
-    """Fill in place where the mask is true. Raise RuntimeError if the mask is not bool, is larger than self, or is on
-    another device.
+    """Fill in place where the mask is true.
+
+    Raise RuntimeError if the mask is not bool, is larger than self, or is on another device.
     """
     if "cuda" in (self._device.type, mask._device.type):
         _check_on_cuda(self, mask)
@@ -133,8 +134,9 @@ def _select_by_index(self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
 
 
 def _prepare(self: Tensor, mask: Tensor, out: Tensor) -> None:
-    """View the result in the shape of the mask. If the loop is not serial, allocate the cumulative sum that counts the
-    elements.
+    """View the result in the shape of the mask.
+
+    If the loop is not serial, allocate the cumulative sum that counts the elements.
     """
     ops.as_strided.call(out, self._size, (0,) * len(self._size), None)
     if not (self._is_contiguous and mask._is_contiguous):
@@ -162,8 +164,9 @@ def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 
 def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Write consecutive elements of source where the mask is true. Raise RuntimeError for another dtype, or, after
-    writing all of source, if it has too few elements.
+    """Write consecutive elements of source where the mask is true.
+
+    Raise RuntimeError for another dtype, or, after writing all of source, if it has too few elements.
     """
     check_no_internal_overlap(self)
     if self._dtype is not source._dtype:

@@ -13,8 +13,9 @@ Indices = list[Tensor | None]
 
 
 def _unsafe_masked_index(self: Tensor, mask: Tensor, indices: Indices, fill: Scalar) -> Tensor:
-    """The elements at the indices where the mask is true, ``fill`` elsewhere. Raise RuntimeError unless indices are
-    int64 or int32.
+    """The elements at the indices where the mask is true, ``fill`` elsewhere.
+
+    Raise RuntimeError unless indices are int64 or int32.
     """
     if not numel(self._size):
         size = [0] * len(self._size)

@@ -42,8 +42,9 @@ Index = int | Slice | Tensor | bool | None
 
 
 def apply_slice(self: Tensor, dim: int, index: Slice, as_it_is: bool) -> Tensor:
-    """``slice``. With ``as_it_is``, return the tensor itself if the slice covers it all. Raise ValueError for a step
-    below 1.
+    """``slice``.
+
+    With ``as_it_is``, return the tensor itself if the slice covers it all. Raise ValueError for a step below 1.
     """
     if index.step <= 0:
         raise ValueError("step must be greater than zero")
@@ -77,8 +78,9 @@ def bool_as_tensor(self: Tensor, value: bool) -> Tensor:
 
 
 class MultiDimIndexing:
-    """An iteration over the indices of a tuple. ``result`` is the tensor so far, ``tensors`` are the collected index
-    tensors.
+    """An iteration over the indices of a tuple.
+
+    ``result`` is the tensor so far, ``tensors`` are the collected index tensors.
     """
 
     def __init__(self, self_: Tensor, specified_dims: int) -> None:
@@ -123,7 +125,7 @@ class MultiDimIndexing:
             self.result = apply_select(self.result, self._dim, number, position)
 
     def _record(self, tensor: Tensor) -> None:
-        """``recordTensorIndex``"""
+        """Append an index tensor for the current dimension (``recordTensorIndex``)."""
         if not self.tensors:
             self.tensors = [None] * self._dim
         self.tensors.append(tensor)

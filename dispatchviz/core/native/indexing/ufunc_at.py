@@ -17,15 +17,16 @@ ON_GPU = {"add": ("int32", "uint32", "uint64", "float16", "float32", "float64")}
 
 
 def ufunc_at(name: str, array: Any, indices: Any, values: Any) -> None:
-    """Apply ``array[index] = name(array[index], value)`` for one index after another. ``name`` is a NumPy binary
-    ufunc.
+    """Apply ``array[index] = name(array[index], value)`` for one index after another.
+
+    ``name`` is a NumPy binary ufunc.
     """
     xp = module_of(array)
     if xp is numpy or array.dtype.name in ON_GPU.get(name, ()):
         getattr(xp, name).at(array, indices, values)
         return
     host = on_host(array)
-    getattr(numpy, name).at(host, _on_host(indices), _on_host(values))
+    getattr(numpy, name).at(host, _to_numpy(indices), _to_numpy(values))
     array[...] = xp.asarray(host)
 
 
@@ -41,8 +42,8 @@ def index_grid(size: Size, dim: int, indices: Any) -> tuple[Any, ...]:
     return tuple(grid)
 
 
-def _on_host(value: Any) -> Any:
+def _to_numpy(value: Any) -> Any:
     """An index, or values, as NumPy arrays."""
     if isinstance(value, tuple):
-        return tuple(_on_host(part) for part in value)
+        return tuple(_to_numpy(part) for part in value)
     return on_host(value) if hasattr(value, "get") else value

@@ -10,8 +10,9 @@ from dispatchviz.core.tensor.tensor import Size
 
 
 def infer_size(shape: Size, count: int) -> Size:
-    """The shape with -1 replaced by the missing size. Raise RuntimeError if the shape does not hold ``count``
-    elements.
+    """The shape with -1 replaced by the missing size.
+
+    Raise RuntimeError if the shape does not hold ``count`` elements.
     """
     unknown = None
     known = 1

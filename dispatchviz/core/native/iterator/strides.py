@@ -34,7 +34,7 @@ def result_geometry(operands: tuple[Geometry, ...]) -> Geometry:
 
 @lru_cache(maxsize=4096)
 def dense_strides_like(size: Size, stride: Size) -> Size:
-    """Strides of a new dense tensor that keeps the order of dimensions (``infer_dense_strides``)."""
+    """The strides of a new dense tensor that keeps the order of dimensions (``infer_dense_strides``)."""
     return stride if is_dense(size, stride) else _dense_strides(size, [stride])
 
 
@@ -64,7 +64,7 @@ def channels_last_order(rank: int) -> tuple[int, ...]:
 
 
 def is_channels_last(size: Size, stride: Size) -> bool:
-    """``is_contiguous(ChannelsLast)``"""
+    """Return whether the strides are those of channels_last (``is_contiguous(ChannelsLast)``)."""
     return len(size) == 4 and has_channels_last(size, stride)
 
 

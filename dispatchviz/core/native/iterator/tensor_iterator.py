@@ -90,7 +90,7 @@ def no_instance(kernel: str, dtype: DType) -> Callable[..., Any]:
 
 def elementwise(op: Structured, *operands: Tensor, dtype: DType | None = None) -> None:
     """The meta of an elementwise kernel; ``dtype`` is the dtype of the result, by default the common one."""
-    if len(operands) == 1 and dtype is None and _made_alike(op, operands[0]):
+    if len(operands) == 1 and dtype is None and _set_output_like(op, operands[0]):
         return
     if op.variant != "functional":
         check_written(op.output, operands)
@@ -98,7 +98,7 @@ def elementwise(op: Structured, *operands: Tensor, dtype: DType | None = None) -
     device = common_device(operands)
     on_cpu = device.type == "cpu"
     size, stride = result_geometry(
-        tuple([_as_cast(t, common) for t in operands] if on_cpu else map(_size_and_stride, operands))
+        tuple([_cast_geometry(t, common) for t in operands] if on_cpu else map(_size_and_stride, operands))
     )
     if op.variant == "in-place" or (op.variant == "out" and any(t is op.output for t in operands)):
         _check_broadcast_shape(op.output, size)
@@ -112,9 +112,10 @@ def elementwise(op: Structured, *operands: Tensor, dtype: DType | None = None) -
         op.use_temporary(size, stride)
 
 
-def _made_alike(op: Structured, operand: Tensor) -> bool:
-    """Set an output like the only operand, if that is contiguous and the result is a new tensor. Return whether it
-    did.
+def _set_output_like(op: Structured, operand: Tensor) -> bool:
+    """Set an output like the only operand, if that is contiguous and the result is a new tensor.
+
+    Return whether it did.
     """
     size, stride = operand._size, operand._stride
     if op.variant != "functional" or not size or stride != CONTIGUOUS_STRIDES[size]:
@@ -144,7 +145,7 @@ def keep_number(op: Structured, number: Tensor) -> None:
 _size_and_stride: Callable[[Tensor], Geometry] = attrgetter("_size", "_stride")
 
 
-def _as_cast(tensor: Tensor, common: DType) -> Geometry:
+def _cast_geometry(tensor: Tensor, common: DType) -> Geometry:
     """The geometry of an operand on the CPU, or of its copy if it must be cast."""
     if tensor._dtype is common:
         return tensor._size, tensor._stride
@@ -195,7 +196,7 @@ def elementwise_binary(op: Structured, a: Tensor, b: Tensor) -> None:
 
 def elementwise_float(op: Structured, *operands: Tensor) -> None:
     """The meta of a kernel with floating results: integers give the default dtype."""
-    if len(operands) == 1 and operands[0]._dtype.can_require_grad and _made_alike(op, operands[0]):
+    if len(operands) == 1 and operands[0]._dtype.can_require_grad and _set_output_like(op, operands[0]):
         return
     elementwise(op, *operands, dtype=float_type(result_type(*operands)))
 
@@ -226,7 +227,7 @@ def elementwise_with_number(op: Structured, self: Tensor, number: Scalar, dtype:
         check_written(op.output, (self,))
     wrapped, device = wrapped_scalar_tensor(number), self._device
     common = result_type(self, wrapped)
-    cast = _as_cast(self, common) if device.type == "cpu" else (self._size, self._stride)
+    cast = _cast_geometry(self, common) if device.type == "cpu" else (self._size, self._stride)
     size, stride = result_geometry((cast, ((), ())))
     made = _output_dtype(op, dtype)
     if device.type == "cpu":

@@ -1,5 +1,6 @@
-"""Eigenvalues and eigenvectors of general matrices: ``eig``, ``eigvals`` (``BatchLinearAlgebra.cpp``). The results are
-complex.
+"""Eigenvalues and eigenvectors of general matrices: ``eig``, ``eigvals`` (``BatchLinearAlgebra.cpp``).
+
+The results are complex.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def _empty_on_cpu(dtype: DType) -> Tensor:
 
 
 def _eig_info(self: Tensor, values: Tensor, vectors: Tensor | None) -> None:
-    """``linalg_eig_out_info``"""
+    """Write the eigenvalues and, if requested, the eigenvectors (``linalg_eig_out_info``)."""
     if vectors is not None and 0 in vectors._size:
         ops.resize_.call(vectors, self._size, "contiguous_format")
         ops.transpose_.call(vectors, -2, -1)

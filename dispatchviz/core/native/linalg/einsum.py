@@ -142,8 +142,9 @@ def _refuse(text: str) -> None:
 
 
 def _covered(i: int, labels: list[str], rank: int) -> int:
-    """The number of dimensions that the ellipsis of operand ``i`` covers. Raise RuntimeError if the letters do not fit
-    its rank.
+    """The number of dimensions that the ellipsis of operand ``i`` covers.
+
+    Raise RuntimeError if the letters do not fit its rank.
     """
     letters = len(labels) - (ELLIPSIS in labels)
     if ELLIPSIS in labels:

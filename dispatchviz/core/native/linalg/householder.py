@@ -68,7 +68,7 @@ def _householder_helper(input: Tensor, tau: Tensor, result: Tensor) -> Tensor:
     if 0 in result._size:
         _resize_column_major(result, input)
     assert ops.mT.call(result)._is_contiguous, "LAPACK wants columns"
-    tau = _in_order(tau)
+    tau = _contiguous(tau)
     ops.copy_.call(result, input, False)
     if 0 in result._size:
         return result
@@ -83,7 +83,7 @@ def _resize_column_major(result: Tensor, like: Tensor) -> None:
     ops.transpose_.call(result, -2, -1)
 
 
-def _in_order(tau: Tensor) -> Tensor:
+def _contiguous(tau: Tensor) -> Tensor:
     if tau._is_contiguous:
         return tau
     copy = ops.empty_memory_format.call(tau._size, tau._dtype, "strided", tau._device, None, "contiguous_format")
@@ -157,7 +157,7 @@ def _check_like_input(function: str, self: Tensor, tau: Tensor, other: Tensor, o
 def _ormqr_helper(self: Tensor, tau: Tensor, other: Tensor, left: bool, transpose: bool, result: Tensor) -> None:
     if 0 in result._size:
         _resize_column_major(result, other)
-    tau = _in_order(tau)
+    tau = _contiguous(tau)
     if not ops.mT.call(self)._is_contiguous:
         size = ops.mT.call(self)._size
         copy = ops.empty_memory_format.call(size, self._dtype, "strided", self._device, None, "contiguous_format")

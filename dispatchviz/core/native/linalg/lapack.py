@@ -236,8 +236,9 @@ def _by_qr(a: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
 
 
 def xsyevd(a: Array, upper: bool, compute_v: bool) -> tuple[Array, Array | None]:
-    """The eigenvalues in ascending order and the eigenvectors; one triangle is read. Raise LinAlgError if the iteration
-    does not converge.
+    """The eigenvalues in ascending order and the eigenvectors; one triangle is read.
+
+    Raise LinAlgError if the iteration does not converge.
     """
     linalg, uplo = module_of(a).linalg, "U" if upper else "L"
     return linalg.eigh(a, uplo) if compute_v else (linalg.eigvalsh(a, uplo), None)

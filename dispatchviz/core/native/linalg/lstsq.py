@@ -154,7 +154,7 @@ def _empty_or(output: Tensor, size: Size, ordered: bool) -> bool:
 
 
 def _solve(self: Tensor, b: Tensor, rcond: float, driver: str, outputs: Results, info: Tensor) -> None:
-    """``linalg_lstsq_out_info``"""
+    """Solve, and write all results (``linalg_lstsq_out_info``)."""
     solution, residuals, rank, values = outputs
     (m, n), vectors = self._size[-2:], is_vector_rhs(self, b)
     matrix = ops.unsqueeze.call(b, -1) if vectors else b

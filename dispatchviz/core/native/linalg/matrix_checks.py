@@ -1,4 +1,4 @@
-"""Argument checks of linear algebra, and ``_linalg_check_errors``: LinAlgError for LAPACK's ``info``.
+"""Argument checks of linear algebra, and ``_linalg_check_errors``, which raises LinAlgError for LAPACK's ``info``.
 
 Mirrors ``aten/src/ATen/native/LinearAlgebraUtils.h`` and ``_linalg_check_errors`` of ``BatchLinearAlgebra.cpp``.
 """

@@ -178,20 +178,20 @@ def _powers(self: Tensor, buffers: int, filled: int) -> Tensor:
     """The first ``filled`` of I, A, A^2, A^3, A^6, along a new first dimension."""
     size = (buffers, *self._size)
     As = ops.empty_memory_format.call(size, self._dtype, "strided", self._device, None, None)
-    first = _at(As, 0)
+    first = _select(As, 0)
     ones = ops.ones.call((1,), self._dtype, "strided", self._device, None)
     ones = ops.expand.call(ones, self._size[:-1], False)
     ops.copy_.call(first, ops.diag_embed.call(ones, 0, -2, -1), False)
-    ops.copy_.call(_at(As, 1), self, False)
+    ops.copy_.call(_select(As, 1), self, False)
     for index, left, right in ((2, 1, 1), (3, 1, 2), (4, 3, 3)):
         if index < filled:
-            out = _at(As, index)
-            second = _at(As, right)
-            matmul_out(_at(As, left), second, out)
+            out = _select(As, index)
+            second = _select(As, right)
+            matmul_out(_select(As, left), second, out)
     return As
 
 
-def _at(tensor: Tensor, index: int) -> Tensor:
+def _select(tensor: Tensor, index: int) -> Tensor:
     return ops.select_int.call(tensor, 0, index)
 
 
@@ -205,16 +205,16 @@ def _degree_1(self: Tensor) -> Tensor:
 
 def _degree_2(self: Tensor) -> Tensor:
     As = _powers(self, 3, 3)
-    ops.div__Scalar.call(_at(As, 2), 2.0)
+    ops.div__Scalar.call(_select(As, 2), 2.0)
     return _sum(As)
 
 
 def _degree_4(self: Tensor) -> Tensor:
     """I + A + A^2 (I / 2 + A / 6 + A^2 / 24)"""
     As = _powers(self, 4, 3)
-    out = _at(As, 3)
+    out = _select(As, 3)
     inner = _linear_combination(ops.narrow.call(As, 0, 0, 3), (1 / 2.0, 1 / 6.0, 1 / 24.0))
-    matmul_out(_at(As, 2), inner, out)
+    matmul_out(_select(As, 2), inner, out)
     return _linear_combination(As, (1.0, 1.0, 0.0, 1.0))
 
 
@@ -222,10 +222,10 @@ def _degree_8(self: Tensor) -> Tensor:
     """I + A + y2 A^2 + A8; A4 = A^2 (x1 A + x2 A^2), A8 = (x3 A^2 + A4) (x4 I + x5 A + x6 A^2 + x7 A4)"""
     x1, x2, x3, x4, x5, x6, x7, y2 = _coefficients_of_degree_8(_scalar_type(self))
     As = _powers(self, 5, 3)
-    out = _at(As, 3)
+    out = _select(As, 3)
     right = _linear_combination(ops.narrow.call(As, 0, 1, 2), (x1, x2))
-    matmul_out(_at(As, 2), right, out)
-    out = _at(As, 4)
+    matmul_out(_select(As, 2), right, out)
+    out = _select(As, 4)
     right = _linear_combination(ops.narrow.call(As, 0, 0, 4), (x4, x5, x6, x7))
     left = _linear_combination(ops.narrow.call(As, 0, 2, 2), (x3, 1.0))
     matmul_out(left, right, out)
@@ -233,7 +233,7 @@ def _degree_8(self: Tensor) -> Tensor:
 
 
 def _coefficients_of_degree_8(scalar_type: Any) -> list[float]:
-    """x1 to x7 and y2, each rounded to the type."""
+    """The coefficients x1 to x7 and y2, each rounded to the type."""
     root = float(scalar_type(0.1330413469565007072504e2))
     x3 = float(scalar_type(2.0 / 3.0))
     exact = (
@@ -265,15 +265,15 @@ def _nested(self: Tensor, coefficients: Rows, indices: tuple[TermIndices, TermIn
     weights = _from_memory(coefficients, self)
     powers = _powers(self, len(coefficients), len(coefficients))
     Bs = _compute_linear_combination(powers, weights)
-    out = _at(powers, 0)
+    out = _select(powers, 0)
     (total, left, right), (last_total, last_left, q) = indices
-    inner = _at(Bs, total)
-    second = _at(Bs, right)
-    ops.add__Tensor.call(inner, matmul_out(_at(Bs, left), second, out), 1)
-    last = _at(Bs, last_total)
-    second = _at(Bs, q)
-    first = _at(Bs, last_left)
-    first = ops.add__Tensor.call(first, _at(Bs, q), 1)
+    inner = _select(Bs, total)
+    second = _select(Bs, right)
+    ops.add__Tensor.call(inner, matmul_out(_select(Bs, left), second, out), 1)
+    last = _select(Bs, last_total)
+    second = _select(Bs, q)
+    first = _select(Bs, last_left)
+    first = ops.add__Tensor.call(first, _select(Bs, q), 1)
     return ops.add__Tensor.call(last, matmul_out(first, second, out), 1)
 
 

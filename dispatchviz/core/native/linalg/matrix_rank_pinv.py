@@ -1,4 +1,4 @@
-"""``matrix_rank``, ``pinv``: by singular values (``LinearAlgebra.cpp``)."""
+"""``matrix_rank`` and ``pinv``, computed from singular values (``LinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 

@@ -52,8 +52,9 @@ def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> None:
 
 
 def _gemm_cpu(self: Tensor, mat2: Tensor, out: Tensor, beta: Scalar = 0, alpha: Scalar = 1) -> None:
-    """The product on the CPU (``addmm_impl_cpu_``). BLAS requires column-major matrices; a row-major result is the
-    transposed product.
+    """The product on the CPU (``addmm_impl_cpu_``).
+
+    BLAS requires column-major matrices; a row-major result is the transposed product.
     """
     rows, columns = out._size
     if out._stride[0] == 1 and (columns == 1 or out._stride[1] >= max(1, rows)):

@@ -20,7 +20,7 @@ def cross_entropy_loss_symint(
             )
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
-        return _of_probabilities(self, target, weight, reduction, label_smoothing)
+        return _loss_of_probabilities(self, target, weight, reduction, label_smoothing)
     if label_smoothing > 0:
         _check_smoothing(label_smoothing)
         return _smoothed(self, target, weight, reduction, ignore_index, label_smoothing)
@@ -45,7 +45,7 @@ def _broadcast_weight(weight: Tensor, rank: int, class_dim: int) -> Tensor:
     return ops.view.call(weight, tuple(weight._size[0] if dim == class_dim else 1 for dim in range(rank)))
 
 
-def _of_probabilities(
+def _loss_of_probabilities(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, label_smoothing: float
 ) -> Tensor:
     class_dim = _class_dim(self)

@@ -86,7 +86,7 @@ def _reduced(
     reduction: int,
     zero_infinity: bool,
 ) -> Tensor:
-    """``ctc_loss_impl``"""
+    """The loss of each sequence, reduced (``ctc_loss_impl``)."""
     batched = len(log_probs._size) == 3
     if not batched:
         log_probs = ops.unsqueeze.call(log_probs, 1)
@@ -126,8 +126,9 @@ def ctc_loss_tensor(
 def ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int, zero_infinity: bool
 ) -> tuple[Tensor, Tensor]:
-    """The negative log probability of each target, and alpha. Raise RuntimeError for lengths and shapes that do not
-    fit.
+    """The negative log probability of each target, and alpha.
+
+    Raise RuntimeError for lengths and shapes that do not fit.
     """
     if log_probs._dtype.name not in ("float32", "float64"):
         raise not_implemented("ctc_loss_cpu", log_probs._dtype)

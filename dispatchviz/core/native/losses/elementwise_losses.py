@@ -39,8 +39,9 @@ def _empty_like(tensor: Tensor) -> Tensor:
 
 
 def binary_cross_entropy(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int) -> Tensor:
-    """-target * log(self) - (1 - target) * log(1 - self), with logarithms of at least -100. Raise RuntimeError outside
-    of [0, 1].
+    """-target * log(self) - (1 - target) * log(1 - self), with logarithms of at least -100.
+
+    Raise RuntimeError outside of [0, 1].
     """
     return binary_cross_entropy_out(self, target, weight, reduction, _empty_like(self))
 
@@ -138,8 +139,9 @@ def log_sigmoid_forward(self: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def log_sigmoid_forward_out(self: Tensor, output: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:
-    """Write ``log_sigmoid_forward`` into ``output`` and ``buffer``. Raise RuntimeError if their dtypes differ from that
-    of self.
+    """Write ``log_sigmoid_forward`` into ``output`` and ``buffer``.
+
+    Raise RuntimeError if their dtypes differ from that of self.
     """
     ops.resize_as_.call(output, self, None)
     if self._device.type == "cpu":
@@ -366,7 +368,7 @@ def soft_margin_loss_backward_out(
 
 
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:
-    """max(0, -target * (input1 - input2) + margin)"""
+    """max(0, -target * (input1 - input2) + margin)."""
     difference = ops.sub_Tensor.call(input1, input2, 1)
     product = ops.mul_Tensor.call(ops.neg.call(target), difference)
     output = ops.clamp_min_.call(ops.add_Scalar.call(product, margin, 1), 0)

@@ -161,6 +161,7 @@ def multilabel_margin_loss_out(self: Tensor, target: Tensor, reduction: int, out
 
 def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
     """The total amount by which other classes come within 1 of each target class, and a mask of the target classes.
+
     Targets end at -1.
     """
     output = _empty(self)

@@ -91,12 +91,15 @@ def nll_loss_nd_symint(
         return ops.nll_loss.call(self, target, weight, reduction, ignore_index)
     if len(self._size) == 4:
         return ops.nll_loss2d.call(self, target, weight, reduction, ignore_index)
-    return _of_other_rank(self, target, weight, reduction, ignore_index)
+    return _nll_loss_as_images(self, target, weight, reduction, ignore_index)
 
 
-def _of_other_rank(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
-    """``nll_loss`` of examples of other ranks, as images one element high. Raise RuntimeError for a target of another
-    shape.
+def _nll_loss_as_images(
+    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> Tensor:
+    """``nll_loss`` of examples of other ranks, as images one element high.
+
+    Raise RuntimeError for a target of another shape.
     """
     count, classes, space = self._size[0], self._size[1], self._size[2:]
     if target._size[1:] != space:
@@ -175,8 +178,9 @@ def side_by_side(
 
 
 def _weighted(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> tuple[Any, Any, Any]:
-    """The row numbers, classes (0 where ignored) and weights (0 where ignored). Raise IndexError for a class out of
-    range.
+    """The row numbers, classes (0 where ignored) and weights (0 where ignored).
+
+    Raise IndexError for a class out of range.
     """
     xp: Any = array_module(self._device.type)
     classes = target._array.reshape(-1)

@@ -64,8 +64,9 @@ def _check(self: Tensor, target: Tensor, weight: Tensor | None) -> None:
 
 
 def _weighted(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> tuple[Any, Any]:
-    """The index of each target's element (class 0 where ignored) and its weight (0 where ignored). Raise IndexError for
-    a class out of range.
+    """The index of each target's element (class 0 where ignored) and its weight (0 where ignored).
+
+    Raise IndexError for a class out of range.
     """
     xp: Any = array_module(self._device.type)
     classes = target._array

@@ -91,8 +91,9 @@ def _check_copy(self: Tensor, src: Tensor) -> None:
 
 
 def write(self: Tensor, values: Any, ks: int = 0) -> None:
-    """Write an array into a tensor's memory, cast as in C++. ``ks``: the key set with the conj and neg bits of the
-    array.
+    """Write an array into a tensor's memory, cast as in C++.
+
+    ``ks``: the key set with the conj and neg bits of the array.
     """
     values = converted(values, self._dtype)
     differing = (self._ks ^ ks) & (CONJUGATE | NEGATIVE)
@@ -145,8 +146,7 @@ def _can_copy_memory(self: Tensor, src: Tensor) -> bool:
 def _copy_by_temporaries(self: Tensor, src: Tensor, non_blocking: bool) -> None:
     """Copy between CPU and GPU through contiguous tensors of one dtype.
 
-    The dtype is converted on the device of ``src`` if that is the CPU, otherwise on the other one. With
-    ``non_blocking`` it is converted on the GPU.
+    The dtype is converted on the CPU, or with ``non_blocking`` on the GPU.
     """
     same = self._dtype is src._dtype
     dense = self._is_contiguous
@@ -213,8 +213,9 @@ def lift_fresh(self: Tensor) -> Tensor:
 
 
 def resize_(self: Tensor, size: Size, memory_format: str | None = None) -> Tensor:
-    """Give self another shape on the same storage, contiguous or in a memory format. A storage that is too small is
-    replaced by a larger one.
+    """Give self another shape on the same storage, contiguous or in a memory format.
+
+    A storage that is too small is replaced by a larger one.
     """
     size = tuple(size)
     if any(length < 0 for length in size):
@@ -228,8 +229,9 @@ def resize_(self: Tensor, size: Size, memory_format: str | None = None) -> Tenso
 
 
 def _restride(self: Tensor, memory_format: str) -> None:
-    """Set the strides of a memory format (``empty_tensor_restride``). Raise RuntimeError for a tensor of another rank
-    and for ``preserve_format``.
+    """Set the strides of a memory format (``empty_tensor_restride``).
+
+    Raise RuntimeError for a tensor of another rank and for ``preserve_format``.
     """
     if memory_format == "preserve_format":
         raise RuntimeError("Unsupported memory formatPreserve")

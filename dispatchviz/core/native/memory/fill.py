@@ -20,8 +20,9 @@ def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
 
 
 def fill__Scalar(self: Tensor, value: Scalar) -> Tensor:
-    """Write a number into every element; expanded tensors are allowed. Raise RuntimeError if it does not fit the
-    dtype.
+    """Write a number into every element; expanded tensors are allowed.
+
+    Raise RuntimeError if it does not fit the dtype.
     """
     self._array[...] = convert(value, self._dtype)
     return self

@@ -9,4 +9,4 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 def record_stream_cuda(self: Tensor, s: Stream) -> None:
     """Record that the memory of ``self`` is also in use on the stream ``s``."""
-    streams.record_stream(self, s, "the program says so")
+    streams.record_stream(self, s, "the program asks for it")

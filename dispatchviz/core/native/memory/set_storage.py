@@ -65,8 +65,9 @@ def set_storage_meta__symint(self: Tensor, source: Storage, storage_offset: int,
 
 
 def set__symint(self: Tensor, source: Tensor, storage_offset: int, size: Size, stride: Size = ()) -> Tensor:
-    """Set a geometry on another tensor's memory, from its first element on. Raise RuntimeError unless that tensor is
-    contiguous.
+    """Set a geometry on another tensor's memory, from its first element on.
+
+    Raise RuntimeError unless that tensor is contiguous.
     """
     if not source._is_contiguous:
         raise RuntimeError("passed in tensor to be used as storage must be contiguous")

@@ -57,7 +57,7 @@ def batch_norm_backward_cpu(
         if output_mask[0]:
             memory_format = CONTIGUOUS if input._is_contiguous else CHANNELS_LAST
             of_input = ops.empty_like.call(input, None, None, None, None, memory_format)
-        _made_by_backward(input, weight, train)
+        _allocate_intermediates(input, weight, train)
         total = None
         within = accumulated(input._dtype)
     else:
@@ -99,7 +99,7 @@ def batch_norm_backward_cuda(
     flat = (input._size[0], input._size[1], -1)
     ops.reshape.call(grad_out, ops.reshape.call(input, flat)._size)
     at_once = output_mask[0] and not (is_dense(input) and is_flat(input))
-    outputs = (_made_at_once if at_once else _made_one_by_one)(
+    outputs = (_allocate_for_one_kernel if at_once else _allocate_for_separate_kernels)(
         grad_out, input, weight, (save_mean, save_invstd), output_mask
     )
     statistics = (save_mean, save_invstd)
@@ -108,10 +108,10 @@ def batch_norm_backward_cuda(
     return outputs
 
 
-def _made_at_once(
+def _allocate_for_one_kernel(
     grad_out: Tensor, input: Tensor, weight: Optional, statistics: tuple[Tensor, Tensor], output_mask: tuple[bool, ...]
 ) -> Three:
-    """``batch_norm_backward_cuda_template``"""
+    """Allocate the gradients of one kernel for all three (``batch_norm_backward_cuda_template``)."""
     of_input = ops.empty_like.call(input, None, None, None, None, CONTIGUOUS)
     ops.view.call(of_input, (input._size[0], input._size[1], -1))
     of_weight, of_bias = (_like_weight(input, weight, statistics[0], wanted) for wanted in output_mask[1:])
@@ -126,10 +126,12 @@ def _like_weight(input: Tensor, weight: Optional, mean: Tensor, wanted: bool) ->
     return ops.empty_like.call(weight, None, None, None, None, CONTIGUOUS)
 
 
-def _made_one_by_one(
+def _allocate_for_separate_kernels(
     grad_out: Tensor, input: Tensor, weight: Optional, statistics: tuple[Tensor, Tensor], output_mask: tuple[bool, ...]
 ) -> Three:
-    """``batch_norm_backward_reduce_cuda``, then ``batch_norm_elementwise_backward_train``"""
+    """Allocate the gradients of separate kernels (``batch_norm_backward_reduce_cuda``,
+    ``batch_norm_elementwise_backward_train``).
+    """
     mean, invstd = statistics
     sums = []
     if output_mask[0]:
@@ -167,7 +169,7 @@ def _new_batch_norm_backward(
     return batch_norm_backward_cpu(grad_out, input, weight, *kept, update, eps, output_mask)
 
 
-def _made_by_backward(input: Tensor, weight: Optional, train: bool) -> None:
+def _allocate_intermediates(input: Tensor, weight: Optional, train: bool) -> None:
     """Allocate the intermediate tensors of PyTorch's kernel for flat inputs."""
     if not is_flat(input) or input._device.type != "cpu":
         return
@@ -205,8 +207,9 @@ def _put_gradients(
     train: bool,
     outputs: tuple[Optional, ...],
 ) -> None:
-    """Write the requested gradients. ``total``: the sum of grad_out over each channel, if a strided input computes it
-    first.
+    """Write the requested gradients.
+
+    ``total``: the sum of grad_out over each channel, if a strided input computes it first.
     """
     weight, mean, invstd = (across(input, one) for one in channels)
     plain = accumulated(input._dtype).numpy

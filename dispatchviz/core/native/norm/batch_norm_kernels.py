@@ -277,7 +277,7 @@ def _inverse_std(xp: Any, var: Any, eps: float) -> Any:
 def _update_of_dense(input: Tensor, dtype: DType, save_mean: Tensor, momentum: float) -> tuple[Any, Any, Any]:
     """The mean, the sum of squares and the momentum, in the dtype of the parameters."""
     if input._device.type == "cpu":
-        _made_by_statistics(input, dtype)
+        _allocate_intermediates(input, dtype)
     within, summed, axes = accumulated(input._dtype), _summed(input), axes_of(input)
     values = input._array.astype(within.numpy)
     count = numel(input._size) // input._size[1]
@@ -297,7 +297,7 @@ def _update_of_strided(input: Tensor, dtype: DType, save_mean: Tensor, momentum:
     return mean.astype(float64.numpy), total, float64.numpy.type(momentum)
 
 
-def _made_by_statistics(input: Tensor, dtype: DType) -> None:
+def _allocate_intermediates(input: Tensor, dtype: DType) -> None:
     """Allocate the intermediate tensors of PyTorch's kernel."""
     features = input._size[1]
     for _ in range(2):  # mean and sum of squares

@@ -132,7 +132,7 @@ def native_group_norm_backward(
     of_weight, of_bias = (empty_on_device_of(input, (C,), dtype) if wanted else None for wanted in output_mask[1:])
     check_accessible((mean, rstd, weight), kept)
     if input._device.type == "cpu":
-        _made_by_backward(input, (N, C, group))
+        _allocate_intermediates(input, (N, C, group))
     outputs = (of_input, of_weight, of_bias)
     if math.prod(input._size):
         quiet.run(_put_gradients, grad_out, input, mean, rstd, weight, (N, C, group), outputs)
@@ -143,7 +143,7 @@ def native_group_norm_backward(
     return outputs
 
 
-def _made_by_backward(x: Tensor, sizes: tuple[int, int, int]) -> None:
+def _allocate_intermediates(x: Tensor, sizes: tuple[int, int, int]) -> None:
     """Allocate the intermediate tensors of PyTorch's kernels: the sums of each channel."""
     count, channels, _ = sizes
     within = accumulated(x._dtype)

@@ -22,8 +22,9 @@ def check_mixed_data_type(input: Tensor, *parameters: Tensor | None) -> None:
 
 
 def param_scalar_type(input: Tensor, *parameters: Tensor | None) -> DType:
-    """The dtype of saved statistics: float32 for mixed inputs. Raise RuntimeError for dtypes that do not fit
-    together.
+    """The dtype of saved statistics: float32 for mixed inputs.
+
+    Raise RuntimeError for dtypes that do not fit together.
     """
     if not is_mixed_type(input, *parameters):
         return input._dtype

@@ -104,8 +104,9 @@ def weight_norm_backward(
 def _weight_norm_differentiable_backward(
     grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
 ) -> tuple[Tensor, Tensor]:
-    """``_weight_norm_interface_backward`` composed of differentiable operators. Raise RuntimeError unless ``dim`` is
-    the first or last one.
+    """``_weight_norm_interface_backward`` composed of differentiable operators.
+
+    Raise RuntimeError unless ``dim`` is the first or last one.
     """
     _check_contiguous(grad_w=grad_w, saved_v=saved_v, saved_g=saved_g, saved_norms=saved_norms)
     if dim not in (0, len(saved_v._size) - 1):

@@ -246,7 +246,7 @@ def _as_batch(volume: Tensor) -> None:
 
 
 def empty_of(self: Tensor) -> Tensor:
-    """``at::empty({0}, self.options())``"""
+    """An empty tensor with the options of self (``at::empty({0}, self.options())``)."""
     return ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
 
 

@@ -19,8 +19,9 @@ class Windows(NamedTuple):
 
 
 def windows_of(name: str, dims: int, kernel_size: Size, stride: Size, padding: Size, dilation: Size = (1,)) -> Windows:
-    """The windows, with single numbers repeated; without a stride it is the kernel size. Raise RuntimeError for lists
-    of another length.
+    """The windows, with single numbers repeated; without a stride it is the kernel size.
+
+    Raise RuntimeError for lists of another length.
     """
     either = "either " if dims == 2 else ""
     _check_length(

@@ -35,8 +35,9 @@ _FOUR_BY_PI, _TWO_PI = _single(1.27323954473516), _single(2 * math.pi)
 
 
 def normal_fill(uniform: Any, mean: float, std: float) -> Any:
-    """Transform uniform into normal samples in place. The array is float32 or float64, with a multiple of 16
-    elements.
+    """Transform uniform into normal samples in place.
+
+    The array is float32 or float64, with a multiple of 16 elements.
     """
     blocks = uniform.reshape(-1, 2, 8)
     radius_and_angle = _single_blocks if uniform.dtype == _single else _double_blocks

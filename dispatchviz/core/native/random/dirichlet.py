@@ -27,8 +27,9 @@ Number = Any
 
 
 def _s_dirichlet(self: Tensor, generator: Generator | None) -> Tensor:
-    """A Dirichlet sample; the last dimension of self holds the concentrations. Gamma samples in double are divided by
-    their sum.
+    """A Dirichlet sample; the last dimension of self holds the concentrations.
+
+    Gamma samples in double are divided by their sum.
     """
     result = ops.zeros.call(self._size, self._dtype, "strided", self._device, None)
     if self._dtype not in (float32, float64):
@@ -65,7 +66,7 @@ def _gradient(x: Number, alpha: Number, total: Number) -> Number:
     if x >= 0.5 and boundary < 0.75:
         return -_beta_near_0(1 - x, beta, alpha)
     if alpha > 6 and beta > 6:
-        return _of_large(float(x), float(alpha), float(beta))
+        return _for_large_concentrations(float(x), float(alpha), float(beta))
     return _between(float(x), float(alpha), float(total))
 
 
@@ -102,7 +103,7 @@ def _beta_near_0(x: Number, alpha: Number, beta: Number) -> Number:
     return dtype(0) if numpy.isnan(result) else result
 
 
-def _of_large(x: float, alpha: float, beta: float) -> float:
+def _for_large_concentrations(x: float, alpha: float, beta: float) -> float:
     """The derivative for large concentrations, by Rice's saddle point expansion."""
     total = alpha + beta
     mean, std = alpha / total, math.sqrt(alpha * beta / (total + 1)) / total

@@ -22,7 +22,7 @@ MANY_NUMBERS = 1 << 28
 
 
 def uniform(generator: Generator, count: int, wide: bool) -> Any:
-    """Numbers in [0, 1): 53 bits of ``random64`` as float64 (``wide``), or 24 bits of ``random`` as float32."""
+    """Uniform numbers in [0, 1): 53 bits of ``random64`` as float64 (``wide``), or 24 bits of ``random`` as float32."""
     if wide:
         outputs = generator.engine.random64(count) & numpy.uint64((1 << 53) - 1)
         return outputs.astype(numpy.float64) * 2.0**-53
@@ -31,7 +31,7 @@ def uniform(generator: Generator, count: int, wide: bool) -> Any:
 
 
 def uniform_between(generator: Generator, count: int, wide: bool, low: float, high: float) -> Any:
-    """Numbers in [low, high); rounding may return ``high`` itself."""
+    """Uniform numbers in [low, high); rounding may return ``high`` itself."""
     numbers = uniform(generator, count, wide)
     if (low, high) == (0, 1):
         return numbers

@@ -36,9 +36,9 @@ def _standard_gamma_grad(self: Tensor, output: Tensor) -> Tensor:
 
 def _gradient(alpha: float, x: float) -> float:
     if x < 0.8:
-        return _of_small(alpha, x)
+        return _for_small_samples(alpha, x)
     if alpha > 8:
-        return _near_mean(alpha, x) if 0.9 * alpha <= x <= 1.1 * alpha else _of_large(alpha, x)
+        return _near_mean(alpha, x) if 0.9 * alpha <= x <= 1.1 * alpha else _for_large_concentrations(alpha, x)
     u, v = math.log(x / alpha), math.log(alpha)
     terms = [a + u * (b + u * c) for a, b, c in zip(*_COEFFICIENTS, strict=True)]
     return math.exp(_cubic(terms[:4], v) / _cubic(terms[4:], v))
@@ -65,7 +65,7 @@ def _cubic(terms: Sequence[float], v: float) -> float:
     return terms[0] + v * (terms[1] + v * (terms[2] + v * terms[3]))
 
 
-def _of_small(alpha: float, x: float) -> float:
+def _for_small_samples(alpha: float, x: float) -> float:
     """The derivative for small numbers, by a Taylor series of the distribution function; nan becomes 0."""
     above, below = 1.0, alpha
     first, second = above / below, above / (below * below)
@@ -99,7 +99,7 @@ def _near_mean(alpha: float, x: float) -> float:
     return first * second / (1244160 * (alpha * alpha) * (alpha * alpha))
 
 
-def _of_large(alpha: float, x: float) -> float:
+def _for_large_concentrations(alpha: float, x: float) -> float:
     """The derivative for large concentrations, by Rice's saddle point expansion."""
     root = math.sqrt(8 * alpha)
     ratio, bend = root / (alpha - x), (x - alpha - alpha * math.log(x / alpha)) ** -1.5

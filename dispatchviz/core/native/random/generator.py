@@ -53,13 +53,14 @@ def check_generator(device: Device) -> None:
 
 
 DEFAULT_SEED = 67280421310721
-"""``c10::default_rng_seed_val``."""
+"""The default seed, ``c10::default_rng_seed_val``."""
 
 _HEAD = struct.Struct("<QiiQ")
 """The header of the state: seed, words left, whether it is seeded, words drawn. The words follow, with 8 bytes each."""
 _TAIL = struct.Struct("<ddd i4x f ?3x")
-"""The end of the state. The second float64 is an unused normal number, and the flag is whether there is one; the
-float32 is unused.
+"""The end of the state.
+
+The second float64 is an unused normal number, if the integer is 1. The float32 and its flag are not used.
 """
 _BYTES = _HEAD.size + 8 * STATE_SIZE + _TAIL.size
 

@@ -59,8 +59,9 @@ def _zeros_like(self: Tensor) -> Tensor:
 
 
 def _checked_samples(kernel: str, result: Tensor, sampler: Callable[..., float], *parameters: Tensor) -> Tensor:
-    """The filled result. Raise NotImplementedError for dtypes other than float32 and float64, RuntimeError for two
-    dtypes.
+    """The filled result.
+
+    Raise NotImplementedError for dtypes other than float32 and float64, RuntimeError for two dtypes.
     """
     for parameter in parameters:
         if parameter._dtype is not result._dtype:

@@ -208,8 +208,9 @@ def randperm_out(n: int, out: Tensor) -> Tensor:
 
 
 def randperm_out_generator_out(n: int, generator: Generator | None, out: Tensor) -> Tensor:
-    """Write a random permutation into ``out``: each position gets one of the numbers that are left. Raise RuntimeError
-    if the dtype cannot hold n.
+    """Write a random permutation into ``out``: each position gets one of the numbers that are left.
+
+    Raise RuntimeError if the dtype cannot hold n.
     """
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")

@@ -93,8 +93,9 @@ def _max_integer(dtype: DType) -> int:
 
 
 def _check_casted(dtype: DType, low: int, high: int, to: str) -> None:
-    """Raise RuntimeError if ``low``, cast to a floating dtype, is not below ``high``. ``to`` is the message's text for
-    ``high``.
+    """Raise RuntimeError if ``low``, cast to a floating dtype, is not below ``high``.
+
+    ``to`` is the message's text for ``high``.
     """
     if dtype.is_floating_point and low >= high:
         raise RuntimeError(f"random_ expects 'from' casted to dtype to be less {to}={high}")

@@ -30,8 +30,9 @@ def _uniform(generator: Generator) -> float:
 
 
 def poisson(rate: float, generator: Generator) -> float:
-    """A Poisson sample: products of uniform numbers below a rate of 10, transformed rejection from there. Raise
-    RuntimeError for a negative rate.
+    """A Poisson sample: products of uniform numbers below a rate of 10, transformed rejection from there.
+
+    Raise RuntimeError for a negative rate.
     """
     if not rate >= 0:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
@@ -67,8 +68,9 @@ def _poisson_transformed(rate: float, generator: Generator) -> float:
 
 
 def binomial(count: float, prob: float, generator: Generator, rounded: Rounding) -> float:
-    """A binomial sample: the number of successes in ``count`` trials. If success is more likely than failure, failures
-    are counted.
+    """A binomial sample: the number of successes in ``count`` trials.
+
+    If success is more likely than failure, failures are counted.
     """
     if count <= 0 or prob <= 0:
         return 0.0

@@ -28,8 +28,9 @@ MAXIMUM = {
 
 
 def generator_of(self: Tensor, generator: Generator | None) -> Generator:
-    """The given generator, or the default one of the device. Raise RuntimeError if it belongs to another type of
-    device.
+    """The given generator, or the default one of the device.
+
+    Raise RuntimeError if it belongs to another type of device.
     """
     if generator is None:
         return default_generators[self._device.type]
@@ -102,8 +103,9 @@ def _check_bounds(self: Tensor, low: float, high: float) -> None:
 
 
 def normal_(self: Tensor, mean: float = 0, std: float = 1, generator: Generator | None = None) -> Tensor:
-    """Fill with normal numbers. Complex tensors are filled through ``view_as_real``, with half the variance in each
-    part.
+    """Fill with normal numbers.
+
+    Complex tensors are filled through ``view_as_real``, with half the variance in each part.
     """
     check_std(std)
     if not numel(self._size):
@@ -116,8 +118,9 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, generator: Generator 
 
 
 def _fill_normal(self: Tensor, mean: float, std: float, generator: Generator | None) -> None:
-    """Fill with normal numbers. Fewer than 16 numbers, or elements that are not contiguous, are sampled one at a time
-    in float64.
+    """Fill with normal numbers.
+
+    Fewer than 16 numbers, or elements that are not contiguous, are sampled one at a time in float64.
     """
     if not self._dtype.can_require_grad:
         raise not_implemented("normal_kernel_cpu", self._dtype)

@@ -57,8 +57,9 @@ def _mask(self: Tensor, dim: Size | None) -> list[bool]:
 
 
 def _checked_dtype(name: str, op: Structured, self: Tensor) -> DType:
-    """The dtype of the result: bool, or uint8 for uint8, for backward compatibility. An ``out=`` tensor may have
-    either.
+    """The dtype of the result: bool, or uint8 for uint8, for backward compatibility.
+
+    An ``out=`` tensor may have either.
     """
     if op.variant != "out":
         return uint8 if self._dtype is uint8 else bool_
@@ -98,8 +99,9 @@ def all_dims_out(self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> 
 
 
 def _allany(name: str, self: Tensor, out: Tensor, dim: Size | None = None, keepdim: bool = False) -> None:
-    """Write the result (``allany_impl``). Without elements it is that of an empty reduction; a single element is
-    cast.
+    """Write the result (``allany_impl``).
+
+    Without elements it is that of an empty reduction; a single element is cast.
     """
     if not numel(self._size):
         ops.fill__Scalar.call(out, int(name == "all"))

@@ -62,7 +62,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
     """The distances (*, rows of x1, rows of x2). Raise RuntimeError for tensors or a norm that do not fit."""
     _check_columns(x1, x2)
     _check_kinds(x1, x2, p)
-    if _by_product(x1, x2, p, compute_mode) and numel(x1._size) and numel(x2._size):
+    if _uses_product(x1, x2, p, compute_mode) and numel(x1._size) and numel(x2._size):
         return _cdist_impl(x1, x2, p, compute_mode)
     return ops._cdist_forward.call(x1, x2, p, compute_mode)
 
@@ -90,7 +90,7 @@ def _check_kinds(x1: Tensor, x2: Tensor, p: float) -> None:
         raise RuntimeError("cdist only supports non-negative p values")
 
 
-def _by_product(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> bool:
+def _uses_product(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> bool:
     mode = compute_mode or BY_PRODUCT_IF_MANY
     if not 0 <= mode <= 2:
         raise RuntimeError(f"possible modes: 0, 1, 2, but was: {mode}")
@@ -106,7 +106,7 @@ def _cdist_impl(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> T
         return ops.empty_memory_format.call(size, x1._dtype, "strided", x1._device, None, None)
     if not x1._size[-1]:
         return ops.zeros.call(size, x1._dtype, "strided", x1._device, None)
-    if _by_product(x1, x2, p, compute_mode):
+    if _uses_product(x1, x2, p, compute_mode):
         alone = math.prod(batch) == 1
         distances = ops._euclidean_dist.call(x1, x2) if alone else ops._euclidean_dist.call(first, second)
         return ops.view.call(distances, size)

@@ -61,7 +61,7 @@ def _cumulative(name: str, self: Tensor, dim: int, values: Tensor, indices: Tens
 
 
 def _check_like(out: Tensor, like: Tensor) -> None:
-    """``check_scalar_type_device_layout_equal``"""
+    """Raise RuntimeError if ``out`` has another dtype or device (``check_scalar_type_device_layout_equal``)."""
     if out._dtype is not like._dtype:
         raise RuntimeError(f"expected scalar_type {like._dtype.legacy} but found {out._dtype.legacy}")
     if out._device != like._device:

@@ -62,7 +62,7 @@ def _product(self: Tensor, dim: Dims, keepdim: bool, out: Tensor) -> None:
 
 
 _BLOCK = 64
-"""Four vectors of 16 elements."""
+"""The number of elements in four vectors of 16."""
 
 
 def _rounded_product(self: Tensor, axes: tuple[int, ...]) -> Any:
@@ -212,7 +212,10 @@ def _check_norm_dtype(own: DType, dtype: DType | None) -> None:
 def linalg_vector_norm_out(
     self: Tensor, ord: Scalar, dim: Dims, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> None:
-    """(sum of abs(self) ** ord) ** (1 / ord). For single elements: their absolute values"""
+    """(sum of abs(self) ** ord) ** (1 / ord)
+
+    The norm of single elements is their absolute value, or, for ord 0, whether they are not 0.
+    """
     mask = reduced_mask(dim, len(self._size))
     if all(length == 1 for length, reduced in zip(self._size, mask, strict=True) if reduced) and (
         self._size or not dim

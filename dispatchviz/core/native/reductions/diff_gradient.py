@@ -69,7 +69,7 @@ def _check_other(self: Tensor, other: Tensor, dim: int) -> None:
 
 
 def _extended(self: Tensor, prepend: Tensor | None, append: Tensor | None, dim: int) -> Tensor:
-    """``prepend_append_on_dim``"""
+    """The tensor with ``prepend`` and ``append`` concatenated along a dimension (``prepend_append_on_dim``)."""
     parts = [part for part in (prepend, self, append) if part is not None]
     return self if len(parts) == 1 else ops.cat.call(parts, dim)
 
@@ -142,7 +142,7 @@ def _dims(self: Tensor, dims: Size | None) -> Size:
 
 
 def _check_gradient(self: Tensor, spacings: int | None, dims: Size | None, edge_order: int) -> None:
-    """``pre_check_gradient``"""
+    """Raise RuntimeError for arguments that do not fit (``pre_check_gradient``)."""
     if self._dtype is uint8:
         raise RuntimeError("torch.gradient does not support uint8 input.")
     if spacings is not None and dims is None and spacings != len(self._size):
@@ -166,7 +166,7 @@ def _check_gradient(self: Tensor, spacings: int | None, dims: Size | None, edge_
 
 
 def _even(self: Tensor, dims: Size, spacing: Sequence[Scalar], edge_order: int) -> list[Tensor]:
-    """``gradient_helper_float``"""
+    """The gradients at evenly spaced points (``gradient_helper_float``)."""
     found = []
     for dim, step in zip(dims, spacing, strict=True):
         part = _slices(self, wrap_dim(dim, len(self._size)))
@@ -206,7 +206,7 @@ def _times(tensor: Tensor, factor: Scalar) -> Tensor:
 
 
 def _uneven(self: Tensor, dims: Size, coordinates: Sequence[Tensor], edge_order: int) -> list[Tensor]:
-    """``gradient_helper``"""
+    """The gradients at given coordinates (``gradient_helper``)."""
     found = []
     for dim, indices in zip(dims, coordinates, strict=True):
         if indices._device != self._device:

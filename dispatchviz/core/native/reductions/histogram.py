@@ -1,5 +1,6 @@
-"""``histc``, ``histogram``, ``histogramdd`` (``aten/src/ATen/native/Histogram.cpp``, ``cpu/HistogramKernel.cpp``). All
-of them count in ``_count``, which assigns points of N coordinates to N-dimensional bins.
+"""``histc``, ``histogram``, ``histogramdd`` (``aten/src/ATen/native/Histogram.cpp``, ``cpu/HistogramKernel.cpp``).
+
+All of them count in ``_count``, which assigns points of N coordinates to N-dimensional bins.
 """
 
 from __future__ import annotations
@@ -51,8 +52,9 @@ def _histc_out(self: Tensor, bins: int, min: Scalar, max: Scalar, out: Tensor) -
 
 
 def _finite_range(self: Tensor, low: float, high: float) -> tuple[float, float]:
-    """The given range, or that of all elements (``histc_select_outer_bin_edges``). Raise RuntimeError for an invalid
-    range.
+    """The given range, or that of all elements (``histc_select_outer_bin_edges``).
+
+    Raise RuntimeError for an invalid range.
     """
     if low == high and numel(self._size):
         bounds = ops.aminmax.call(self, None, False)
@@ -188,7 +190,7 @@ def _between(
 
 
 def _prepare(points: Tensor, bins: Sequence[int], hist: Tensor, edges: Sequence[Tensor]) -> None:
-    """``histogramdd_prepare_out``"""
+    """Resize the outputs. Raise RuntimeError for arguments that do not fit (``histogramdd_prepare_out``)."""
     for dim, count in enumerate(bins):
         if count <= 0:
             raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {count} for dimension {dim}")
@@ -203,7 +205,7 @@ def _prepare(points: Tensor, bins: Sequence[int], hist: Tensor, edges: Sequence[
 
 
 def _check(points: Tensor, bins: Sequence[Tensor], weight: Tensor | None) -> None:
-    """``histogramdd_check_inputs``"""
+    """Raise RuntimeError for arguments that do not fit (``histogramdd_check_inputs``)."""
     if len(points._size) < 2:
         raise RuntimeError(
             f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {len(points._size)}"
@@ -253,7 +255,7 @@ def _check_weight(points: Tensor, weight: Tensor) -> None:
 
 
 def _outer_edges(points: Tensor, given: Range) -> list[tuple[float, float]]:
-    """``select_outer_bin_edges``: the range of each coordinate, given or found."""
+    """The range of each coordinate, given or found (``select_outer_bin_edges``)."""
     count = points._size[-1]
     pairs = [(0.0, 1.0)] * count
     if given is not None:

@@ -42,7 +42,7 @@ def _reduce_all(name: str, self: Tensor) -> Tensor:
 
 
 def _store_reduced(name: str, self: Tensor, out: Tensor) -> Tensor:
-    """``max_all_stub``"""
+    """Write the maximum or minimum of all elements into ``out`` (``max_all_stub``)."""
     if self._dtype.is_complex:
         raise not_implemented(f"{name}_all", self._dtype)
     if self._device.type == "cpu":
@@ -162,12 +162,12 @@ def _reduce(function: str, self: Tensor, dim: Dims, keepdim: bool, out: Tensor) 
 
 
 def argmax_meta(op: Structured, self: Tensor, dim: int | None, keepdim: bool) -> None:
-    """int64, without the reduced dimension."""
+    """An int64 result without the reduced dimension."""
     _arg_meta(op, "argmax", self, dim, keepdim)
 
 
 def argmin_meta(op: Structured, self: Tensor, dim: int | None, keepdim: bool) -> None:
-    """int64, without the reduced dimension."""
+    """An int64 result without the reduced dimension."""
     _arg_meta(op, "argmin", self, dim, keepdim)
 
 
@@ -207,12 +207,12 @@ def _arg_out(name: str, self: Tensor, dim: int | None, keepdim: bool, out: Tenso
 
 
 def max_dim_meta(op: tuple[Structured, Structured], self: Tensor, dim: int, keepdim: bool) -> None:
-    """Values and int64 indices, without the dimension."""
+    """Values and int64 indices, without the reduced dimension."""
     _values_and_indices_meta(op, "max", self, dim, keepdim)
 
 
 def min_dim_meta(op: tuple[Structured, Structured], self: Tensor, dim: int, keepdim: bool) -> None:
-    """Values and int64 indices, without the dimension."""
+    """Values and int64 indices, without the reduced dimension."""
     _values_and_indices_meta(op, "min", self, dim, keepdim)
 
 

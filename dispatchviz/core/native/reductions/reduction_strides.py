@@ -42,8 +42,9 @@ def _order(dims: list[Loop]) -> list[int]:
 
 
 def _compare(a: Loop, b: Loop) -> int:
-    """Compare two dimensions: 1 if ``a`` must come after ``b``, -1 if not, 0 if undecided. Reduced dimensions come
-    first.
+    """Compare two dimensions: 1 if ``a`` must come after ``b``, -1 if not, 0 if undecided.
+
+    Reduced dimensions come first.
     """
     if (a[1] == 0) != (b[1] == 0):
         return 1 if b[1] == 0 else -1

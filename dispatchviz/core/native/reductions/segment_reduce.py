@@ -187,22 +187,23 @@ def _segment_reduce_backward_kernel(
 
 
 def _gradient(xp: Any, reduce: str, grad: Any, output: Any, rows: Any, initial: Scalar | None) -> Any:
-    """The gradient of one segment. Ties share a positive gradient; as in PyTorch, each gets the whole of a negative
-    one.
+    """The gradient of one segment.
+
+    Ties share a positive gradient; as in PyTorch, each gets the whole of a negative one.
     """
     if reduce == "sum":
         return grad
     if reduce == "mean":
         return grad / rows.dtype.type(len(rows))
     if reduce == "prod":
-        return _of_products(xp, grad, output, rows, 1.0 if initial is None else initial)
+        return _gradient_of_product(xp, grad, output, rows, 1.0 if initial is None else initial)
     selected = xp.isnan(rows) | (rows == output)
     gradient = xp.where(selected, grad, xp.zeros_like(rows))
     count = selected.sum(0).astype(rows.dtype)
     return xp.where((count >= 2) & (gradient > 0), (gradient / count).astype(rows.dtype), gradient)
 
 
-def _of_products(xp: Any, grad: Any, output: Any, rows: Any, initial: Scalar) -> Any:
+def _gradient_of_product(xp: Any, grad: Any, output: Any, rows: Any, initial: Scalar) -> Any:
     """The gradient of a product. Where a number is zero or nan, the other factors are multiplied again."""
     found = (grad * output) / rows
     for j in range(len(rows)):

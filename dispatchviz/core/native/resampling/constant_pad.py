@@ -9,8 +9,9 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
 def constant_pad_nd(self: Tensor, pad: Size, value: Scalar) -> Tensor:
-    """The tensor padded with a number. The two lengths of the last dimension come first; negative ones crop. Raise
-    RuntimeError for invalid lengths.
+    """The tensor padded with a number.
+
+    The two lengths of the last dimension come first; negative ones crop. Raise RuntimeError for invalid lengths.
     """
     if len(pad) % 2:
         raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")

@@ -167,8 +167,9 @@ def _gradients(grad_output: Tensor, input: Tensor, grid: Tensor, mode: Mode, of_
 
 
 def affine_grid_generator(theta: Tensor, size: Size, align_corners: bool) -> Tensor:
-    """The grid (N, *space, coordinates): each point of a base grid times theta. Raise RuntimeError unless ``size`` has
-    4 or 5 numbers.
+    """The grid (N, *space, coordinates): each point of a base grid times theta.
+
+    Raise RuntimeError unless ``size`` has 4 or 5 numbers.
     """
     space, dims = _space(size)
     base = _base_grid(theta, size, align_corners)
@@ -199,7 +200,7 @@ def _base_grid(like: Tensor, size: Size, align_corners: bool) -> Tensor:
     base = _empty((size[0], *space, dims + 1), like)
     for d in range(dims):
         target = ops.select_int.call(base, -1, d)
-        line = _from_minus_one(like, space[dims - 1 - d], align_corners)
+        line = _linspace_from_minus_one(like, space[dims - 1 - d], align_corners)
         for _ in range(d):
             line = ops.unsqueeze_.call(line, -1)
         ops.copy_.call(target, line, False)
@@ -207,7 +208,7 @@ def _base_grid(like: Tensor, size: Size, align_corners: bool) -> Tensor:
     return base
 
 
-def _from_minus_one(like: Tensor, steps: int, align_corners: bool) -> Tensor:
+def _linspace_from_minus_one(like: Tensor, steps: int, align_corners: bool) -> Tensor:
     if steps <= 1:
         zero = _empty((1,), like)
         if zero._array is not None:

@@ -100,8 +100,9 @@ def _weighted(given: Samples, grad: Any, element: Element) -> Any:
 
 
 def _order_of_adding(given: Samples, taps: int, indices: int) -> Any:
-    """The order of addition: as many samples as fit into a vector, tap by tap, then the next ones. Volumes are added
-    sample by sample.
+    """The order of addition: as many samples as fit into a vector, tap by tap, then the next ones.
+
+    Volumes are added sample by sample.
     """
     lanes = _VECTOR // given.values.itemsize if len(given.space) == 2 else 1
     index = given.xp.arange(indices)
@@ -129,14 +130,14 @@ def grid_gradient(given: Samples, grad: Any) -> Any:
     if given.mode[0] == NEAREST:
         found = [given.xp.zeros_like(grad[:, 0]) for _ in given.by_dim]
     elif len(given.space) == 3:
-        found = _of_volumes(given, grad)
+        found = _volume_gradients(given, grad)
     else:
-        found = _of_cubic(given, grad) if given.mode[0] == BICUBIC else _of_bilinear(given, grad)
+        found = _cubic_gradients(given, grad) if given.mode[0] == BICUBIC else _bilinear_gradients(given, grad)
     scaled = [derivative * along.scale[:, 0] for derivative, along in zip(found, given.by_dim, strict=True)]
     return given.xp.stack(scaled[::-1], -1)
 
 
-def _of_volumes(given: Samples, grad: Any) -> list[Any]:
+def _volume_gradients(given: Samples, grad: Any) -> list[Any]:
     parts: list[list[Any]] = [[], [], []]
     for each in elements(given.by_dim, given.space):
         value = given.at(each)
@@ -146,7 +147,7 @@ def _of_volumes(given: Samples, grad: Any) -> list[Any]:
     return [_over_channels(terms) for terms in parts]
 
 
-def _of_bilinear(given: Samples, grad: Any) -> list[Any]:
+def _bilinear_gradients(given: Samples, grad: Any) -> list[Any]:
     (south, north), (east, west) = [[tap.weight for tap in along.taps] for along in given.by_dim]
     nw, ne, sw, se = (given.at(each) for each in elements(given.by_dim, given.space))
     by_width = ((ne - nw) * south + (se - sw) * north) * grad
@@ -154,7 +155,7 @@ def _of_bilinear(given: Samples, grad: Any) -> list[Any]:
     return [_over_channels([by_height]), _over_channels([by_width])]
 
 
-def _of_cubic(given: Samples, grad: Any) -> list[Any]:
+def _cubic_gradients(given: Samples, grad: Any) -> list[Any]:
     by_height, by_width = [], []
     for each in _columns_first(given):
         felt = given.at(each) * grad

@@ -119,7 +119,7 @@ def _outer(x: Any) -> tuple[Any, Any]:
 
 
 def _numbers(like: Any, *numbers: float) -> list[Any]:
-    """Numbers in the dtype of an array; Python's numbers would convert bfloat16 to float32."""
+    """The numbers in the dtype of an array; Python's numbers would convert bfloat16 to float32."""
     return [like.dtype.type(number) for number in numbers]
 
 

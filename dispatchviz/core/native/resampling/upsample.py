@@ -34,8 +34,9 @@ AxisTaps = Callable[[Any, DType, int, int, float | None], Taps]
 
 
 def output_size_of(input: Tensor, output_size: Size | None, scale_factors: Sequence[float] | None) -> Size:
-    """The given size, or the factors times the input's size (``compute_output_size``). Raise RuntimeError if both are
-    given.
+    """The given size, or the factors times the input's size (``compute_output_size``).
+
+    Raise RuntimeError if both are given.
     """
     space = input._size[2:]
     if (output_size is None) == (scale_factors is None):
@@ -57,7 +58,7 @@ def _whole(length: float) -> int:
 
 
 def scale(scale_factors: Sequence[float] | None, dim: int) -> float | None:
-    """``get_scale_value``"""
+    """The scale factor of a dimension, or None if there are none (``get_scale_value``)."""
     return None if scale_factors is None else scale_factors[dim]
 
 
@@ -85,8 +86,9 @@ def _lengths(space: Size) -> str:
 
 
 def set_upsampled(op: Structured, self: Tensor, output_size: Size, count: int) -> None:
-    """The meta of a forward kernel. Raise RuntimeError for sizes that do not fit, and for an empty input unless only
-    the batch is empty.
+    """The meta of a forward kernel.
+
+    Raise RuntimeError for sizes that do not fit, and for an empty input unless only the batch is empty.
     """
     size = check_sizes(self._size, output_size, count)
     if not numel(self._size) and not all(self._size[1:]):
@@ -229,8 +231,9 @@ def _resized(xp: Any, values: Any, axis: int, taps: Taps) -> Any:
 
 
 def put_gradients(kernel: str, grad_output: Tensor, grad_input: Tensor, taps: AxisTaps, scales: Scales) -> None:
-    """Add up the gradients of the new elements that each old element contributed to. Raise NotImplementedError for
-    integers.
+    """Add up the gradients of the new elements that each old element contributed to.
+
+    Raise NotImplementedError for integers.
     """
     ops.zero_.call(grad_input)
     dtype = grad_output._dtype
@@ -305,8 +308,9 @@ def sources(
 
 
 def linear_taps(align_corners: bool, rounded: bool = False) -> AxisTaps:
-    """The two neighbors, weighted by distance. ``rounded``: one weight is rounded to the dtype, the other is 1 minus
-    it.
+    """The two neighbors, weighted by distance.
+
+    ``rounded``: one weight is rounded to the dtype, the other is 1 minus it.
     """
 
     def taps(xp: Any, dtype: DType, old: int, new: int, given: float | None) -> Taps:

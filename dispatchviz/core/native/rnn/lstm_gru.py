@@ -50,7 +50,7 @@ def gru_input(
 ) -> tuple[Tensor, Tensor]:
     """The output and the last hidden states of a padded batch."""
     stack = Stack(num_layers, dropout, train, bidirectional)
-    return _of_input("gru", gru_step, input, hx, params, has_biases, stack, batch_first)
+    return _run_padded("gru", gru_step, input, hx, params, has_biases, stack, batch_first)
 
 
 def gru_data(
@@ -66,7 +66,7 @@ def gru_data(
 ) -> tuple[Tensor, Tensor]:
     """The output and the last hidden states of a packed batch."""
     stack = Stack(num_layers, dropout, train, bidirectional)
-    return _of_data("gru", gru_step, Packed(data, batch_sizes), hx, params, has_biases, stack)
+    return _run_packed("gru", gru_step, Packed(data, batch_sizes), hx, params, has_biases, stack)
 
 
 def rnn_tanh_input(
@@ -82,7 +82,7 @@ def rnn_tanh_input(
 ) -> tuple[Tensor, Tensor]:
     """The output and the last hidden states of a padded batch."""
     stack = Stack(num_layers, dropout, train, bidirectional)
-    return _of_input("rnn_tanh", tanh_step, input, hx, params, has_biases, stack, batch_first)
+    return _run_padded("rnn_tanh", tanh_step, input, hx, params, has_biases, stack, batch_first)
 
 
 def rnn_tanh_data(
@@ -98,7 +98,7 @@ def rnn_tanh_data(
 ) -> tuple[Tensor, Tensor]:
     """The output and the last hidden states of a packed batch."""
     stack = Stack(num_layers, dropout, train, bidirectional)
-    return _of_data("rnn_tanh", tanh_step, Packed(data, batch_sizes), hx, params, has_biases, stack)
+    return _run_packed("rnn_tanh", tanh_step, Packed(data, batch_sizes), hx, params, has_biases, stack)
 
 
 def rnn_relu_input(
@@ -114,7 +114,7 @@ def rnn_relu_input(
 ) -> tuple[Tensor, Tensor]:
     """The output and the last hidden states of a padded batch."""
     stack = Stack(num_layers, dropout, train, bidirectional)
-    return _of_input("rnn_relu", relu_step, input, hx, params, has_biases, stack, batch_first)
+    return _run_padded("rnn_relu", relu_step, input, hx, params, has_biases, stack, batch_first)
 
 
 def rnn_relu_data(
@@ -130,10 +130,10 @@ def rnn_relu_data(
 ) -> tuple[Tensor, Tensor]:
     """The output and the last hidden states of a packed batch."""
     stack = Stack(num_layers, dropout, train, bidirectional)
-    return _of_data("rnn_relu", relu_step, Packed(data, batch_sizes), hx, params, has_biases, stack)
+    return _run_packed("rnn_relu", relu_step, Packed(data, batch_sizes), hx, params, has_biases, stack)
 
 
-def _of_input(
+def _run_padded(
     mode: str,
     cell: Cell,
     input: Tensor,
@@ -154,7 +154,7 @@ def _of_input(
     return (ops.transpose_.call(result, 0, 1) if batch_first else result), hidden
 
 
-def _of_data(
+def _run_packed(
     mode: str, cell: Cell, input: Packed, hx: Tensor, params: Tensors, has_biases: bool, stack: Stack
 ) -> tuple[Tensor, Tensor]:
     refuse_cudnn(input.data)
@@ -250,8 +250,9 @@ def _check_lstm_states(hx: Tensors, stack: Stack) -> None:
 
 
 def _use_mkldnn(input: Tensor, params: Tensors, hx: Tensors) -> bool:
-    """Return whether oneDNN computes the network: float32 on the CPU. NB: on some processors it takes bfloat16 and half
-    too.
+    """Return whether oneDNN computes the network: float32 on the CPU.
+
+    NB: on some processors it takes bfloat16 and half too.
     """
     on_cpu = all(tensor._device.type == "cpu" for tensor in (input, *params, *hx))
     return context.user_enabled_mkldnn and on_cpu and input._dtype is float32 and numel(input._size) != 0

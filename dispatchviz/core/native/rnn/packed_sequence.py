@@ -97,8 +97,9 @@ def _pack_padded_sequence_backward_symint(
 def _pad_packed_sequence(
     data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: Scalar, total_length: int
 ) -> tuple[Tensor, Tensor]:
-    """A padded batch and the lengths of its sequences. Raise RuntimeError if ``total_length`` is smaller than the
-    longest sequence.
+    """A padded batch and the lengths of its sequences.
+
+    Raise RuntimeError if ``total_length`` is smaller than the longest sequence.
     """
     given = as_contiguous(batch_sizes)
     _check_lengths(given)

@@ -1,4 +1,5 @@
 """``lstm_cell``, ``gru_cell``, ``rnn_tanh_cell``, ``rnn_relu_cell``: one time step (``aten/src/ATen/native/RNN.cpp``).
+
 CUDA's fused kernels are in ``fused_rnn_cells.py``.
 """
 
@@ -66,8 +67,9 @@ def _simple_step(name: str) -> Callable[..., Tensor]:
 
 tanh_step = _simple_step("tanh")
 relu_step = _simple_step("relu")
-"""The next hidden state of a simple RNN. ``pre_compute_input``: the input has already been multiplied by its
-weights.
+"""The next hidden state of a simple RNN.
+
+``pre_compute_input``: the input has already been multiplied by its weights.
 """
 
 

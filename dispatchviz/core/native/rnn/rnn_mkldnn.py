@@ -20,7 +20,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 from dispatchviz.core.thread.thread_state import thread
 
 _LSTM = 2
-"""``ideep::rnn_kind``"""
+"""The value of ``ideep::rnn_kind`` for an LSTM."""
 _WORKSPACE = 7 * 4096
 
 
@@ -46,7 +46,7 @@ def mkldnn_rnn(
         for direction in range(directions):
             index = layer * directions + direction
             weights = list(params[index * each : (index + 1) * each])
-            state = (_at(hx, index), _at(cx, index))
+            state = (_select(hx, index), _select(cx, index))
             weights += [] if has_biases else _no_biases(weights)
             options = (hidden_size, stack.num_layers, has_biases, stack.bidirectional, batch_first, stack.train)
             arguments: tuple[Any, ...] = (layer_input, *weights, *state, direction > 0, (), _LSTM, *options)
@@ -61,7 +61,7 @@ def mkldnn_rnn(
     return (ops.transpose_int.call(layer_input, 0, 1) if batch_first else layer_input), final, cells
 
 
-def _at(tensor: Tensor, index: int) -> Tensor:
+def _select(tensor: Tensor, index: int) -> Tensor:
     return ops.select_int.call(tensor, 0, index)
 
 

@@ -21,8 +21,9 @@ from dispatchviz.core.thread.context import GRAIN_SIZE, context
 
 
 def cat_meta(op: Structured, tensors: Sequence[Tensor], dim: int) -> None:
-    """The size of the result and the promoted dtype. Sizes must be equal except in ``dim``; tensors of size [0] are
-    skipped.
+    """The size of the result and the promoted dtype.
+
+    Sizes must be equal except in ``dim``; tensors of size [0] are skipped.
     """
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -109,8 +110,9 @@ def _narrowed(tensors: Sequence[Tensor], parts: list[Tensor], dim: int, out: Ten
 
 
 def stack(tensors: Sequence[Tensor], dim: int) -> Tensor:
-    """The tensors stacked along a new dimension. Unless it is the last one, it is split off the concatenated dimension
-    by a view.
+    """The tensors stacked along a new dimension.
+
+    Unless it is the last one, it is split off the concatenated dimension by a view.
     """
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")

@@ -10,8 +10,9 @@ from dispatchviz.core.tensor.tensor import Tensor, numel
 
 
 def _chunk_cat(tensors: list[Tensor], dim: int, num_chunks: int) -> Tensor:
-    """The first chunks of all tensors, then the second ones, and so on. Raise RuntimeError for tensors that do not fit
-    together.
+    """The first chunks of all tensors, then the second ones, and so on.
+
+    Raise RuntimeError for tensors that do not fit together.
     """
     dim = _checked(tensors, dim, num_chunks)
     return ops.cat.call([_chunks(tensor, dim, num_chunks) for tensor in tensors], dim + 1)

@@ -61,7 +61,7 @@ def math_pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
     parts = ops.reshape.call(self, (*batch, c, r, r, height, width))
     rank = len(batch)
     order = (*range(rank), rank, rank + 3, rank + 1, rank + 4, rank + 2)
-    return _in_shape(ops.permute.call(parts, order), (*batch, c, height * r, width * r))
+    return _reshaped_copy(ops.permute.call(parts, order), (*batch, c, height * r, width * r))
 
 
 def math_pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
@@ -72,10 +72,10 @@ def math_pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
     parts = ops.reshape.call(self, (*batch, channels, height // r, r, width // r, r))
     rank = len(batch)
     order = (*range(rank), rank, rank + 2, rank + 4, rank + 1, rank + 3)
-    return _in_shape(ops.permute.call(parts, order), (*batch, channels * r * r, height // r, width // r))
+    return _reshaped_copy(ops.permute.call(parts, order), (*batch, channels * r * r, height // r, width // r))
 
 
-def _in_shape(permuted: Tensor, size: Size) -> Tensor:
+def _reshaped_copy(permuted: Tensor, size: Size) -> Tensor:
     return ops.view.call(ops.clone.call(permuted, "contiguous_format"), size)
 
 
@@ -103,8 +103,9 @@ def _rearranged(self: Tensor, size: Size, function: Any) -> Tensor:
 
 
 def channel_shuffle(self: Tensor, groups: int) -> Tensor:
-    """The channels of ``groups`` groups interleaved: the first of each group, then the second ones. Raise RuntimeError
-    if that is not possible.
+    """The channels of ``groups`` groups interleaved: the first of each group, then the second ones.
+
+    Raise RuntimeError if that is not possible.
     """
     return ops.native_channel_shuffle.call(_check_channels(self, groups), groups)
 

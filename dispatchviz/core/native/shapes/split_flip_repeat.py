@@ -142,8 +142,9 @@ def _is_flip_needed(self: Tensor, mask: Sequence[bool]) -> bool:
 
 
 def repeat(self: Tensor, repeats: Size) -> Tensor:
-    """The tensor repeated along each dimension. The copies are written through windows of the result, each with the
-    tensor's size.
+    """The tensor repeated along each dimension.
+
+    The copies are written through windows of the result, each with the tensor's size.
     """
     if len(repeats) < len(self._size):
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")

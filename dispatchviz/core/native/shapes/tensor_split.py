@@ -100,7 +100,7 @@ def _into_sections(name: str, self: Tensor, least: int, dim: int, sections: int)
     return ops.tensor_split_sections.call(self, sections, dim)
 
 
-def _at_indices(name: str, self: Tensor, least: int, dim: int, indices: Size) -> list[Tensor]:
+def _split_at_indices(name: str, self: Tensor, least: int, dim: int, indices: Size) -> list[Tensor]:
     _check_rank(name, self, least)
     return ops.tensor_split_indices.call(self, indices, dim)
 
@@ -116,7 +116,7 @@ def hsplit_int(self: Tensor, sections: int) -> list[Tensor]:
 
 def hsplit_array(self: Tensor, indices: Size) -> list[Tensor]:
     """Split along the second dimension, or a vector along its only one."""
-    return _at_indices("hsplit", self, 1, _horizontal(self), indices)
+    return _split_at_indices("hsplit", self, 1, _horizontal(self), indices)
 
 
 def vsplit_int(self: Tensor, sections: int) -> list[Tensor]:
@@ -126,7 +126,7 @@ def vsplit_int(self: Tensor, sections: int) -> list[Tensor]:
 
 def vsplit_array(self: Tensor, indices: Size) -> list[Tensor]:
     """Split along the first dimension."""
-    return _at_indices("vsplit", self, 2, 0, indices)
+    return _split_at_indices("vsplit", self, 2, 0, indices)
 
 
 def dsplit_int(self: Tensor, sections: int) -> list[Tensor]:
@@ -136,4 +136,4 @@ def dsplit_int(self: Tensor, sections: int) -> list[Tensor]:
 
 def dsplit_array(self: Tensor, indices: Size) -> list[Tensor]:
     """Split along the third dimension."""
-    return _at_indices("dsplit", self, 3, 2, indices)
+    return _split_at_indices("dsplit", self, 3, 2, indices)

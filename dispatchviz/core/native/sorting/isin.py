@@ -36,8 +36,9 @@ def isin_Tensor_Scalar_meta(
 def isin_Scalar_Tensor_meta(
     op: Structured, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool
 ) -> None:
-    """A bool result without elements; the Tensor overload resizes it to 0-dim. Raise RuntimeError for bool and
-    complex.
+    """A bool result without elements; the Tensor overload resizes it to 0-dim.
+
+    Raise RuntimeError for bool and complex.
     """
     _check(wrapped_scalar_tensor(element)._dtype)
     _check(test_elements._dtype)
@@ -78,7 +79,7 @@ def isin_Scalar_Tensor_out(
 
 
 def _by_comparing(elements: Tensor, test_elements: Tensor, invert: bool, out: Tensor) -> None:
-    """``isin_default_kernel``"""
+    """Search by comparing each element with each other (``isin_default_kernel``)."""
     ops.fill__Scalar.call(out, invert)
     dtype = result_type(elements, test_elements)
     values = ops.to_dtype.call(elements, dtype, False, False, None)

@@ -1,5 +1,7 @@
 """``kthvalue``, ``median``, ``nanmedian``, ``mode`` (``aten/src/ATen/native/Sorting.cpp``, ``TensorCompare.cpp``).
-``sort`` and ``topk`` are in ``sort_topk.py``."""
+
+``sort`` and ``topk`` are in ``sort_topk.py``.
+"""
 
 from __future__ import annotations
 
@@ -137,7 +139,7 @@ def _middle(row: Any, ignore_nan: bool) -> int:
 
 
 def _first_of_equals(count: int) -> int:
-    """The index of the first of ``count`` nans after C++'s partial sort; no nan precedes another one."""
+    """The index of the first of ``count`` nans after C++'s ``std::nth_element``; no nan precedes another one."""
     indices = list(range(count))
     standard_nth_element(indices, [0] * count, 0)
     return indices[0]

@@ -80,7 +80,7 @@ def _into(
 
 
 def _check(self: Tensor, q: Tensor) -> None:
-    """``quantile_checks``"""
+    """Raise RuntimeError for arguments that do not fit (``quantile_checks``)."""
     if not numel(self._size):
         raise RuntimeError("quantile() input tensor must be non-empty")
     if len(q._size) > 1:
@@ -131,7 +131,7 @@ def _computed(
     ranks = (_ranks_of_numbers if ignore_nan else _ranks)(ordered, q)
     if interpolation in _ROUNDED:
         _ROUNDED[interpolation].call(ranks)
-    found = _at(ordered, ranks, interpolation)
+    found = _values_at(ordered, ranks, interpolation)
     if not q._size:
         return ops.squeeze__dim.call(found, -1)
     return ops.squeeze__dim.call(ops.transpose_.call(ops.unsqueeze_.call(found, 0), 0, -1), -1)
@@ -175,7 +175,7 @@ def _ranks_of_numbers(ordered: Tensor, q: Tensor) -> Tensor:
     return ops.masked_fill__Scalar.call(ranks, ops.lt_Scalar.call(ranks, 0), 0)
 
 
-def _at(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
+def _values_at(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
     """The elements at the ranks, interpolated between two of them if a rank is fractional."""
     below = _as_indices(ranks)
     found = ops.gather.call(ordered, -1, below, False)
@@ -190,5 +190,5 @@ def _at(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
 
 
 def _as_indices(ranks: Tensor) -> Tensor:
-    """``toType(kLong)``"""
+    """The ranks as int64 indices (``toType(kLong)``)."""
     return ops.to_dtype_layout.call(ranks, int64, "strided", ranks._device, None, False, False, None)

@@ -181,7 +181,7 @@ def _searched(values: Tensor, boundaries: Tensor, sorter: Tensor | None, right: 
 
 
 def _bound(rows: Any, values: Any, right: bool) -> Any:
-    """The bounds of all values at once (``cus_lower_bound`` or ``cus_upper_bound``). Nothing is larger than nan."""
+    """The bounds of all values at once (``cus_lower_bound`` or ``cus_upper_bound``). Comparisons with nan are false."""
     low = numpy.zeros_like(values, "int64")  # a CuPy array for a CuPy array
     high, last = low + rows.shape[-1], rows.shape[-1] - 1
     for _ in range(rows.shape[-1].bit_length()):

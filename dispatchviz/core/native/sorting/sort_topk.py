@@ -1,5 +1,7 @@
-"""``sort``, ``argsort``, ``msort``, ``topk`` (``aten/src/ATen/native/Sorting.cpp``, ``TopKImpl.h``). Order statistics
-are in ``kthvalue_median.py``."""
+"""``sort``, ``argsort``, ``msort``, ``topk`` (``aten/src/ATen/native/Sorting.cpp``, ``TopKImpl.h``).
+
+Order statistics are in ``kthvalue_median.py``.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,7 @@ def sort_stable_out(
 
 
 def _fill_indices(indices: Tensor, axis: int) -> None:
-    """``arange`` along the dimension, before sorting."""
+    """Write ``arange`` along the dimension into the indices, before sorting."""
     positions = ops.arange_start.call(0, indices._size[axis], int64, "strided", indices._device, None)
     size = tuple(length if dim == axis else 1 for dim, length in enumerate(indices._size))
     stride = tuple(int(dim == axis) for dim in range(len(indices._size)))

@@ -32,7 +32,7 @@ def _unique2(self: Tensor, sorted: bool, return_inverse: bool, return_counts: bo
     if self._dtype.is_complex:
         raise not_implemented("unique", self._dtype)
     if self._dtype is bool_:
-        order, groups = _in_order(self)
+        order, groups = _sorted_groups(self)
         _put(output, self._array.reshape(-1)[order[_firsts(groups)]])
         _put_counts(counts, groups, return_counts)
         _put_inverse(inverse, self, order, groups, return_inverse)
@@ -63,7 +63,7 @@ def _put_counts(out: Tensor, groups: Any, wanted: bool) -> None:
         _put(out, array_module(out._device.type).bincount(groups))
 
 
-def _in_order(self: Tensor) -> tuple[Any, Any]:
+def _sorted_groups(self: Tensor) -> tuple[Any, Any]:
     """The indices that sort the elements, and the group of equal elements of each."""
     flat = self._array.reshape(-1)
     order = stable_argsort(flat)
@@ -135,7 +135,10 @@ def unique_dim_consecutive(self: Tensor, dim: int, return_inverse: bool, return_
 
 
 def _along(self: Tensor, dim: int, kernel: str, *, ordered: bool) -> Three:
-    """``_unique_dim_cpu_template``"""
+    """The unique slices along a dimension (``_unique_dim_cpu_template``).
+
+    Raise RuntimeError or IndexError for invalid dimensions.
+    """
     if not self._size:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = wrap_dim(dim, len(self._size))
@@ -155,7 +158,7 @@ def _along(self: Tensor, dim: int, kernel: str, *, ordered: bool) -> Three:
         rows = on_host(flat._array).tolist()
         order.sort(key=rows.__getitem__)
         flat = _rows_in_order(flat, order)
-    return _without_repeats(flat, order, dim_first._size, dim)
+    return _unique_rows(flat, order, dim_first._size, dim)
 
 
 def _rows_in_order(flat: Tensor, order: list[int]) -> Tensor:
@@ -166,7 +169,7 @@ def _rows_in_order(flat: Tensor, order: list[int]) -> Tensor:
     return ordered
 
 
-def _without_repeats(rows: Tensor, order: list[int], size: Size, dim: int) -> Three:
+def _unique_rows(rows: Tensor, order: list[int], size: Size, dim: int) -> Three:
     """The rows that differ from the last one that was kept (``_unique_dim_cpu_impl``)."""
     inverse = _empty(rows, int64, (len(order),))
     counts = ops.zeros.call((len(order),), int64, "strided", rows._device, None)

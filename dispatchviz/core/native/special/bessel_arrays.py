@@ -121,7 +121,7 @@ def spherical_bessel_j0(xp: Any, x: Array) -> Array:
 
 
 def modified_bessel_i0(xp: Any, x: Array) -> Array:
-    """I0"""
+    """I0."""
     x = abs(x)
     near = _exp(xp, x) * chebyshev_series(x / 2 - 2, table.I0_NEAR)
     return xp.where(x <= 8, near, _exp(xp, x) * chebyshev_series(32 / x - 2, table.I0_FAR) / xp.sqrt(x))
@@ -149,13 +149,13 @@ def modified_bessel_k1(xp: Any, x: Array) -> Array:
 
 
 def scaled_modified_bessel_k0(xp: Any, x: Array) -> Array:
-    """K0, scaled by e to the x."""
+    """K0 times exp(x)."""
     far = chebyshev_series(8 / x - 2, table.K0_FAR) / xp.sqrt(x)
     return _from_zero(xp, x, xp.where(x <= 2, _k0_near(xp, x, x) * _exp(xp, x), far), math.inf)
 
 
 def scaled_modified_bessel_k1(xp: Any, x: Array) -> Array:
-    """K1, scaled by e to the x."""
+    """K1 times exp(x)."""
     far = chebyshev_series(8 / x - 2, table.K1_FAR) / xp.sqrt(x)
     return _from_zero(xp, x, xp.where(x <= 2, _k1_near(xp, x) * _exp(xp, x), far), math.inf)
 

@@ -1,5 +1,6 @@
-"""``erf`` of arrays, the error function, which the array libraries lack. PyTorch uses that of the C library and of
-Sleef.
+"""``erf`` of arrays, the error function, which the array libraries lack.
+
+PyTorch uses that of the C library and of Sleef.
 """
 
 from __future__ import annotations

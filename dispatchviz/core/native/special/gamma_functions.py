@@ -79,8 +79,9 @@ def polygamma_(self: Tensor, n: int) -> Tensor:
 
 
 def mvlgamma(self: Tensor, p: int) -> Tensor:
-    """The multivariate log-gamma function of dimension p: a sum of lgamma at self, self - 1/2, ... Raise RuntimeError
-    for bool and for p below 1.
+    """The multivariate log-gamma function of dimension p: a sum of lgamma at self, self - 1/2, ...
+
+    Raise RuntimeError for bool and for p below 1.
     """
     if self._dtype is bool_:
         raise RuntimeError("The input tensor may not be a boolean tensor.")

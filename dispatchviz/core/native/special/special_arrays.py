@@ -105,8 +105,9 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 
 
 def digamma(xp: Any, x: Array) -> Array:
-    """The digamma function: reflected at 1 for negative x, raised to 10, then the asymptotic series. Every step is in
-    the dtype of x.
+    """The digamma function: reflected at 1 for negative x, raised to 10, then the asymptotic series.
+
+    Every step is in the dtype of x.
     """
     negative = x < 0
     angle = math.pi * (x - xp.trunc(x)).astype("float64")
@@ -179,17 +180,17 @@ def igamma(xp: Any, a: Array, x: Array) -> Array:
     """The regularized lower incomplete gamma function."""
     lower = (x <= 1) | (x <= a)
     found = xp.where(lower, _lower_series(xp, a, x, lower), 1 - _upper_fraction(xp, a, x, ~lower))
-    return _at_the_ends(xp, a, x, found, 0.0, 1.0)
+    return _set_limits(xp, a, x, found, 0.0, 1.0)
 
 
 def igammac(xp: Any, a: Array, x: Array) -> Array:
     """The regularized upper incomplete gamma function."""
     lower = (x <= 1) | (x <= a)
     found = xp.where(lower, 1 - _lower_series(xp, a, x, lower), _upper_fraction(xp, a, x, ~lower))
-    return _at_the_ends(xp, a, x, found, 1.0, 0.0)
+    return _set_limits(xp, a, x, found, 1.0, 0.0)
 
 
-def _at_the_ends(xp: Any, a: Array, x: Array, found: Array, at_zero: float, at_infinity: float) -> Array:
+def _set_limits(xp: Any, a: Array, x: Array, found: Array, at_zero: float, at_infinity: float) -> Array:
     found = xp.where(x == math.inf, xp.where(a == math.inf, math.nan, at_infinity), found)
     found = xp.where((a == math.inf) & (x != math.inf), at_zero, found)
     found = xp.where(a == 0, xp.where(x > 0, at_infinity, math.nan), xp.where(x == 0, at_zero, found))
@@ -239,12 +240,12 @@ def i0e(xp: Any, x: Array) -> Array:
 
 
 def i0(xp: Any, x: Array) -> Array:
-    """I0"""
+    """I0."""
     return i0e(xp, x) * xp.exp(abs(x))
 
 
 def i1(xp: Any, x: Array) -> Array:
-    """I1"""
+    """I1."""
     return i1e(xp, x) * xp.exp(abs(x))
 
 

@@ -50,8 +50,9 @@ def slice_scatter_out(
 
 
 def into_out(out: Tensor, result: Tensor) -> Tensor:
-    """Copy a result into ``out`` as generated ``out=`` kernels do (``resize_out_helper``, ``copy_arg``). Raise
-    RuntimeError if it has another dtype.
+    """Copy a result into ``out`` as generated ``out=`` kernels do (``resize_out_helper``, ``copy_arg``).
+
+    Raise RuntimeError if it has another dtype.
     """
     if out._size != result._size:
         resize_output(out, result._size, contiguous_strides(result._size))

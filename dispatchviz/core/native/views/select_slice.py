@@ -22,10 +22,10 @@ def select_symint(self: Tensor, dim: int, index: int) -> Tensor:
             f"select(): index {index} out of range for tensor of size {list(self._size)} at dimension {dim}"
         )
     offset = self._offset + index % length * self._stride[dim]
-    return ops.as_strided.call(self, _without(self._size, dim), _without(self._stride, dim), offset)
+    return ops.as_strided.call(self, _without_index(self._size, dim), _without_index(self._stride, dim), offset)
 
 
-def _without(values: Size, dim: int) -> Size:
+def _without_index(values: Size, dim: int) -> Size:
     return values[:dim] + values[dim + 1 :]
 
 

@@ -255,17 +255,17 @@ def _all_copied(views: Sequence[Tensor]) -> list[Tensor]:
 
 
 def split_copy_Tensor_symint(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
-    """Copies of pieces of one size."""
+    """New copies of pieces of one size."""
     return _all_copied(ops.split_Tensor.call(self, split_size, dim))
 
 
 def split_with_sizes_copy_symint(self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
-    """Copies of pieces of given sizes."""
+    """New copies of pieces of given sizes."""
     return _all_copied(ops.split_with_sizes.call(self, split_sizes, dim))
 
 
 def unbind_copy_int(self: Tensor, dim: int) -> list[Tensor]:
-    """Copies of each index of a dimension."""
+    """A copy of each index of a dimension."""
     return _all_copied(ops.unbind_int.call(self, dim))
 
 
@@ -290,8 +290,9 @@ def split_with_sizes_copy_out_cuda(self: Tensor, split_sizes: Size, dim: int, ou
 
 
 def unbind_copy_int_out(self: Tensor, dim: int, out: Sequence[Tensor]) -> None:
-    """Write the indices of a dimension into tensors, which are resized. Raise RuntimeError if one of them requires
-    grad.
+    """Write the indices of a dimension into tensors, which are resized.
+
+    Raise RuntimeError if one of them requires grad.
     """
     check_out_variant("unbind_copy", *out)
     rows = ops.unbind_int.call(self, dim)

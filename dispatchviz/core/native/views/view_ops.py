@@ -198,8 +198,9 @@ def broadcast_to(self: Tensor, size: Size) -> Tensor:
 
 
 def sum_to_size_symint(self: Tensor, size: Size) -> Tensor:
-    """The tensor summed along the dimensions in which ``size`` was expanded. Raise RuntimeError if ``size`` cannot be
-    expanded to it.
+    """The tensor summed along the dimensions in which ``size`` was expanded.
+
+    Raise RuntimeError if ``size`` cannot be expanded to it.
     """
     if not is_expandable_to(size, self._size):
         raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(self._size)}}}.")

@@ -5,14 +5,14 @@ An event holds numbers and text, never a live object. ``seq`` is the event's pos
 ``Container``s. Everything that can be computed from these facts (sentences, trees, key names, tables) is computed on
 demand, in ``explain`` and ``outputs``.
 
-Numbers: tensors, Nodes, storages, version counters and graph tasks are counted from 0 in the order in which the
-recording met them. A key set is a 64-bit number, ``DispatchKeySet::raw_repr``. Positions and indices count from 0,
+Numbers: tensors, Nodes, storages, version counters and graph tasks are counted from 0 in the order in which they
+appear in the recording. A key set is a 64-bit number, ``DispatchKeySet::raw_repr``. Positions and indices count from 0,
 lines of a file from 1.
 
 Text: a field whose values form a closed vocabulary is a ``Literal``. An event of a trace file with another value is
 opened as ``Unknown``.
 
-There is one module for each subject; ``python -m scripts.events_page`` writes ``docs/events.md`` from them. Not here:
+There is one module for each subject; ``python -m scripts.events_page`` writes ``docs/lists/events.md`` from them. Not here:
 the code that turns recorded notes into events (``event_builder.py``), the value that holds them (``trace_file``).
 """
 

@@ -13,11 +13,11 @@ custom Function, or empty if ``derivatives.yaml`` has the formula itself.
 """
 
 TangentSource = Literal[
-    "taken as it is",
+    "stored without a copy",
     "written in place",
-    "copied, to be laid out as the tensor",
+    "copied into the tensor's layout",
     "copied into a view of the base's tangent",
-    "a view of its base's",
+    "a view of the base's tangent",
 ]
 """The way in which a tensor gets its tangent (``AutogradMeta::set_fw_grad``)."""
 

@@ -13,10 +13,10 @@ from dispatchviz.core.record.events.field_types import Dimension, KeySet, Level,
 Transform = Literal["Vmap", "Grad", "Jvp"]
 """Kinds of transforms (``TransformType`` in ``aten/src/ATen/functorch/Interpreter.h``)."""
 
-PushReason = Literal["begins", "is back"]
+PushReason = Literal["begins", "is pushed again"]
 """The reason why a transform is pushed onto the stack: it begins, or the call that continued below it has returned."""
 
-PopReason = Literal["ends", "lets the call go on"]
+PopReason = Literal["ends", "passes the call on"]
 """The reason why a transform is popped off the stack: it ends, or the call continues below it."""
 
 

@@ -9,12 +9,12 @@ from dispatchviz.core.record.events.field_types import NodeNumber, OutputNumber,
 
 BufferReason = Literal[
     "it is the first gradient for this input",
-    "grad mode is off and nobody else holds the gradient that was there",
+    "grad mode is off and only the buffer holds the earlier gradient",
     "grad mode is on: the sum may need a history",
-    "a dispatch mode or a subclass of Tensor may want to see a sum that writes to nothing",
-    "the gradient that was there is a zero tensor, which has no memory",
-    "somebody else holds the gradient that was there",
-    "elements of the gradient that was there share memory",
+    "a dispatch mode or a Tensor subclass is involved: the sum must not be in place",
+    "the earlier gradient is a zero tensor, which has no memory",
+    "the earlier gradient has another reference",
+    "elements of the earlier gradient share memory",
 ]
 """The reason why a gradient is stored, added in place, or (the last five) added out of place."""
 

@@ -11,10 +11,10 @@ from typing import Literal
 from dispatchviz.core.record.events.event import Event
 from dispatchviz.core.record.events.field_types import StreamEventNumber, StreamNumber, TensorNumber
 
-EventPurpose = Literal["the program says so", "the gradient is ready", "the gradients of its leaves are ready"]
+EventPurpose = Literal["the program asks for it", "the gradient is ready", "the gradients of its leaves are ready"]
 """The meaning of a CUDA event as a mark in a stream."""
 
-StreamUse = Literal["the program says so", "the Node that receives it runs there", "the sum runs there"]
+StreamUse = Literal["the program asks for it", "the Node that receives it runs there", "the sum runs there"]
 """The reason why a stream uses the memory of a tensor that another stream made."""
 
 

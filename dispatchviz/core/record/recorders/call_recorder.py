@@ -79,9 +79,9 @@ class CallRecorder(PythonRecorder):
 
     def _hash(self, tensor: Tensor) -> None:
         found = result_hash(tensor)
-        if found is not None and self._last_hash != (said := (self._tensor(tensor), found)):
-            self._last_hash = said
-            self._emit(ev.ResultHashed, *said)
+        if found is not None and self._last_hash != (now := (self._tensor(tensor), found)):
+            self._last_hash = now
+            self._emit(ev.ResultHashed, *now)
 
     def call_failed(self, error: BaseException) -> None:
         """Record that the kernel raised, which ends the call."""

@@ -13,7 +13,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from dispatchviz.core.autograd.graph.node_life import NodeLife, Told
+from dispatchviz.core.autograd.graph.node_life import FreedCallback, NodeLife
 
 _THREAD, _LIFE = "thread_noted", "life_noted"
 
@@ -29,12 +29,12 @@ class FreedNodes(partial[Any]):
         identifiers = iter(threading.get_ident, None)
         setattr(NodeLife, _THREAD, property(partial(next, map(notes.append, identifiers))))
         setattr(NodeLife, _LIFE, property(notes.append))
-        self.tell(attrgetter(_THREAD, _LIFE))
+        self.call_for_each(attrgetter(_THREAD, _LIFE))
 
     def not_noted(self) -> None:
         """Ignore freed Nodes."""
-        self.tell(id)
+        self.call_for_each(id)
 
-    def tell(self, told: Told) -> None:
+    def call_for_each(self, callback: FreedCallback) -> None:
         """Call a function for each freed Node."""
-        self.__setstate__((told, (), {}, None))  # type: ignore[attr-defined]
+        self.__setstate__((callback, (), {}, None))  # type: ignore[attr-defined]

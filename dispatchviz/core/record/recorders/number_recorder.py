@@ -59,9 +59,9 @@ class NumberRecorder(RecorderBase):
     """The largest number of times that numbers are recorded. After that, the last numbers are no longer valid. 0: no
     limit.
     """
-    _told: int
+    _emitted: int
     """The number of times that numbers were recorded."""
-    _said: dict[int, Held]
+    _recorded: dict[int, Held]
     """The last recorded numbers of each tensor, by its serial number."""
     _on: dict[int, WeakValueDictionary[int, Tensor]]
     """The recorded tensors on each storage, by their numbers, since comparing tensors would call an operator."""
@@ -73,16 +73,16 @@ class NumberRecorder(RecorderBase):
     def begin(self) -> None:
         """Begin with no recorded numbers."""
         super().begin()
-        self._said, self._on, self._unwritten, self._effects, self._told = {}, {}, set(), {}, 0
+        self._recorded, self._on, self._unwritten, self._effects, self._emitted = {}, {}, set(), {}, 0
 
     def numbers_before(self, args: Sequence[Any], /) -> None:
         """Record the numbers of arguments when a call begins."""
         for value in args:
             if hasattr(value, "_ks"):
-                self._say(value)
+                self._record_numbers(value)
             elif isinstance(value, (list, tuple)):
                 for tensor in tensors_in(value):
-                    self._say(tensor)
+                    self._record_numbers(tensor)
 
     def numbers_after(self, op: OperatorEntry, args: Sequence[Any], result: Any, /) -> None:
         """Record the numbers of results and of written arguments when a kernel is about to return. The arguments are
@@ -100,7 +100,7 @@ class NumberRecorder(RecorderBase):
         elif effects.computes and self._unwritten:
             self._unwritten.difference_update(map(self._storage_of, tensors))
         for tensor in tensors:
-            self._say(tensor)
+            self._record_numbers(tensor)
 
     def memory_allocated(self, storage: int, /) -> None:
         """Note a new storage, by its serial number. Its content is arbitrary until it is written."""
@@ -117,9 +117,9 @@ class NumberRecorder(RecorderBase):
         """Record that a tensor uses other memory, or reads it in another way: by its geometry or the bits of its key
         set.
         """
-        if self.numbers and self._said.pop(tensor._number, None) is not None:
+        if self.numbers and self._recorded.pop(tensor._number, None) is not None:
             self._emit(ev.NumbersRecorded, self._tensor(tensor), self._storage_of(tensor), "", False)
-            self._say(tensor)
+            self._record_numbers(tensor)
 
     def memory_written(self, tensor: Tensor, /) -> None:
         """Record that code other than a kernel has written to the tensor's memory."""
@@ -141,15 +141,15 @@ class NumberRecorder(RecorderBase):
         mates = [each for each in known if self._storage_of(each) == storage]
         array = self._small(tensor)
         held = None if array is None else _held(storage, array)
-        if held is not None and self._said.get(tensor._number) == held:
+        if held is not None and self._recorded.get(tensor._number) == held:
             return
         if mates or held is not None:
-            self._tell(tensor, storage, array, held, True)
+            self._emit_numbers(tensor, storage, array, held, True)
         for mate in mates:
             if mate is not tensor and (array := self._small(mate)) is not None:
-                self._tell(mate, storage, array, _held(storage, array), False)
+                self._emit_numbers(mate, storage, array, _held(storage, array), False)
 
-    def _say(self, tensor: Tensor) -> None:
+    def _record_numbers(self, tensor: Tensor) -> None:
         """Record the numbers of a tensor, unless they were recorded already."""
         array, memory = tensor._array, tensor._storage
         if array is None or not 0 < array.size <= self.numbers or memory.exposed or tensor._wrapped_number:
@@ -159,10 +159,10 @@ class NumberRecorder(RecorderBase):
             return
         array = on_host(resolved(tensor))
         held = _held(storage, array)
-        if self._said.get(tensor._number) != held:
-            self._tell(tensor, storage, array, held, False)
+        if self._recorded.get(tensor._number) != held:
+            self._emit_numbers(tensor, storage, array, held, False)
 
-    def _tell(self, tensor: Tensor, storage: int, array: Any | None, held: Held | None, written: bool) -> None:
+    def _emit_numbers(self, tensor: Tensor, storage: int, array: Any | None, held: Held | None, written: bool) -> None:
         """Emit the numbers; without numbers, for a tensor with too many, emit that the recorded ones are no longer
         valid.
         """
@@ -171,22 +171,22 @@ class NumberRecorder(RecorderBase):
         text, waited = ("", False) if array is None else (text_of(array), is_on_gpu(tensor._array))
         self._emit(ev.NumbersRecorded, self._tensor(tensor), storage, text, written, waited)
         if held is None:
-            self._said.pop(tensor._number, None)
+            self._recorded.pop(tensor._number, None)
         else:
-            self._said[tensor._number] = held
+            self._recorded[tensor._number] = held
         mates = self._on.get(storage)
         if mates is None:
             mates = self._on[storage] = WeakValueDictionary()
         mates[tensor._number] = tensor
-        self._told += 1
-        if self._told == self.most_numbers:
-            self._tell_no_more(tensor, storage)
+        self._emitted += 1
+        if self._emitted == self.most_numbers:
+            self._emit_last_numbers(tensor, storage)
 
-    def _tell_no_more(self, tensor: Tensor, storage: int) -> None:
+    def _emit_last_numbers(self, tensor: Tensor, storage: int) -> None:
         """Emit the last event of numbers. After it, memory may change without an event."""
         self._emit(ev.NumbersRecorded, self._tensor(tensor), storage, "", True, False, True)
         self.numbers = 0
-        self._said, self._on, self._unwritten = {}, {}, set()
+        self._recorded, self._on, self._unwritten = {}, {}, set()
         recorder.recorder_changes()
 
     def _small(self, tensor: Tensor) -> Any | None:

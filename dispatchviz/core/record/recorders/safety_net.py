@@ -18,7 +18,7 @@ from dispatchviz.core.seam.outside_errors import is_from_outside
 Method = Callable[..., Any]
 
 ROOM = 200
-"""The number of additional frames for a method that met the end of the stack."""
+"""The number of additional frames for a method that reached the recursion limit."""
 
 
 class SafetyNet(ABC):

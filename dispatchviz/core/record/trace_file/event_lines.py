@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any, get_args
 
@@ -32,7 +33,7 @@ def _plain(value: object) -> object:
     """Encode the values that msgspec does not know."""
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"a trace holds no {type(value).__name__}")
+    raise TypeError(f"a trace cannot contain a {type(value).__name__}")
 
 
 _encoder = msgspec.json.Encoder(enc_hook=_plain)
@@ -113,12 +114,46 @@ def _event(line: Raw, seq: int) -> AnyEvent:
     try:
         event: AnyEvent = _decoder().decode(line)
     except msgspec.ValidationError:
-        return _kept_as_it_is(line, seq)
+        event = _with_new_words(line, seq)
     except (msgspec.DecodeError, UnicodeDecodeError):
         event = _with_escapes(line, seq)
     if event.seq != seq or (event.parent is not None and not 0 <= event.parent < seq):
         raise ValueError("events are out of order")
     return event
+
+
+_OLD_WORDS = {
+    "grad mode is off and nobody else holds the gradient that was there": (
+        "grad mode is off and only the buffer holds the earlier gradient"
+    ),
+    "a dispatch mode or a subclass of Tensor may want to see a sum that writes to nothing": (
+        "a dispatch mode or a Tensor subclass is involved: the sum must not be in place"
+    ),
+    "the gradient that was there is a zero tensor, which has no memory": (
+        "the earlier gradient is a zero tensor, which has no memory"
+    ),
+    "somebody else holds the gradient that was there": "the earlier gradient has another reference",
+    "elements of the gradient that was there share memory": "elements of the earlier gradient share memory",
+    "the program says so": "the program asks for it",
+    "lets the call go on": "passes the call on",
+    "is back": "is pushed again",
+    "taken as it is": "stored without a copy",
+    "copied, to be laid out as the tensor": "copied into the tensor's layout",
+    "a view of its base's": "a view of the base's tangent",
+}
+"""Words of closed vocabularies in traces of earlier versions, and today's."""
+
+_NEW_WORDS = {msgspec.json.encode(old): msgspec.Raw(msgspec.json.encode(new)) for old, new in _OLD_WORDS.items()}
+
+
+def _with_new_words(line: Raw, seq: int) -> AnyEvent:
+    """An event of an earlier version with today's words. Any other event is kept as ``Unknown``."""
+    values = msgspec.json.decode(line, type=list[msgspec.Raw])
+    renewed = [_NEW_WORDS.get(bytes(value), value) if len(bytes(value)) < 100 else value for value in values]
+    if any(new is not value for new, value in zip(renewed, values, strict=True)):
+        with suppress(msgspec.ValidationError):
+            return _decoder().decode(msgspec.json.encode(renewed))
+    return _kept_as_it_is(line, seq)
 
 
 def _kept_as_it_is(line: Raw, seq: int) -> Unknown:

@@ -311,7 +311,7 @@ def _check_blocks(blocks: Blocks, events: int) -> None:
     """Raise ValueError if the blocks do not contain ``events`` events, one after the other."""
     firsts = list(blocks.firsts)
     if len({len(column) for column in blocks.columns()}) > 1 or len(firsts) > events:
-        raise ValueError("the blocks are not told alike")
+        raise ValueError("the columns of the blocks differ in length")
     if firsts[:1] != [0][:events] or any(one >= other for one, other in pairwise([*firsts, events])):
         raise ValueError("the blocks do not follow each other")
     if min((*blocks.lengths, *blocks.offsets), default=0) < 0:

@@ -239,8 +239,8 @@ def _unpacked_file(source: Source, size: int, path: str | Path) -> Source:
             left -= len(piece)
             if left < 0:
                 raise TraceError(
-                    f"{path} unpacks to more than {(MOST_UNPACKED + RATIO * size) >> 20} MB, which a trace of its size "
-                    "does not: if it is one, unpack it yourself and open that"
+                    f"{path} unpacks to more than {(MOST_UNPACKED + RATIO * size) >> 20} MB, more than a trace of its "
+                    "size does. If it is a trace, unpack it yourself and open the result."
                 )
             copy.write(piece)
         return FileSource(os.dup(copy.fileno()))

@@ -68,7 +68,7 @@ class Reading:
             return f"{path} is {why}: {self._opens()}"
         if self._not_understood is not None:
             odd = self._not_understood
-            return f"{path} has a value at step {odd} that this version does not know: it is shown as it is"
+            return f"{path} has a value at step {odd} that this version does not know: it is shown unchanged"
         return ""
 
 

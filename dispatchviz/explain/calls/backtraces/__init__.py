@@ -1,1 +1,1 @@
-"""Backtraces of debuggers: each frame with its role and PyTorch's file, the key sets in it taken apart."""
+"""Backtraces of debuggers: each frame with its role and PyTorch's file, and the parts of its key sets."""

@@ -1,4 +1,4 @@
-"""Names of C++ functions as gdb, lldb and demanglers print them, without what is long in them."""
+"""Names of C++ functions as gdb, lldb and demanglers print them, without their long parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WRAPPED = re.compile(r"CompileTimeFunctionPointer<.*?, \(?&\(?((?:[\w:]|\(anony
 def plain_name(printed: str) -> str:
     """``a::B::call`` of ``a::B<int>::call(int) [clone .isra.0]``: no template arguments, parameters, return type.
 
-    A lambda is ``{lambda}``; what only its file sees has no ``(anonymous namespace)``.
+    A lambda becomes ``{lambda}``, and ``(anonymous namespace)`` is removed.
     """
     if re.fullmatch(r"<[\w ]+>", printed):
         return printed  # <signal handler called>
@@ -44,7 +44,7 @@ def _outside_of_brackets(name: str) -> str:
 
 
 def wrapped_function(printed: str) -> str:
-    """The function in the template arguments of an adapter, plain; empty of everything else."""
+    """The plain name of the function in the template arguments of an adapter; empty for other names."""
     found = _WRAPPED.search(printed)
     if found is None:
         return ""

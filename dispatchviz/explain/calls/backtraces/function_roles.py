@@ -1,4 +1,4 @@
-"""What a C++ function on a stack is for, from its name: the words of ``dispatchviz trace --stack``."""
+"""The role of a C++ function on a stack, from its name: the words of ``dispatchviz trace --stack``."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from dispatchviz.explain.locations.native_files import structured_file
 from dispatchviz.explain.locations.pytorch_locations import registered_path
 
 OWN = ""
-"""The role of a function of PyTorch of which no more is known."""
+"""The role of a PyTorch function about which no more is known."""
 
 NO_NAME = "??"
-"""What debuggers print of code without a symbol."""
+"""The names that debuggers print for code without a symbol."""
 
 METHOD = ("method_vectorcall", "TypeError_to_NotImplemented_")
-"""Beginnings of what calls the binding of a method of Tensor, and not of a function of ``torch``."""
+"""The prefixes of functions that call the binding of a method of Tensor, not of a function of ``torch``."""
 
 _INTERPRETER = re.compile(
     r"_?Py[A-Z_]\w*|py(?:main|run|_)\w*|cfunction_\w+|method_vectorcall\w*|run_(?:mod|eval)\w*|vectorcall_\w+"
@@ -44,7 +44,8 @@ _LIBRARIES = ("libtorch", "libc10", "_C.")
 
 
 def known_function(name: str, outer: Sequence[str] = (), library: str = "", is_local: bool = False) -> Known:
-    """Of a plain name; ``outer`` has the names around it, innermost first, and tells a method's binding.
+    """The role and file of a function by its plain name. ``outer`` has the names around it, innermost first; they
+    identify the binding of a method.
 
     ``is_local``: it is in an anonymous namespace, as kernels are and the C++ API is not.
     """
@@ -89,14 +90,14 @@ def _module(function: str) -> str:
 
 
 def _is_function(function: str) -> bool:
-    """Return whether ``torch`` may have a function of that name: ``add_`` and ``view`` are methods alone."""
+    """Return whether ``torch`` may have a function of that name: ``add_`` and ``view`` are only methods."""
     known = [own for name in _overloads(function) if (own := variants(name))]
     return any("function" in each for each in known) if known else not function.endswith("_")
 
 
 @cache
 def _bases() -> dict[str, list[str]]:
-    """``add`` to its overloads."""
+    """The overloads of each base name, such as ``add``."""
     found: dict[str, list[str]] = {}
     for name in pytorch_operators():
         if name.startswith("aten::"):
@@ -110,7 +111,7 @@ def _overloads(base: str) -> list[str]:
 
 @cache
 def operator_classes() -> dict[str, str]:
-    """``add_Tensor`` of ``at::_ops::add_Tensor`` to ``aten::add.Tensor``."""
+    """The operator of each class: ``add_Tensor`` of ``at::_ops::add_Tensor`` to ``aten::add.Tensor``."""
     return {
         name.removeprefix("aten::").replace(".", "_"): name for name in pytorch_operators() if name.startswith("aten::")
     }
@@ -123,7 +124,7 @@ def _operator(found: re.Match[str], outer: Sequence[str]) -> Known:
 
 
 def _base_of(function: str) -> str:
-    """``add`` of ``add``, ``add_out``, ``add_outf``; empty if no operator is called so."""
+    """``add`` of ``add``, ``add_out``, ``add_outf``; empty if no operator has that name."""
     short = re.sub(r"_symint(?=$|_out)", "", function)
     names = (short, re.sub(r"_outf?$", "", short))
     return next((name for name in names if _overloads(name)), "")
@@ -141,7 +142,7 @@ def _api(file: Callable[[str], str]) -> Callable[[re.Match[str], Sequence[str]],
 
 
 def _namespaced(namespace: str, role: str) -> Callable[[re.Match[str], Sequence[str]], Known]:
-    """A generated kernel that is called ``VariableType::add_Tensor``."""
+    """Create a rule for generated kernels in a namespace, such as ``VariableType::add_Tensor``."""
 
     def known(found: re.Match[str], outer: Sequence[str]) -> Known:
         title = f"{namespace}::{found[1]}"
@@ -157,23 +158,25 @@ def _wrapper(found: re.Match[str], outer: Sequence[str]) -> Known:
 
 
 def key_role(key: str) -> str:
-    """Of the kernel that a generated wrapper of a key is."""
+    """The role of the kernel that a generated wrapper of a key is."""
     return "composite kernel" if key == "CompositeImplicitAutograd" else KERNELS.get(key, "backend kernel")
 
 
 def _registered(kernel: str, function: str) -> str:
-    """The file in which a kernel of that title is registered; empty if none is."""
+    """The file that registers a kernel with that title; empty if there is none."""
     return next((registered_path(debug) for name, debug in _kernels(function) if name == kernel), "")
 
 
 def _kernels(function: str) -> Iterator[tuple[str, str]]:
-    """Title and place of the kernels of the operators whose kernels may be called so."""
+    """The title and place of the kernels whose operator may have that name."""
     for operator in _candidates(function):
         yield from ((kernel.name, kernel.debug) for _, kernel in pytorch_registrations(operator, "cuda"))
 
 
 def _candidates(function: str) -> Iterator[str]:
-    """Operators of ``add_Tensor``, ``sum_out_out`` (its function ends in ``_out``), ``_sum`` (after its overload)."""
+    """The operators of ``add_Tensor``, ``sum_out_out`` (its function ends in ``_out``), ``_sum`` (after its
+    overload).
+    """
     without_key = re.sub(r"_Autograd\w+$", "", function)
     for name in dict.fromkeys((function, without_key)):
         if operator := operator_classes().get(name):
@@ -184,7 +187,7 @@ def _candidates(function: str) -> Iterator[str]:
 
 
 def _select(name: str) -> Known | None:
-    """A kernel at BackendSelect has no prefix in its name: only what is registered there is one."""
+    """The role of a kernel for BackendSelect. Its name has no prefix, so only registered kernels count."""
     title = name.removeprefix("at::")
     file = _registered(title, title)
     return Known(title, file, KERNELS["BackendSelect"]) if file.endswith("RegisterBackendSelect.cpp") else None

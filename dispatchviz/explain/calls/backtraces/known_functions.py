@@ -1,4 +1,6 @@
-"""Functions of PyTorch that are the same for every operator: file and role of each, as the model's stack says them."""
+"""PyTorch functions that are the same for every operator: the file and role of each, in the words of the model's
+stack.
+"""
 
 from __future__ import annotations
 
@@ -23,26 +25,26 @@ from dispatchviz.explain.calls.whole_stack import (
 from dispatchviz.explain.locations.pytorch_locations import ENGINE, apply_function
 
 METHODS = ("call", "redispatch", "callBoxed", "redispatchBoxed")
-"""Of handles and of the dispatcher."""
+"""The methods of handles and of the dispatcher."""
 
 NODES = ("AccumulateGrad", "CopyBackwards", "CopySlices", "GraphRoot", "DelayedError", "UndefinedGradBackward", "Error")
-"""Nodes that are written by hand."""
+"""The hand-written Nodes."""
 
 PYTHON_FUNCTION = "torch/csrc/autograd/python_function.cpp"
 
 
 class Known(NamedTuple):
-    """What is known of a function."""
+    """The known facts about a function."""
 
     title: str
-    """As the model's stack calls it."""
+    """The title in the model's stack."""
     file: str
     role: str
 
 
 @cache
 def known_functions() -> Mapping[str, Known]:
-    """By plain name."""
+    """The known functions, by plain name."""
     return {known.title: known for known in _all()}
 
 

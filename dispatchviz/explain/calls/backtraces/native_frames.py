@@ -1,4 +1,4 @@
-"""The frames of a backtrace with what is known of each: role, PyTorch's file, the keys of its sets."""
+"""The frames of a backtrace with their roles, PyTorch's files, and the keys of their sets."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ class RawSet:
     """A key set among the arguments of a frame."""
 
     name: str
-    """Of the argument: ``dispatchKeySet``."""
+    """The name of the argument: ``dispatchKeySet``."""
     raw: int
 
 
 @dataclass(frozen=True, slots=True)
 class RawFrame:
-    """A frame as a debugger has it."""
+    """A frame as a debugger prints it."""
 
     function: str
-    """As it is printed, with template arguments and types; empty if it has no name."""
+    """The printed name, with template arguments and types; empty if it has no name."""
     library: str = ""
-    """Without folders: ``libtorch_cpu.so``."""
+    """The name of the library without folders: ``libtorch_cpu.so``."""
     file: str = ""
-    """As the debug information has it; empty of a release build."""
+    """The file in the debug information; empty for a release build."""
     line: int = 0
     number: int | None = None
-    """The debugger's: 0 is the innermost."""
+    """The debugger's number; 0 is the innermost frame."""
     sets: tuple[RawSet, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class KeySet:
-    """A key set of a frame, taken apart."""
+    """The parts of a key set of a frame."""
 
     name: str
     raw: int
     hex: str
     keys: tuple[str, ...]
-    """Highest priority first."""
+    """The keys, highest priority first."""
     remark: str = ""
-    """Of a set that is none of the release that was asked for."""
+    """The remark on a set that does not fit the requested release."""
 
     @property
     def text(self) -> str:
@@ -62,7 +62,7 @@ class NativeFrame(Frame):
     """A frame of a real process."""
 
     printed: str = ""
-    """The function's name as the debugger has it."""
+    """The function's name as the debugger prints it."""
     number: int | None = None
     sets: tuple[KeySet, ...] = ()
     is_pytorchs: bool = True
@@ -72,9 +72,9 @@ _ROOTS = re.compile(r"(?:.*?/)?((?:build/aten/src|aten/src|torch/csrc|c10|third_
 
 
 def native_frames(raw: Sequence[RawFrame], release: str | None = None) -> tuple[NativeFrame, ...]:
-    """Of a backtrace, which is innermost first, the frames outermost first.
+    """The frames of a backtrace, outermost first; a backtrace is innermost first.
 
-    ``release`` names the PyTorch by whose layout key sets are read. DispatchvizError for one that is not known.
+    ``release`` names the PyTorch whose layout of key sets is used. Raise DispatchvizError if it is not known.
     """
     names = [plain_name(frame.function) for frame in raw]
     found: list[NativeFrame] = []
@@ -97,9 +97,10 @@ _LAMBDAS = ("operator()", "{lambda}")
 
 
 def _lambda_of(around: NativeFrame, outer: str, frame: RawFrame) -> str:
-    """A lambda that debug information gives no function is one of what calls it, if it is in that file and namespace.
+    """The name of a lambda without a function in the debug information: a lambda of its caller, if both are in the same
+    file and namespace.
 
-    Empty of one that has its function, and of what is no lambda.
+    Empty if the lambda has its function, and for other functions.
     """
     space = re.sub(r"(?:::)?(?:operator\(\)|\{lambda\})$", "", plain_name(frame.function))
     is_there = _pytorchs(frame.file) == around.file.partition(":")[0] != ""
@@ -125,7 +126,7 @@ def _native(frame: RawFrame, known: Known, release: str | None) -> NativeFrame:
 
 
 def _file(frame: RawFrame, known: Known) -> str:
-    """That of the debug information before the one that follows from the name."""
+    """The file in the debug information, else the file that follows from the name."""
     own = _pytorchs(frame.file) or ("" if known.file else frame.file)
     if not own and known.file.rpartition("/")[2] == frame.file.rpartition("/")[2]:
         own = known.file  # lldb prints no folders
@@ -133,7 +134,7 @@ def _file(frame: RawFrame, known: Known) -> str:
 
 
 def _pytorchs(file: str) -> str:
-    """``aten/src/ATen/core/TensorBase.h`` of a file in somebody's folder; empty of what is not PyTorch's."""
+    """``aten/src/ATen/core/TensorBase.h`` for a file in any user's folder; empty if the file is not PyTorch's."""
     found = _ROOTS.fullmatch(file)
     return "" if found is None else found[1]
 
@@ -149,7 +150,7 @@ def _taken_apart(found: RawSet, release: str | None) -> KeySet:
 
 
 def _remark(reading: Reading, says_release: bool) -> str:
-    """What is said behind the keys of another release than ours."""
+    """The remark behind the keys of another release than ours."""
     where = [f"in PyTorch {reading.releases}"] if says_release else []
     return f" ({'; '.join([*where, f'hardly: {reading.objection}'])})" if reading.objection else _in(where)
 
@@ -159,6 +160,6 @@ def _in(where: list[str]) -> str:
 
 
 def numbered(frames: Sequence[NativeFrame]) -> Iterator[NativeFrame]:
-    """The frames with the debugger's numbers before their names."""
+    """Yield the frames with the debugger's numbers before their names."""
     for frame in frames:
         yield frame if frame.number is None else replace(frame, title=f"#{frame.number} {frame.title}")

@@ -1,4 +1,4 @@
-"""Backtraces as people paste them: what ``bt`` and ``bt full`` print in gdb, and ``bt`` in lldb."""
+"""Backtraces as people paste them: the output of ``bt`` and ``bt full`` in gdb, and of ``bt`` in lldb."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Backtrace:
     heading: str
     """The line that names its thread; empty if there is none."""
     frames: tuple[RawFrame, ...]
-    """Innermost first, as debuggers print them."""
+    """The frames, innermost first, as debuggers print them."""
 
 
 _GDB = re.compile(r"[\s>|]*#(\d+)\s+(?:(0x[0-9a-fA-F]+)\s+in\s+)?(.*)")
@@ -40,7 +40,7 @@ _SET = re.compile(
 
 
 def read_backtraces(text: str) -> tuple[Backtrace, ...]:
-    """All stacks in a text, whatever else is in it. DispatchvizError if there is none."""
+    """Find all stacks in a text and ignore everything else in it. Raise DispatchvizError if there is none."""
     found = tuple(_backtraces(text.splitlines()))
     if not found:
         raise DispatchvizError(
@@ -65,7 +65,7 @@ def _backtraces(lines: Sequence[str]) -> Iterator[Backtrace]:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Each frame with the lines that belong to it, and each line that names a thread."""
+    """Yield each frame with the lines that belong to it, and each line that names a thread."""
     block: list[str] = []
     for line in lines:
         if _THREAD.match(line) or _GDB.match(line) or _LLDB.match(line):
@@ -82,7 +82,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _frame(block: Sequence[str]) -> RawFrame | None:
-    """None of the name of a thread."""
+    """The frame in a block of lines; None for the name of a thread."""
     if found := _LLDB.match(block[0]):
         return _lldbs(int(found[1]), found[3], block[1:])
     if found := _GDB.match(block[0]):
@@ -92,7 +92,7 @@ def _frame(block: Sequence[str]) -> RawFrame | None:
 
 
 def _head(first: str, more: Sequence[str]) -> tuple[str, list[str]]:
-    """A frame's own text, which gdb breaks where a line is full, and what follows: the variables of ``bt full``."""
+    """A frame's own text, which gdb breaks at the end of a line, and the variables of ``bt full`` behind it."""
     head, at = first, 0
     while at < len(more) and (_depth(head) > 0 or re.match(r"\s+(?:at|from|\() ?\S", more[at])):
         head, at = f"{head} {more[at].strip()}", at + 1
@@ -114,7 +114,7 @@ def _gdbs(number: int, head: str, more: Sequence[str]) -> RawFrame:
 
 
 def _split(body: str) -> tuple[str, str]:
-    """Function and arguments: gdb's last pair of brackets, which a blank precedes."""
+    """The function and the arguments: gdb's last pair of brackets, which follows a blank."""
     if not body.endswith(")"):
         return body, ""
     depth = 0
@@ -161,7 +161,7 @@ def _last(path: str) -> str:
 
 
 def _sets(parts: Sequence[str]) -> tuple[RawSet, ...]:
-    """Each argument's set once: ``bt full`` may print a variable again."""
+    """The set of each argument, once: ``bt full`` may print a variable again."""
     found = [_set(each) for part in parts for each in _SET.finditer(part)]
     return tuple(dict.fromkeys(found))
 

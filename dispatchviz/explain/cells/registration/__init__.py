@@ -1,5 +1,5 @@
-"""How an operator's table is filled: the blocks that register something for it, played back one after the other.
+"""The history of an operator's dispatch table: the blocks that register something for it, replayed one by one.
 
-Nothing is known here beforehand of what a registration does: each is made on an empty registry, and what changed in the
-table and in the masks is read off. Nothing imports NumPy: the command that shows it starts at once.
+The effect of a registration is not written down here. Each one is made on an empty registry, and the changes of the
+table and of the masks are read from the result. Nothing imports NumPy, so the command that shows it starts quickly.
 """

@@ -1,8 +1,8 @@
-"""A registration as the source of PyTorch writes it: ``TORCH_LIBRARY_IMPL(aten, CPU, m) { m.impl(...); }``.
+"""A registration as PyTorch's sources write it: ``TORCH_LIBRARY_IMPL(aten, CPU, m) { m.impl(...); }``.
 
-What the generators write is known to the letter (``torchgen/gen.py``, ``torchgen/dest/register_dispatch_key.py``,
-``torchgen/gen_functionalization_type.py``, ``tools/autograd``). Code written by hand has macros of its own there
-(``KERNEL_CPU``, ``VMAP_SUPPORT``): what these come to is written, with ``...`` for a function that is not named.
+The output of the generators is known exactly (``torchgen/gen.py``, ``torchgen/dest/register_dispatch_key.py``,
+``torchgen/gen_functionalization_type.py``, ``tools/autograd``). Hand-written code uses macros (``KERNEL_CPU``,
+``VMAP_SUPPORT``); their expansion is shown, with ``...`` for a function without a name.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ FALLTHROUGH = "torch::CppFunction::makeFallthrough()"
 
 _GENERATED = re.compile(r"build/aten/src/ATen/Register|torch/csrc/autograd/generated/")
 _OLD = "registered by RegisterOperators"
-"""How things were registered before there were blocks; three operators of tests still are."""
+"""The way to register before there were blocks. Three test operators still use it."""
 
 _BACKEND_SELECT = "RegisterBackendSelect.cpp"
 _PYTHON_FRAGMENT = "torch/library.py"
-"""Python's file that makes a FRAGMENT for one kernel."""
+"""The Python file that creates a FRAGMENT for one kernel."""
 
 _PYTHON_KEYLESS = "torch/distributed/_meta_registrations.py"
-"""Python's file whose block has no key: each kernel is given its own."""
+"""The Python file whose block has no key: each kernel gets its own key."""
 
 
 def fallback(key: DispatchKey, kernel: Kernel) -> str:
@@ -45,7 +45,7 @@ def definition(schema: str, debug: str, kind: str) -> str:
 
 
 def kernel(operator: str, key: DispatchKey, kernel: Kernel, kind: str) -> str:
-    """The block of a kernel. ``kind``: IMPL, or that of the block that defines the operator too."""
+    """The block of a kernel. ``kind`` is IMPL, or the kind of the block that also defines the operator."""
     namespace, _, name = operator.partition("::")
     if kernel.debug == _OLD:
         return f'torch::RegisterOperators().op("{operator}", ...);'

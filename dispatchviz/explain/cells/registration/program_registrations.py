@@ -1,4 +1,4 @@
-"""The history of an operator as of a step of a trace: what PyTorch registers for it, then what the program did."""
+"""The history of an operator as of a step of a trace: PyTorch's registrations, then those of the program."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_
 from dispatchviz.explain.trace_index.recorded_engine import build_of
 
 LOOKED_AT = 5_000
-"""So many of a program's registrations are looked at, the last ones."""
+"""The number of a program's registrations that are read, counted from the last."""
 
 OWN_ORDER = (
     "PyTorch's fallbacks are there from its load on. Then comes what the program registered, in the order in which it "
@@ -38,8 +38,9 @@ ALSO_OWN = " At the end stands what the program registered itself, up to this st
 
 
 def operator_here(trace: Trace, at: int) -> str:
-    """Full name of the operator that a step is about, or of the first that its line registers something for; empty if
-    there is none."""
+    """The full name of the operator that a step is about, or of the first operator that its line registers something
+    for; empty if there is none.
+    """
     if running := operator_at(trace, at):
         return running
     steps = _steps(trace)
@@ -50,14 +51,14 @@ def operator_here(trace: Trace, at: int) -> str:
 
 
 def history_here(trace: Trace, at: int) -> RegistrationHistory | None:
-    """Of the operator that a step is about; of a line's, as of the line's end."""
+    """The history of the operator that a step is about; for a line, as of the end of the line."""
     operator = operator_here(trace, at)
     until = statements.end(trace, at) if isinstance(trace[at], ev.SourceLine) else at
     return history_at(trace, operator, until) if operator else None
 
 
 def history_at(trace: Trace, operator: str, at: int) -> RegistrationHistory | None:
-    """Of an operator, as of a step; None if it is not PyTorch's and the trace has no registration of it until then."""
+    """The history of an operator as of a step; None if neither PyTorch nor the trace up to that step registers it."""
     own = tuple(program_registrations(trace, operator, at))
     if operator not in pytorch_operators() and not any(each.what != FALLBACK for each in own):
         return None
@@ -78,7 +79,7 @@ def _history(operator: str, build: str, own: tuple[Registration, ...]) -> Regist
 
 
 def program_registrations(trace: Trace, operator: str, at: int) -> Iterator[Registration]:
-    """What the program had registered for an operator by a step, and for all operators."""
+    """Yield the program's registrations for an operator, and for all operators, up to a step."""
     steps = _steps(trace)
     until = bisect_right(steps, at)
     for step in steps[max(until - LOOKED_AT, 0) : until]:
@@ -91,7 +92,7 @@ def program_registrations(trace: Trace, operator: str, at: int) -> Iterator[Regi
 
 
 def _steps(trace: Trace) -> list[int]:
-    """At which the program registered something."""
+    """The steps at which the program registered something."""
     return sorted([*trace.steps_of(ev.OperatorDefined), *trace.steps_of(ev.KernelRegistered)])
 
 
@@ -113,7 +114,9 @@ def _registered(trace: Trace, event: ev.KernelRegistered) -> Registration:
 
 
 def _written(trace: Trace, step: int, said: str, names: str) -> tuple[str, str]:
-    """The program's line, or what it comes to with the line behind it if that does not name all; and the place."""
+    """The program's line and its place. If the line does not name everything, the registration is written out with the
+    line behind it.
+    """
     found = source_line(trace, step)
     if found is None:
         return said, ""

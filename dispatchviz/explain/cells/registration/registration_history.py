@@ -1,5 +1,4 @@
-"""The whole history of an operator's table as a value, and the table after each step: in full, or grouped by
-content."""
+"""The whole history of an operator's table as a value, and the table after each step, in full or grouped by content."""
 
 from __future__ import annotations
 
@@ -20,16 +19,16 @@ ORDER = (
     "table that is computed from them all is the same. The order here is an assumption, then: the one in which the "
     "release for Linux was linked (.init_array of libtorch_cpu.so, then libtorch_cuda.so), then import torch in Python."
 )
-"""Where the order of the steps comes from."""
+"""The source of the order of the steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegistrationHistory:
-    """Of one operator."""
+    """The history of one operator."""
 
     operator: str
     schema: str
-    """Empty if it was never defined."""
+    """The schema; empty if the operator was never defined."""
     build: str
     order: str
     steps: tuple[RegistrationStep, ...]
@@ -38,7 +37,7 @@ class RegistrationHistory:
 def registration_history(
     op: OperatorEntry, registry: Registry, build: str, keys: Collection[DispatchKey] = ()
 ) -> RegistrationHistory:
-    """What PyTorch does when it is loaded; with keys, only the steps that change their cells, and no other cells."""
+    """The registrations that PyTorch makes when it is loaded; with keys, only the steps that change their entries."""
     registrations = pytorch_registrations_of(op, registry)
     steps = play(op.name, registrations, keys or RUNTIME_KEYS)
     chosen = (step for step in steps if step.changes or not keys)
@@ -46,7 +45,9 @@ def registration_history(
 
 
 def table_after(steps: Iterable[RegistrationStep]) -> dict[str, Held]:
-    """What the cells hold after the first steps of a history: runtime key, in cell order, to kernel and reason."""
+    """The content of the entries after the first steps of a history: runtime key, in table order, to kernel and
+    reason.
+    """
     table = {str(key): EMPTY for key in RUNTIME_KEYS}
     for step in steps:
         for changed in step.changes:
@@ -56,20 +57,20 @@ def table_after(steps: Iterable[RegistrationStep]) -> dict[str, Held]:
 
 @dataclass(frozen=True, slots=True)
 class LitTable:
-    """All cells after a step."""
+    """All entries after a step."""
 
     changed: tuple[ChangedCells, ...]
-    """The kernels that these cells hold since this step."""
+    """The kernels in the entries that this step changed."""
     kept: tuple[tuple[str, Held], ...]
-    """Keys and what their cells hold, as before: what is registered for the operator."""
+    """The unchanged entries with kernels of this operator, by key."""
     fallbacks: str
-    """Keys whose fallback is in their cell, as before."""
+    """The keys whose entries still hold a fallback."""
     empty: str
-    """Keys whose cells are empty, as before."""
+    """The keys whose entries are still empty."""
 
 
 def lit_table(history: RegistrationHistory, number: int) -> LitTable:
-    """The table after so many steps."""
+    """The table after the first ``number`` steps."""
     step, table = history.steps[number - 1], table_after(history.steps[:number])
     changed = {key for each in step.changes for key in each.keys}
     groups: dict[Held, list[DispatchKey]] = {}

@@ -1,6 +1,6 @@
-"""What one registration does, in sentences: which cells it is for, which of them take it, what it leaves as it was.
+"""Sentences on one registration: the entries it is for, those that take it, and those that stay as they were.
 
-What is said of an operator is read off it as it is afterwards. Not here: why a cell holds its kernel (``cell_claims``).
+They describe the operator after the registration. ``cell_claims`` explains why an entry holds its kernel.
 """
 
 from __future__ import annotations
@@ -35,12 +35,13 @@ _KEPT = {
     BATCHED: "the kernel of FuncTorchBatchedDecomposition",
     AMBIGUOUS: "a kernel that only raises an error",
 }
-"""By reason: what a cell keeps although another kernel was registered for it."""
+"""The content that an entry keeps although another kernel was registered for it, by reason."""
 
 
 def sentences(name: str, op: OperatorEntry | None, made: Registration, new: bool) -> Iterator[str]:
-    """Of a registration that was just made; ``op`` is None as long as the operator has no entry. ``new``: this one made
-    it."""
+    """Yield the sentences on a registration that was just made. ``op`` is None as long as the operator has no
+    OperatorEntry; ``new`` is True if this registration created it.
+    """
     if new:
         yield _entry(name, op)
     if made.what == DEFINITION:
@@ -56,7 +57,9 @@ def sentences(name: str, op: OperatorEntry | None, made: Registration, new: bool
 def out_of_date(
     op: OperatorEntry, made: Registration, before: Collection[str], after: Collection[str]
 ) -> Iterator[str]:
-    """Of cells that a registration leaves out of date, or that were: their keys, before and after it."""
+    """Yield sentences on entries that a registration leaves out of date, or updates: ``before`` and ``after`` are their
+    keys.
+    """
     for key in (DispatchKey[name] for name in after if name not in before):
         now = op.compute(key)
         yield (
@@ -109,7 +112,7 @@ def _fallback(name: str, op: OperatorEntry | None, made: Registration) -> Iterat
 
 
 def _covers(op: OperatorEntry, made: Registration) -> Iterator[str]:
-    """Which cells a kernel is for."""
+    """Yield sentences on the entries that a kernel is for."""
     assert made.key is not None
     if made.key in ALIAS_MEMBERS:
         yield from _alias(op, made, made.key)

@@ -1,4 +1,4 @@
-"""Registrations made one after the other on an empty registry: what each does to the operator's table and masks."""
+"""Registrations made one by one on an empty registry, with the effect of each on the operator's table and masks."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ ALIAS = "alias kernel"
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a cell holds."""
+    """The content of an entry."""
 
     kernel: str
-    """Empty if the cell is."""
+    """The kernel's name; empty if the entry is empty."""
     reason: str
     """PyTorch's tag."""
 
@@ -36,19 +36,19 @@ EMPTY = Held("", MISSING)
 
 @dataclass(frozen=True, slots=True)
 class ChangedCells:
-    """Cells in which the same kernel took the place of the same other one."""
+    """Entries in which the same kernel replaced the same other one."""
 
     cells: tuple[int, ...]
     keys: tuple[str, ...]
     before: Held
     after: Held
     why: str
-    """Why one of them holds what it holds now: the first, but Undefined only if it is alone."""
+    """The reason for the content of the first of them; that of Undefined only if it is alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class FallthroughCall:
-    """``setOperatorHasFallthroughForKey``, called with another value than before."""
+    """A call of ``setOperatorHasFallthroughForKey`` that changes the value."""
 
     key: str
     has_fallthrough: bool
@@ -61,42 +61,42 @@ class Masks:
     single: int
     """``nonFallthroughKeys_``"""
     backends: dict[str, int]
-    """``nonFallthroughKeysPerBackend_``, where they count."""
+    """``nonFallthroughKeysPerBackend_``, if they are used."""
     per_backend: bool
-    """``requiresBitsetPerBackend_``: the mask of the call's backend counts."""
+    """``requiresBitsetPerBackend_``: True if the mask of the call's backend is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegistrationStep:
-    """One registration, and what it changed."""
+    """One registration and its effect."""
 
     number: int
-    """From 1 on."""
+    """The number of the step, from 1."""
     kind: str
-    """``definition``, ``kernel``, ``alias kernel``, ``fallback``; with ``removed`` before it, if it is undone."""
+    """``definition``, ``kernel``, ``alias kernel``, ``fallback``; with ``removed`` in front if it is undone."""
     block: str
     place: str
     step: int
-    """The step of the trace at which a program made it; -1 of PyTorch's own."""
+    """The step of the trace at which a program made it; -1 for PyTorch's own."""
     key: str
     kernel: str
     makes_operator: bool
-    """The operator is named for the first time: its entry is made, and filled from the fallbacks."""
+    """True if the operator is named for the first time: its OperatorEntry is created and filled from the fallbacks."""
     exists: bool
-    """The operator has an entry, afterwards."""
+    """True if the operator has an OperatorEntry afterwards."""
     recomputed: tuple[str, ...]
-    """Keys of the cells that PyTorch computes again."""
+    """The keys of the entries that PyTorch recomputes."""
     changes: tuple[ChangedCells, ...]
     calls: tuple[FallthroughCall, ...]
     masks_before: Masks
     masks: Masks
     stale: tuple[str, ...]
-    """Keys of cells that would hold something else if they were computed now."""
+    """The keys of the entries that are out of date: a recomputation would change them."""
     sentences: tuple[str, ...]
 
 
 class _State(NamedTuple):
-    """An operator at a moment."""
+    """The state of an operator at a moment."""
 
     cells: tuple[tuple[Kernel | None, str], ...]
     masks: Masks
@@ -107,10 +107,10 @@ _NOTHING = _State(((None, MISSING),) * len(RUNTIME_KEYS), Masks(FULL, {}, False)
 
 
 class Replay:
-    """A registry in which one operator comes into being."""
+    """A registry in which the registrations of one operator are replayed."""
 
     def __init__(self, name: str, keys: Collection[DispatchKey] = RUNTIME_KEYS) -> None:
-        """``keys``: of which cells changes are told."""
+        """Create an empty registry. Changes are reported for the entries of ``keys``."""
         self.registry = Registry()
         self.name = name
         self.op: OperatorEntry | None = None
@@ -118,7 +118,7 @@ class Replay:
         self._number = 0
 
     def make(self, made: Registration) -> RegistrationStep:
-        """Makes, or undoes, one registration."""
+        """Make or undo one registration."""
         before, new = self._state(), self.op is None and made.what != FALLBACK
         if new:
             self.op = self.registry.operators.new(self.name)
@@ -170,7 +170,7 @@ class Replay:
 def play(
     name: str, registrations: Iterable[Registration], keys: Collection[DispatchKey] = RUNTIME_KEYS
 ) -> list[RegistrationStep]:
-    """The steps of an operator, beginning with nothing. ``keys``: of which cells changes are told."""
+    """The steps of an operator, from an empty registry. Changes are reported for the entries of ``keys``."""
     replay = Replay(name, keys)
     return [replay.make(registration) for registration in registrations]
 
@@ -188,7 +188,7 @@ def _register(op: OperatorEntry, made: Registration) -> None:
 
 
 def _of_name(op: OperatorEntry, key: DispatchKey, name: str) -> Kernel | None:
-    """The newest kernel of a name under a key."""
+    """The newest kernel with a name for a key."""
     return next((kernel for kernel in op.registrations.get(key, ()) if kernel.name == name), None)
 
 
@@ -209,7 +209,7 @@ def _masks(op: OperatorEntry) -> Masks:
 
 
 def _changes(op: OperatorEntry, keys: frozenset[DispatchKey], before: _State, after: _State) -> Iterator[ChangedCells]:
-    """Cells that hold another kernel, or the same for another reason, put together; in cell order."""
+    """Yield the entries whose kernel or reason changed, grouped, in table order."""
     groups: dict[tuple[Held, Held], list[Cell]] = {}
     for old, new, cell in zip(before.cells, after.cells, op.table, strict=True):
         if old != new and cell.key in keys:

@@ -1,4 +1,4 @@
-"""What is registered for one operator, in order: PyTorch's fallbacks, its definition, its kernels."""
+"""The registrations for one operator, in order: PyTorch's fallbacks, its definition, its kernels."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from dispatchviz.explain.cells.registration import block_text
 from dispatchviz.explain.codegen.generated_files import placed
 
 DEFINITION, KERNEL, FALLBACK = "definition", "kernel", "fallback"
-"""What is registered."""
+"""The kinds of registrations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """One, of one block."""
+    """One registration, from one block."""
 
     what: str
     """``definition``, ``kernel`` or ``fallback``."""
     block: str
-    """As C++, or Python, writes it."""
+    """The code, as C++ or Python writes it."""
     place: str
-    """Where: ``FILE:LINE`` of the block, ``line 5`` of a program; empty if it is not known."""
+    """The place: ``FILE:LINE`` of the block, ``line 5`` of a program; empty if it is unknown."""
     key: DispatchKey | None = None
-    """None of a definition."""
+    """The key; None for a definition."""
     kernel: Kernel | None = None
     schema: str = ""
-    """Of a definition."""
+    """The schema of a definition."""
     removed: bool = False
-    """It is undone, not made."""
+    """True if the registration is undone."""
     step: int = -1
-    """Of a trace, if a program made it."""
+    """The step of the trace, if a program made it."""
 
 
 def pytorch_registrations_of(op: OperatorEntry, registry: Registry) -> list[Registration]:
-    """What PyTorch registers for an operator as it is loaded, and its fallbacks, which are for all operators."""
+    """The registrations that PyTorch makes for an operator when it is loaded, and the fallbacks for all operators."""
     owner = registry.owners.get(op.name.partition("::")[0])
     kind = "DEF" if placed(op.debug) == owner else "FRAGMENT"
     block = block_text.definition(str(op.schema), op.debug, kind)
@@ -53,7 +53,7 @@ def pytorch_fallbacks_of(registry: Registry) -> list[Registration]:
 
 
 def _in_order(found: Iterable[tuple[str, Registration]]) -> list[Registration]:
-    """By the places that they stand behind."""
+    """Sort registrations by their places."""
     return [each for _, each in sorted(found, key=lambda pair: initialization_order(pair[0]))]
 
 

@@ -32,7 +32,7 @@ def explained(text: str, where: str, registry: Registry) -> list[Explained]:
     if not found:
         raise DispatchvizError(
             f"there is no error in {where} that is known here; {len(MESSAGES)} messages are, of autograd, the "
-            "dispatcher, and checks of shapes, indices, dtypes and devices: docs/messages.md has them all. Give the "
+            "dispatcher, and checks of shapes, indices, dtypes and devices: docs/lists/messages.md has them all. Give the "
             "text of the message itself, or the program: dispatchviz why SCRIPT"
         )
     ends = [*(each.start for each in found[1:]), len(text)]

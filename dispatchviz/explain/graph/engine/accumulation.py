@@ -53,7 +53,7 @@ def _first(trace: Trace, event: ev.GradientAccumulated) -> Iterator[Condition]:
     """Yield the conditions of case 1, where ``.grad`` does not exist yet."""
     leaf, new = tensor_name(trace, event.tensor, event.seq - 1), f"t{event.gradient}"
     yield Condition("!variable_grad.defined()", f"{leaf} has no .grad yet", True)
-    stolen, why = event.how == "stolen", event.why
+    stolen, why = event.how == "stolen", _reason(event)
     shared, allowed = why == accumulate_grad.SHARED, _expected(trace, event)
     layout = stolen or why in (accumulate_grad.GRAD_MODE, accumulate_grad.SHARED)
     yield from until_decided(
@@ -64,6 +64,10 @@ def _first(trace: Trace, event: ev.GradientAccumulated) -> Iterator[Condition]:
             Condition("obeys_layout_contract(new_grad)", _strides(trace, event), layout),
         ]
     )
+
+
+def _reason(event: ev.GradientAccumulated) -> str:
+    return accumulate_grad.OLD_REASONS.get(event.why, event.why)
 
 
 def _later(event: ev.GradientAccumulated) -> Iterator[Condition]:
@@ -89,7 +93,7 @@ def _expected(trace: Trace, event: ev.GradientAccumulated) -> str:
 
 def _strides(trace: Trace, event: ev.GradientAccumulated) -> str:
     """Return the strides that the layout contract requires, and those of the gradient."""
-    if event.why == accumulate_grad.NOT_ENFORCED:
+    if _reason(event) == accumulate_grad.NOT_ENFORCED:
         return "not required: enforce_grad_layout_policy(False) was called"
     at = event.seq
     wanted, shape = strides_of(trace, event.tensor, at), index(trace).shape(event.tensor, at)

@@ -22,10 +22,10 @@ from dispatchviz.foundation.english import shaped
 INPUT_BUFFER = "torch/csrc/autograd/input_buffer.cpp"
 
 _GRAD_MODE: ev.BufferReason = "grad mode is on: the sum may need a history"
-_HELD: ev.BufferReason = "somebody else holds the gradient that was there"
-_SUBCLASS: ev.BufferReason = "a dispatch mode or a subclass of Tensor may want to see a sum that writes to nothing"
-_ZERO: ev.BufferReason = "the gradient that was there is a zero tensor, which has no memory"
-_OVERLAPS: ev.BufferReason = "elements of the gradient that was there share memory"
+_HELD: ev.BufferReason = "the earlier gradient has another reference"
+_SUBCLASS: ev.BufferReason = "a dispatch mode or a Tensor subclass is involved: the sum must not be in place"
+_ZERO: ev.BufferReason = "the earlier gradient is a zero tensor, which has no memory"
+_OVERLAPS: ev.BufferReason = "elements of the earlier gradient share memory"
 
 
 def buffer_conditions(trace: Trace, event: ev.GradientBuffered, old: int | None) -> list[Condition]:

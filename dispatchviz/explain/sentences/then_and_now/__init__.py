@@ -1,1 +1,1 @@
-"""What widely read texts say of the dispatcher, and what of it is so in PyTorch 2.13; why it is as it is."""
+"""Statements from older articles about the dispatcher, what is true in PyTorch 2.13, and reasons for the design."""

@@ -1,4 +1,4 @@
-"""All statements and all reasons, each as one value."""
+"""All statements and all reasons, each list as one value."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHAPTERS: Mapping[str, tuple[PastStatement, ...]] = {
     "Structured kernels": STRUCTURED_KERNELS,
     "The stack of a call": CALL_STACK,
 }
-"""By their headings."""
+"""The statements, by heading."""
 
 STATEMENTS = tuple(statement for chapter in CHAPTERS.values() for statement in chapter)
 
@@ -37,6 +37,6 @@ QUESTIONS: Mapping[str, tuple[Reason, ...]] = {
     "The graph": GRAPH,
     "The engine": ENGINE,
 }
-"""By their headings."""
+"""The reasons, by heading."""
 
 REASONS = tuple(reason for questions in QUESTIONS.values() for reason in questions)

@@ -1,4 +1,4 @@
-"""A statement that many have read, with today's answer; a reason; and the steps that each is about."""
+"""The types of an older statement with today's answer, of a reason, and of the steps that each is about."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from typing import Literal, NamedTuple
 from dispatchviz.core.record import events as ev
 
 Version = Literal["forum", "2020", "later"]
-"""``forum``: the question whose program is ``examples/forum.py``; ``2020``: the first dispatcher walkthrough of
-PyTorch's wiki; ``later``: its later one on code generation and structured kernels, and Node's header of that time."""
+"""``forum``: the question whose program is ``examples/forum.py``; ``2020``: the first dispatcher walkthrough in
+PyTorch's wiki; ``later``: its later version on code generation and structured kernels, and Node's header of that time.
+"""
 
-Verdict = Literal["still so", "so with a change", "no longer so", "never came true", "never so"]
-"""What PyTorch 2.13 says to it; ``never came true``: it was a plan; ``never so``: it was a guess."""
+Verdict = Literal["still true", "true with a change", "no longer true", "never came true", "never true"]
+"""The verdict of PyTorch 2.13; ``never came true`` marks a plan, ``never true`` a guess."""
 
 
 class Source(NamedTuple):
-    """Where PyTorch 2.13 has it."""
+    """A place in PyTorch 2.13."""
 
     file: str
-    """As in PyTorch's own tree, generated files with the folder in which the build writes them."""
+    """The path in PyTorch's tree; a generated file has the folder in which the build writes it."""
     name: str
-    """A name that is in it."""
+    """A name that the file contains."""
 
 
 class PastStatement(NamedTuple):
-    """Something that was said of the dispatcher, in our own words."""
+    """A statement from an older article about the dispatcher, in our own words."""
 
     ident: str
     subject: str
@@ -34,30 +35,30 @@ class PastStatement(NamedTuple):
     said: str
     verdict: Verdict
     today: str
-    """What is so in PyTorch 2.13."""
+    """The truth in PyTorch 2.13."""
     source: Source
     steps: tuple[Steps, ...]
     """The steps of a trace that it is about."""
     shown_by: str
-    """What shows such a step, after ``dispatchviz run``."""
+    """A program with a matching step, for ``dispatchviz run``."""
 
 
 class Reason(NamedTuple):
-    """Why something is as it is."""
+    """A reason for a design decision."""
 
     ident: str
     question: str
     answer: str
     """Three to six sentences."""
     look: str
-    """What to look at where it happens."""
+    """The things to look at in the trace."""
     source: Source
     steps: tuple[Steps, ...]
     shown_by: str
 
 
 class Steps(NamedTuple):
-    """Events of a kind whose fields have some values; a text is a pattern: ``VariableType::*``."""
+    """Events of a kind whose fields have certain values; a text is a pattern: ``VariableType::*``."""
 
     kind: type[ev.Event]
     fields: tuple[tuple[str, str | int], ...]
@@ -69,7 +70,7 @@ def seen(kind: type[ev.Event], **fields: str | int) -> Steps:
 
 
 def fits(steps: Steps, event: ev.Event) -> bool:
-    """Return whether an event is one of those."""
+    """Return whether an event matches."""
     return isinstance(event, steps.kind) and all(_is(getattr(event, name), wanted) for name, wanted in steps.fields)
 
 

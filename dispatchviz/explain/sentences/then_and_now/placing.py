@@ -1,4 +1,6 @@
-"""Which statements and reasons a step is about: those first, then what happens around it, within it, and elsewhere."""
+"""The order of statements and reasons at a step: those about the step first, then around it, within it, and
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -15,25 +17,25 @@ from dispatchviz.explain.trace_index import statements
 Entry = TypeVar("Entry", PastStatement, Reason)
 
 WITHIN = 400
-"""So many steps within a step are looked at."""
+"""The number of steps that are searched within a step."""
 
 NEAR = 100
-"""So many events of each kind on each side of a step."""
+"""The number of events of each kind that are searched on each side of a step."""
 
 
 class Place(IntEnum):
-    """Where an entry happens, seen from a step; nearest first."""
+    """The place of an entry relative to a step, nearest first."""
 
     HERE = 0
     AROUND = 1
     WITHIN = 2
     ELSEWHERE = 3
     NOT_MET = 4
-    """Not near this step; whether it happens in the trace at all is not known."""
+    """Not near this step. The rest of the trace is not searched."""
 
 
 class Placed(NamedTuple, Generic[Entry]):
-    """An entry, where it happens, and at which step; None if it was not met."""
+    """An entry with its place and its step; the step is None if no step was found."""
 
     entry: Entry
     place: Place
@@ -41,19 +43,20 @@ class Placed(NamedTuple, Generic[Entry]):
 
 
 def placed(trace: Trace, at: int, entries: Iterable[Entry]) -> list[Placed[Entry]]:
-    """All entries, those first that a step is about; among equals first what is no longer as it was said, then what
-    says most of the event."""
+    """Order all entries: those about the step first. Among equals, statements that are no longer true come first, then
+    the most specific ones.
+    """
     here, elsewhere = _Surroundings(trace, at), _Nearest(trace, at)
     found = [_placed(entry, here, elsewhere) for entry in entries]
     return [each for _, each in sorted(found, key=lambda pair: pair[0])]
 
 
 Rank = tuple[int, int, bool, int]
-"""Place, how far away within it, whether a text is still right, and how much of the event is said, negative."""
+"""The place, the distance within it, whether the text is still true, and minus the number of fields that must match."""
 
 
 def _placed(entry: Entry, here: _Surroundings, elsewhere: _Nearest) -> tuple[Rank, Placed[Entry]]:
-    right = isinstance(entry, PastStatement) and entry.verdict == "still so"
+    right = isinstance(entry, PastStatement) and entry.verdict == "still true"
     hits = ((steps, hit) for steps in entry.steps if (hit := here.first(steps)) is not None)
     met = min((((hit.place, hit.far, right, -len(steps.fields)), hit.step) for steps, hit in hits), default=None)
     if met is not None:
@@ -67,12 +70,12 @@ def _placed(entry: Entry, here: _Surroundings, elsewhere: _Nearest) -> tuple[Ran
 class _Hit(NamedTuple):
     place: Place
     far: int
-    """How far away it is within its place."""
+    """The distance within its place."""
     step: int
 
 
 class _Surroundings:
-    """The events at a step, around it from inside out, and the first of what happens within it; by kind."""
+    """The events at a step, around it from inside out, and the first ones within it, by kind."""
 
     def __init__(self, trace: Trace, at: int) -> None:
         self._events: dict[type[ev.Event], list[tuple[_Hit, ev.AnyEvent]]] = {}
@@ -86,12 +89,12 @@ class _Surroundings:
         self._events.setdefault(type(event), []).append((_Hit(place, far, event.seq), event))
 
     def first(self, steps: Steps) -> _Hit | None:
-        """The nearest one."""
+        """The nearest match."""
         return next((hit for hit, event in self._events.get(steps.kind, ()) if fits(steps, event)), None)
 
 
 class _Nearest:
-    """The events on both sides of a step, by kind, the nearest first; each is read when somebody asks for it."""
+    """The events on both sides of a step, by kind, nearest first. Each is read only when it is needed."""
 
     def __init__(self, trace: Trace, at: int) -> None:
         self._trace, self._at = trace, at
@@ -99,7 +102,7 @@ class _Nearest:
         self._read: dict[int, ev.AnyEvent] = {}
 
     def first(self, steps: Steps) -> int | None:
-        """The nearest one."""
+        """The nearest match."""
         return next((step for step in self._of(steps.kind) if fits(steps, self._event(step))), None)
 
     def _of(self, kind: type[ev.Event]) -> list[int]:

@@ -68,15 +68,15 @@ class CausalBias(Tensor):
 
 def causal_upper_left(*size: int) -> CausalBias:
     """Return a mask in which row i attends to the columns up to i."""
-    return _of_two(CausalVariant.UPPER_LEFT, size)
+    return _bias_of_lengths(CausalVariant.UPPER_LEFT, size)
 
 
 def causal_lower_right(*size: int) -> CausalBias:
     """Return a mask in which the last row attends to every column."""
-    return _of_two(CausalVariant.LOWER_RIGHT, size)
+    return _bias_of_lengths(CausalVariant.LOWER_RIGHT, size)
 
 
-def _of_two(variant: CausalVariant, size: tuple[int, ...]) -> CausalBias:
+def _bias_of_lengths(variant: CausalVariant, size: tuple[int, ...]) -> CausalBias:
     if len(size) != 2:
         raise AssertionError(f"causal_{variant.name.lower()} only supports 2D tensors")
     return CausalBias(variant, *size)

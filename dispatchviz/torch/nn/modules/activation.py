@@ -153,7 +153,7 @@ class RReLU(Module):
 
 
 class Hardtanh(Module):
-    """x clamped between two numbers. AssertionError unless the second is larger."""
+    """x clamped between two numbers. Raise AssertionError unless the second is larger."""
 
     def __init__(
         self,
@@ -376,7 +376,7 @@ class LogSoftmax(_Dim):
 
 
 class Softmax2d(Module):
-    """The softmax over the channels of an image. ValueError for other dimensions."""
+    """The softmax over the channels of an image. Raise ValueError for other dimensions."""
 
     def forward(self, input: Any) -> Any:
         """Input (N, C, H, W) or (C, H, W)."""

@@ -153,18 +153,18 @@ class _Conv(ConvNd):
 
 
 class Conv1d(_Conv):
-    """Convolution over sequences (N, C, L). ValueError for invalid groups or padding."""
+    """Convolution over sequences (N, C, L). Raise ValueError for invalid groups or padding."""
 
     _dimensions = 1
 
 
 class Conv2d(_Conv):
-    """Convolution over images (N, C, H, W). ValueError for invalid groups or padding."""
+    """Convolution over images (N, C, H, W). Raise ValueError for invalid groups or padding."""
 
     _dimensions = 2
 
 
 class Conv3d(_Conv):
-    """Convolution over volumes (N, C, D, H, W). ValueError for invalid groups or padding."""
+    """Convolution over volumes (N, C, D, H, W). Raise ValueError for invalid groups or padding."""
 
     _dimensions = 3

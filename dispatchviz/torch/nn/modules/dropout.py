@@ -22,7 +22,7 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """Zero single elements and scale the others. ValueError for p outside [0, 1]."""
+    """Zero single elements and scale the others. Raise ValueError for p outside [0, 1]."""
 
     def forward(self, input: Any) -> Any:
         """Input of any shape."""

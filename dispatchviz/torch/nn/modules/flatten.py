@@ -25,7 +25,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Split one dimension into several. TypeError for a size that is not a tuple of ints."""
+    """Split one dimension into several. Raise TypeError for a size that is not a tuple of ints."""
 
     def __init__(self, dim: Any, unflattened_size: Any) -> None:
         super().__init__()

@@ -11,7 +11,7 @@ from dispatchviz.torch.nn.modules.loss import _WeightedLoss
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """The last layer and its loss in one. RuntimeError for class weights and a smoothing that do not fit."""
+    """The last layer and its loss in one. Raise RuntimeError for class weights and a smoothing that do not fit."""
 
     def __init__(
         self,

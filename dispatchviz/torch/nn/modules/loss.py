@@ -66,7 +66,7 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """delta times SmoothL1Loss with beta = delta. TypeError for a delta that is not a number."""
+    """delta times SmoothL1Loss with beta = delta. Raise TypeError for a delta that is not a number."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         if not isinstance(delta, (float, int)):
@@ -189,7 +189,9 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """Penalize every wrong class that is not a margin below the right one. ValueError for p other than 1 and 2."""
+    """Penalize every wrong class that is not a margin below the right one. Raise ValueError for p other than 1 and
+    2.
+    """
 
     def __init__(
         self,
@@ -338,8 +340,8 @@ class MarginRankingLoss(_Margin):
 
 
 class TripletMarginLoss(_Loss):
-    """Penalize a positive that is not a margin nearer to the anchor than the negative. ValueError unless the margin is
-    positive.
+    """Penalize a positive that is not a margin nearer to the anchor than the negative. Raise ValueError unless the
+    margin is positive.
     """
 
     def __init__(
@@ -367,7 +369,7 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """TripletMarginLoss with any distance. ValueError unless the margin is positive."""
+    """TripletMarginLoss with any distance. Raise ValueError unless the margin is positive."""
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ class NamedMembersMixin:
     _modules: dict[str, Any]
     _parameters: dict[str, Any]
 
-    # -- one by its name ----------------------------------------------------------------------------------------------
+    # -- lookup by name -----------------------------------------------------------------------------------------------
 
     def get_submodule(self, target: str) -> Any:
         """Return the module at a dotted name, itself for an empty one. Raise AttributeError if there is none."""

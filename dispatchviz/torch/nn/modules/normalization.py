@@ -97,7 +97,7 @@ class LayerNorm(Module):
 
 
 class GroupNorm(Module):
-    """Normalize to mean 0 and variance 1 over groups of channels. ValueError for groups that do not divide the
+    """Normalize to mean 0 and variance 1 over groups of channels. Raise ValueError for groups that do not divide the
     channels.
     """
 

@@ -124,7 +124,7 @@ class ZeroPad3d(ConstantPad3d):
         return f"{self.padding}"
 
 
-# -- what is inside ----------------------------------------------------------------------------------------------------
+# -- padding with values of the input ----------------------------------------------------------------------------------
 
 
 class _EdgePadNd(Module):

@@ -197,7 +197,7 @@ class RNNBase(Module):
         """
         self._update_flat_weights()
         if isinstance(input, PackedSequence):
-            return self._of_packed(input, hx)
+            return self._forward_packed(input, hx)
         if input.dim() not in (2, 3):
             word = " tensor" if self.mode.startswith("RNN") else ""
             raise ValueError(
@@ -214,7 +214,7 @@ class RNNBase(Module):
             hidden = self._on_each(hidden, lambda state: state.squeeze(1))
         return output, self.permute_hidden(hidden, None)
 
-    def _of_packed(self, packed: Any, hx: Any) -> tuple[Any, Any]:
+    def _forward_packed(self, packed: Any, hx: Any) -> tuple[Any, Any]:
         input, batch_sizes, sorted_indices, unsorted_indices = packed
         max_batch_size = batch_sizes[0]
         if hx is None:
@@ -312,7 +312,7 @@ def _refuse_projection(options: dict[str, Any]) -> None:
 
 
 class RNN(RNNBase):
-    """A recurrent network with ``tanh`` or ``relu``. ValueError for another nonlinearity."""
+    """A recurrent network with ``tanh`` or ``relu``. Raise ValueError for another nonlinearity."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         _refuse_projection(kwargs)

@@ -51,7 +51,7 @@ def _check_pretrained(embeddings: Any) -> None:
 
 
 class Embedding(_Table):
-    """A lookup, ``weight[input]``. AssertionError for a padding row that does not exist."""
+    """A lookup, ``weight[input]``. Raise AssertionError for a padding row that does not exist."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ def _unusual(module: Any) -> list[str]:
 
 
 class EmbeddingBag(_Table):
-    """Sums, means or maxima of rows. AssertionError for a padding row that does not exist."""
+    """Sums, means or maxima of rows. Raise AssertionError for a padding row that does not exist."""
 
     def __init__(
         self,

@@ -328,7 +328,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """Encoder and decoder. RuntimeError for inputs of other widths or batches."""
+    """Encoder and decoder. Raise RuntimeError for inputs of other widths or batches."""
 
     def __init__(
         self,

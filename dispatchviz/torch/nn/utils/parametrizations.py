@@ -60,12 +60,12 @@ class _Orthogonal(Module):
             result = torch.linalg.householder_product(below, tau)
             result = result * X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
         else:
-            result = self._of_skew_symmetric(X)
+            result = self._from_skew_symmetric(X)
         if hasattr(self, "base"):
             result = self.base @ result
         return result.mT if transposed else result
 
-    def _of_skew_symmetric(self, X: Any) -> Any:
+    def _from_skew_symmetric(self, X: Any) -> Any:
         rows, columns = X.size(-2), X.size(-1)
         X = X.tril()
         if rows != columns:

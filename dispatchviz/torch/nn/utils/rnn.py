@@ -30,7 +30,7 @@ class PackedSequence_(NamedTuple):
 
 
 class PackedSequence(PackedSequence_):
-    """The return value of ``pack_sequence``. ValueError for batch sizes that are not on the CPU."""
+    """The return value of ``pack_sequence``. Raise ValueError for batch sizes that are not on the CPU."""
 
     def __new__(
         cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None, unsorted_indices: Any = None

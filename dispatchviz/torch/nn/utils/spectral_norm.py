@@ -18,7 +18,7 @@ __all__ = [
 
 
 class SpectralNorm:
-    """The hook that computes the weight. ValueError for no iterations."""
+    """The hook that computes the weight. Raise ValueError for no iterations."""
 
     _version = 1
 
@@ -131,7 +131,7 @@ class SpectralNormLoadStateDictPreHook:
 
 
 class SpectralNormStateDictHook:
-    """A hook that saves its version. RuntimeError if another hook has saved one."""
+    """A hook that saves its version. Raise RuntimeError if another hook has saved one."""
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn

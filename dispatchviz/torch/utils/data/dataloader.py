@@ -19,7 +19,7 @@ _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "per
 
 
 class DataLoader:
-    """Batches of a data set. ValueError for options that exclude each other.
+    """Batches of a data set. Raise ValueError for options that exclude each other.
 
     NB: in PyTorch, ``num_workers`` processes load samples, so the program's own log does not show their operators. Here
     this process loads them, and warns about it.

@@ -35,7 +35,7 @@ class IterableDataset(Dataset[T_co]):
 
 
 class TensorDataset(Dataset[Any]):
-    """Rows of several tensors. AssertionError for different numbers of rows."""
+    """Rows of several tensors. Raise AssertionError for different numbers of rows."""
 
     def __init__(self, *tensors: Any) -> None:
         if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
@@ -66,7 +66,7 @@ class Subset(Dataset[T_co]):
 
 
 class ConcatDataset(Dataset[T_co]):
-    """Several data sets, one after the other. AssertionError for none."""
+    """Several data sets, one after the other. Raise AssertionError for none."""
 
     def __init__(self, datasets: Any) -> None:
         self.datasets = list(datasets)
@@ -89,7 +89,7 @@ class ConcatDataset(Dataset[T_co]):
 
 
 class StackDataset(Dataset[Any]):
-    """Samples of several data sets side by side: tuples, or dicts by name. ValueError for different lengths."""
+    """Samples of several data sets side by side: tuples, or dicts by name. Raise ValueError for different lengths."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
@@ -115,7 +115,7 @@ class StackDataset(Dataset[Any]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Iterable data sets, one after the other. AssertionError for others."""
+    """Iterable data sets, one after the other. Raise AssertionError for others."""
 
     def __init__(self, datasets: Any) -> None:
         self.datasets = datasets

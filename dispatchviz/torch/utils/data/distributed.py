@@ -13,7 +13,7 @@ from dispatchviz.torch.utils.data.sampler import Sampler
 class DistributedSampler(Sampler[Any]):
     """Every ``num_replicas``-th index, beginning with ``rank``.
 
-    Raise ValueError for a rank out of range. NB: both must be given, because ``torch.distributed`` cannot provide them.
+    Raise ValueError for a rank out of range, or if either is missing. NB: ``torch.distributed`` cannot provide them.
     """
 
     def __init__(

@@ -32,8 +32,8 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """All indices in a random order, or random indices with replacement. TypeError and ValueError for options out of
-    range.
+    """All indices in a random order, or random indices with replacement. Raise TypeError or ValueError for options out
+    of range.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Indices sampled with given weights. ValueError for options out of range."""
+    """Indices sampled with given weights. Raise ValueError for options out of range."""
 
     def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None) -> None:
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
@@ -114,7 +114,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Lists of another sampler's indices. ValueError for options out of range."""
+    """Lists of another sampler's indices. Raise ValueError for options out of range."""
 
     def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:

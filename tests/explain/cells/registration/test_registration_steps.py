@@ -133,7 +133,7 @@ def test_an_alias_is_resolved_when_it_is_registered() -> None:
     assert without.before == Held("", "missing")
     assert with_fallback.after == without.after == Held("VariableType::add_Tensor", "autograd kernel")
     assert with_fallback.why.startswith("Nothing is registered for AutogradOther itself. The alias Autograd covers 18")
-    assert step.sentences[-1] == "All their cells are computed again. The kernel comes into all of them."
+    assert step.sentences[-1] == "All their entries are recomputed. The kernel fills all of them."
     assert (step.calls, step.masks) == ((), step.masks_before)
 
 
@@ -159,7 +159,9 @@ def test_kernels_come_before_the_definition_and_make_the_entry() -> None:
     assert first.masks_before.single == FULL
     defined = next(step for step in steps if step.kind == "definition")
     assert (defined.changes, defined.recomputed) == ((), ())
-    assert defined.sentences[-1].endswith("It fills no cell. 11 kernels have come before it, under the name alone.")
+    assert defined.sentences[-1].endswith(
+        "It fills no entry. 11 kernels have been registered before it, under the name alone."
+    )
 
 
 def test_a_cell_is_out_of_date_for_a_while() -> None:
@@ -168,7 +170,7 @@ def test_a_cell_is_out_of_date_for_a_while() -> None:
     stale = [step for step in steps if step.stale]
     assert {step.stale for step in stale} == {("AutogradNestedTensor",)}
     assert stale[0].key == "NestedTensorCPU"
-    assert "AutogradNestedTensor is out of date from here on" in stale[0].sentences[-1]
+    assert "AutogradNestedTensor is now out of date" in stale[0].sentences[-1]
     after = steps[stale[-1].number]
     assert (after.key, after.sentences[-1]) == ("Autograd", "AutogradNestedTensor was out of date, and is no longer.")
 

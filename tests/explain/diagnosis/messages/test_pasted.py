@@ -132,5 +132,5 @@ def test_text_without_a_known_message_is_an_error(tmp_path: Path) -> None:
     ended = dispatchviz("why", "--error", str(tmp_path / "log"))
     assert ended.status == 2
     assert "there is no error in" in ended.err
-    assert "docs/messages.md has them all" in ended.err
+    assert "docs/lists/messages.md has them all" in ended.err
     assert "cannot read" in refused("why", "--error", str(tmp_path / "nope"))

@@ -1,1 +1,1 @@
-"""The reasons, a module a subject."""
+"""The reasons, one module for each subject."""

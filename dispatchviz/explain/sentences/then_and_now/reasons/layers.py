@@ -1,4 +1,4 @@
-"""Why the layers above the backends are as they are."""
+"""Reasons for the layers above the backends."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ KEYS = "c10/core/DispatchKey.h"
 LAYERS = (
     Reason(
         "autograd-key-from-creation",
-        "Why is AutogradCUDA there at creation?",
-        "The key does not say that this tensor needs a gradient. It says that CUDA tensors have an autograd layer to "
-        "pass. Whether a call is recorded depends on all of its inputs and on grad mode, and can be different at the "
-        "next line; the key set of a tensor stays as it was made. So the question is asked late, in the autograd "
-        "kernel, by compute_requires_grad. In inference mode nothing can be recorded, and tensors made in it do not "
-        "get the key.",
-        "the keys of a new tensor, and that requires_grad_ changes none of them.",
+        "Why do tensors have AutogradCUDA from creation?",
+        "The key does not say that this tensor needs a gradient. It says that calls with CUDA tensors go through an "
+        "autograd layer. All inputs and grad mode decide whether a call is recorded, and this can change at the next "
+        "line, while the key set of a tensor stays the same. So the autograd kernel decides late, with "
+        "compute_requires_grad. In inference mode nothing can be recorded, so tensors made in it do not get the key.",
+        "the keys of a new tensor, none of which requires_grad_ changes.",
         Source("c10/core/DispatchKeySet.h", "getAutogradRelatedKeySetFromBackend"),
         (seen(ev.TensorCreated), seen(ev.RequiresGradSet)),
         "examples/forum.py",
@@ -24,23 +23,24 @@ LAYERS = (
     Reason(
         "autograd-without-gradients",
         "Why does the autograd kernel run without gradients?",
-        "A key set chooses it, and autograd keys are in the sets of all ordinary tensors. no_grad changes a flag of "
-        "the thread and no key, so the kernel runs under it as well. It asks compute_requires_grad: is grad mode on, "
-        "does an input require grad? If not, it makes no Node, saves nothing and redispatches. Inference mode does "
-        "exclude the autograd keys, and then the kernel is not called.",
-        "the autograd kernel of a call that makes no Node, and what it does besides: a guard and a redispatch.",
+        "The key set selects it, and all ordinary tensors have an autograd key. no_grad changes a flag of the thread "
+        "and no key, so the kernel still runs. It calls compute_requires_grad, which checks whether grad mode is on "
+        "and an input requires grad. If not, it creates no Node, saves nothing and redispatches. Only inference mode "
+        "excludes the autograd keys, so that the kernel is not called.",
+        "the autograd kernel of a call that records no Node: it only sets a guard and redispatches.",
         Source("torch/csrc/autograd/functions/utils.h", "compute_requires_grad"),
         (seen(ev.NoNodeMade), seen(ev.GradModeChanged), seen(ev.InferenceModeChanged)),
         "examples/no_grad.py",
     ),
     Reason(
         "adinplaceorview",
-        "Why is ADInplaceOrView apart from Autograd?",
-        "Versions are counted and views are noted even where autograd does not run: an ordinary tensor may be written "
-        "to in inference mode, and a backward later on must find out. So this is a key of its own below the autograd "
-        "keys, and inference mode does not take it from tensors that have it. Most operators neither write nor make "
-        "views; for them it falls through. Tensors made in inference mode have no version to count, and not this key.",
-        "what the kernel does when the backend has returned: a version goes up, or a view is noted.",
+        "Why is ADInplaceOrView separate from Autograd?",
+        "Versions are counted and views are recorded even where autograd does not run. An ordinary tensor may be "
+        "written to in inference mode, and a later backward must detect that. So this is a separate key below the "
+        "autograd keys, and inference mode does not remove it from tensors that have it. Most operators neither write "
+        "nor make views, and have a fallthrough there. Tensors made in inference mode have no version to count and do "
+        "not have this key.",
+        "the work of the kernel after the backend has returned: a version goes up, or a view is recorded.",
         Source(KEYS, "ADInplaceOrView"),
         (
             seen(ev.Dispatched, key="ADInplaceOrView"),
@@ -52,12 +52,12 @@ LAYERS = (
     ),
     Reason(
         "composites",
-        "Why does matmul make no Node?",
-        "matmul is written in terms of other operators and registered to CompositeImplicitAutograd, an alias that "
-        "covers backends and autograd keys alike. So the same kernel is in the cells of CPU and AutogradCPU. It calls "
-        "mm, which has a formula, an autograd kernel and a Node. What is made of differentiable parts needs no "
-        "formula of its own.",
-        "the reason of the cell, math kernel, and which of the calls below makes the Node.",
+        "Why does matmul record no Node?",
+        "matmul is written in terms of other operators and registered for CompositeImplicitAutograd, an alias that "
+        "covers backends and autograd keys. So the entries for CPU and AutogradCPU hold the same kernel. It calls mm, "
+        "which has a formula, an autograd kernel and a Node. An operator that is composed of differentiable operators "
+        "needs no formula of its own.",
+        "the reason of the entry, math kernel, and the call below that records the Node.",
         Source(KEYS, "CompositeImplicitAutograd"),
         (
             seen(ev.KernelSelected, reason="math kernel"),
@@ -69,10 +69,10 @@ LAYERS = (
         "autocast-above-autograd",
         "Why is autocast above autograd?",
         "A cast is a part of the computation: the gradient has to go back through it, to a weight that is still "
-        "float32. So it must be recorded, and the Autocast keys are above the autograd keys. Autocast's kernel casts "
-        "the arguments and calls the operator again from the beginning, with its own key excluded. That call comes to "
-        "autograd with tensors of the lower precision.",
-        "the cast makes a Node, ToCopyBackward0, and the second call of the operator makes the next one.",
+        "float32. So the cast must be recorded, and the Autocast keys are above the autograd keys. The autocast "
+        "kernel casts the arguments and calls the operator again from the beginning, with its own key excluded. That "
+        "call reaches autograd with tensors of the lower precision.",
+        "the Node of the cast, ToCopyBackward0, and the Node of the second call of the operator.",
         Source(KEYS, "AutocastCPU"),
         (seen(ev.Dispatched, key="Autocast*"), seen(ev.AutocastCast)),
         "examples/autocast.py",
@@ -81,9 +81,9 @@ LAYERS = (
         "python-below-autograd",
         "Why does a dispatch mode see calls after autograd?",
         "The key Python is below the autograd keys and above the backends. When a TorchDispatchMode or a "
-        "__torch_dispatch__ is asked, Nodes have been made and composites taken apart. It sees the calls that would "
-        "reach a backend's kernel, those of backward too. Whatever it gives for an answer, the graph is there.",
-        "the autograd kernel around the step, and that the handler is called with operators that composites call.",
+        "__torch_dispatch__ is called, Nodes are already recorded and composites decomposed. It sees the calls that "
+        "would reach a backend kernel, also during backward. The graph exists whatever the handler returns.",
+        "the autograd kernel around the step, and the operators that the handler gets: those that composites call.",
         Source(KEYS, "PythonTLSSnapshot"),
         (seen(ev.TorchDispatchEntered), seen(ev.Dispatched, key="Python")),
         "examples/logging_mode.py",
@@ -91,12 +91,12 @@ LAYERS = (
     Reason(
         "front-and-back",
         "Why does vmap have a front and a back?",
-        "Transforms can be nested, and each must see the call that the one inside it has left. The front is above "
-        "nearly all keys: it gives the call to the innermost transform and hides the others. What that transform "
-        "calls in turn is caught at the back, below everything that the transform handles. The back lays the "
-        "transform aside and dispatches from the beginning, so the next one gets the call, and after the last one the "
-        "ordinary kernels do.",
-        "the thread's sets, which front and back change, and the key that each of the calls is dispatched to.",
+        "Transforms can be nested, and each must see the call that the inner transform passes on. The front is above "
+        "nearly all keys. It gives the call to the innermost transform and hides the others. The back is below "
+        "everything that the transform handles, and it catches the calls that the transform makes. The back pops the "
+        "transform and dispatches from the beginning, so the next transform gets the call. After the last transform, "
+        "the ordinary kernels get it.",
+        "the thread-local sets, which front and back change, and the key that each call is dispatched to.",
         Source("aten/src/ATen/functorch/DynamicLayer.cpp", "dynamicLayerBackFallback"),
         (
             seen(ev.Dispatched, key="FuncTorchDynamicLayer*"),

@@ -1,1 +1,1 @@
-"""The statements, a module a subject, in the order in which a call meets them."""
+"""The statements, one module for each subject, in the order in which a call meets them."""

@@ -1,4 +1,4 @@
-"""What was said of the autograd kernel and of Nodes."""
+"""Older statements about the autograd kernel and Nodes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ AUTOGRAD_KERNEL = (
         "The file of the autograd kernel",
         "2020",
         "The autograd kernel of add is in VariableTypeEverything.cpp.",
-        "no longer so",
-        "What is compiled are VariableType_0.cpp to VariableType_9.cpp; add_Tensor is in VariableType_2.cpp. The "
+        "no longer true",
+        "The build compiles VariableType_0.cpp to VariableType_9.cpp, and add_Tensor is in VariableType_2.cpp. The "
         "generator still writes VariableTypeEverything.cpp with all of them, for people to read.",
         Source(VARIABLE_TYPE, "add_Tensor"),
         (ADD, ANY),
@@ -29,10 +29,10 @@ AUTOGRAD_KERNEL = (
         "registered-to-autograd",
         "How it is registered",
         "forum",
-        'It is registered by TORCH_LIBRARY_IMPL(aten, Autograd, m), with m.impl("add.Tensor", '
+        'It is registered with TORCH_LIBRARY_IMPL(aten, Autograd, m), with m.impl("add.Tensor", '
         "TORCH_FN(VariableType::add_Tensor)).",
-        "still so",
-        "The generator still writes these lines. 2,494 operators have a kernel at Autograd.",
+        "still true",
+        "The generator still writes these lines. 2,494 operators have a kernel for Autograd.",
         Source(GENERATOR, "TORCH_LIBRARY_IMPL"),
         (seen(ev.KernelSelected, source="Autograd", operator="aten::add.Tensor"), ADD),
         "examples/forum.py",
@@ -41,10 +41,10 @@ AUTOGRAD_KERNEL = (
         "parts-of-the-autograd-kernel",
         "What the kernel of add does",
         "forum",
-        "It unpacks its arguments, asks compute_requires_grad and isFwGradDefined, makes AddBackward0, sets its edges "
-        "by collect_next_edges, keeps alpha and two scalar types, and calls set_history in the end.",
-        "still so",
-        "All of it, in this order; set_history comes after the redispatch.",
+        "It unpacks its arguments, calls compute_requires_grad and isFwGradDefined, creates AddBackward0, sets its "
+        "edges with collect_next_edges, saves alpha and two scalar types, and finally calls set_history.",
+        "still true",
+        "It does all of this in this order. set_history comes after the redispatch.",
         Source("torch/csrc/autograd/functions/utils.h", "set_history"),
         (
             ADD,
@@ -59,10 +59,10 @@ AUTOGRAD_KERNEL = (
         "deletenode",
         "Who owns a Node",
         "forum",
-        "AddBackward0 is held by a std::shared_ptr with deleteNode as its deleter.",
-        "no longer so",
-        "A Node counts its references itself, as a tensor does: make_intrusive makes it, and release_resources takes a "
-        "long chain of Nodes apart without recursion. deleteNode is gone.",
+        "A std::shared_ptr holds AddBackward0, with deleteNode as its deleter.",
+        "no longer true",
+        "A Node counts its own references, as a tensor does. make_intrusive creates it, and release_resources frees a "
+        "long chain of Nodes without recursion. deleteNode is gone.",
         Source(NODE, "release_resources"),
         (seen(ev.NodeCreated),),
         "examples/forum.py",
@@ -71,11 +71,11 @@ AUTOGRAD_KERNEL = (
         "node-in-function-h",
         "The header of Node",
         "later",
-        "Node is declared in torch/csrc/autograd/function.h. Calling it ignores names (NoNamesGuard), and stream is "
-        "asked with a device type.",
-        "no longer so",
-        "Node is in node.h, and function.h keeps the free functions such as collect_next_edges. Named tensors are "
-        "gone, and NoNamesGuard with them; stream() has no argument.",
+        "Node is declared in torch/csrc/autograd/function.h. Calling it ignores names (NoNamesGuard), and stream() "
+        "takes a device type.",
+        "no longer true",
+        "Node is in node.h, and function.h keeps the free functions such as collect_next_edges. Named tensors and "
+        "NoNamesGuard are gone. stream() has no argument.",
         Source(NODE, "Node"),
         (seen(ev.NodeCreated), seen(ev.NodeStarted)),
         "examples/forum.py",
@@ -85,9 +85,9 @@ AUTOGRAD_KERNEL = (
         "Checks of debug builds",
         "2020",
         "Debug builds check that storages and impls of the inputs stay the same (#ifndef NDEBUG).",
-        "still so",
-        "They also check that nobody else uses the result yet. Under a dispatch mode and for subclasses with "
-        "__torch_dispatch__ they check nothing.",
+        "still true",
+        "They also check that no other code uses the result yet. Under a dispatch mode, and for subclasses with "
+        "__torch_dispatch__, they check nothing.",
         Source(GENERATOR, "NDEBUG"),
         (ADD, ANY),
         "examples/forum.py",
@@ -96,9 +96,9 @@ AUTOGRAD_KERNEL = (
         "nothing-without-requires-grad",
         "The kernel without gradients",
         "2020",
-        "If no input requires grad, nothing of autograd happens in the autograd kernel.",
-        "so with a change",
-        "There is still no Node and nothing is saved. But the kernel also asks whether an input has a tangent, for "
+        "If no input requires grad, the autograd kernel does nothing for autograd.",
+        "true with a change",
+        "The kernel still creates no Node and saves nothing. But it also checks whether an input has a tangent, for "
         "forward mode.",
         Source("torch/csrc/autograd/functions/utils.h", "isFwGradDefined"),
         (seen(ev.NoNodeMade),),
@@ -108,10 +108,10 @@ AUTOGRAD_KERNEL = (
         "it-would-not-be-called",
         "A plan: not called at all",
         "2020",
-        "The plan is that without requires_grad the autograd kernel will not even be called.",
+        "The plan is that the autograd kernel will not even be called without requires_grad.",
         "never came true",
-        "It is called whatever requires grad, under no_grad too. Only inference mode leaves it out: it excludes the "
-        "autograd keys, and tensors made in it have none.",
+        "It is always called, whether a tensor requires grad or not, and also under no_grad. Only inference mode "
+        "skips it: it excludes the autograd keys, and tensors made in it have none.",
         Source("c10/core/InferenceMode.h", "InferenceMode"),
         (seen(ev.NoNodeMade), seen(ev.InferenceModeChanged), seen(ev.GradModeChanged)),
         "examples/chains/add.py",
@@ -122,10 +122,10 @@ AUTOGRAD_KERNEL = (
         "2020",
         "AutoNonVariableTypeMode puts [AutogradCPU, AutogradCUDA, AutogradXLA] into the thread's excluded set "
         "(LegacyTypeDispatch.h).",
-        "no longer so",
-        "The class is still in that header, and warns; no kernel uses it. AutoDispatchBelowAutograd excludes three "
-        "functionalities, and so the autograd keys of all backends; AutoDispatchBelowADInplaceOrView excludes "
-        "ADInplaceOrView too.",
+        "no longer true",
+        "The class is still in that header and warns, but no kernel uses it. AutoDispatchBelowAutograd excludes three "
+        "functionalities, and with them the autograd keys of all backends. AutoDispatchBelowADInplaceOrView also "
+        "excludes ADInplaceOrView.",
         Source("aten/src/ATen/core/LegacyTypeDispatch.h", "AutoDispatchBelowADInplaceOrView"),
         (seen(ev.GuardEntered, guard="AutoDispatchBelow*"),),
         "examples/forum.py",
@@ -135,9 +135,9 @@ AUTOGRAD_KERNEL = (
         "The guard of add",
         "forum",
         "The guard around the redispatch of add is AutoDispatchBelowADInplaceOrView.",
-        "still so",
-        "It is so where nothing is written and no view is made. In kernels of in-place and view operators it is "
-        "AutoDispatchBelowAutograd, since ADInplaceOrView comes next there.",
+        "still true",
+        "This is true for kernels that write to no argument and make no view. Kernels of in-place and view operators "
+        "use AutoDispatchBelowAutograd, because ADInplaceOrView comes next there.",
         Source(GENERATOR, "AutoDispatchBelowADInplaceOrView"),
         (seen(ev.GuardEntered, guard="AutoDispatchBelow*"),),
         "examples/forum.py",
@@ -146,10 +146,10 @@ AUTOGRAD_KERNEL = (
         "called-again",
         "How the backend is called",
         "2020",
-        "Under its guard the autograd kernel calls at::add again. That computes a set anew: [BackendSelect, CUDA].",
-        "no longer so",
-        "Nothing is computed anew. The kernel hands over its own set & after_autograd_keyset, {CUDA} or 0x10002, to "
-        "at::redispatch::add, which does no more than look up the cell.",
+        "Under its guard, the autograd kernel calls at::add again. That computes a new set: [BackendSelect, CUDA].",
+        "no longer true",
+        "Nothing is computed again. The kernel passes its own set & after_autograd_keyset, {CUDA} or 0x10002, to "
+        "at::redispatch::add, which only looks up the entry.",
         Source("build/aten/src/ATen/RedispatchFunctions.h", "redispatch"),
         (seen(ev.Dispatched, how="redispatch*"),),
         "examples/forum.py",
@@ -159,8 +159,8 @@ AUTOGRAD_KERNEL = (
         "The redispatch of add",
         "forum",
         "at::redispatch::add(ks & c10::after_autograd_keyset, ...) leads to wrapper_CUDA_add_Tensor.",
-        "still so",
-        "On the CPU it leads to wrapper_CPU_add_Tensor. Kernels are given ks because their first parameter is a "
+        "still true",
+        "On the CPU it leads to wrapper_CPU_add_Tensor. Kernels receive ks because their first parameter is a "
         "DispatchKeySet.",
         Source("c10/core/DispatchKeySet.h", "after_autograd_keyset"),
         (
@@ -174,9 +174,9 @@ AUTOGRAD_KERNEL = (
         "An in-place operator",
         "2020",
         "normal_ goes through autograd: unpack, check_inplace, NormalBackward0, increment_version, rebase_history.",
-        "so with a change",
-        "increment_version has left this kernel. A kernel of its own, ADInplaceOrView::normal_, counts the version "
-        "when the backend has written; the others are where they were.",
+        "true with a change",
+        "increment_version is no longer in this kernel. A separate kernel, ADInplaceOrView::normal_, increments the "
+        "version after the backend has written. The other calls are still there.",
         Source("torch/csrc/autograd/generated/ADInplaceOrViewType_0.cpp", "normal_"),
         (
             seen(ev.KernelEntered, kernel="VariableType::normal_"),

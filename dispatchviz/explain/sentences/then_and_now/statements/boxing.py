@@ -1,4 +1,4 @@
-"""What was said of boxed and unboxed kernels, and of vmap."""
+"""Older statements about boxed and unboxed kernels, and about vmap."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ BOXING = (
         "two-calling-conventions",
         "Boxed and unboxed",
         "2020",
-        "Unboxed, each type has its own layout, and templates stamp out a function for each signature. Boxed, values "
-        "are IValues on a stack, and one function serves all operators.",
-        "still so",
-        "Whatever is registered unboxed gets its boxed form from a template: libtorch_cpu.so has over 10,000 such "
-        "adapters.",
+        "In unboxed code, each type has its own layout, and templates generate a function for each signature. In "
+        "boxed code, values are IValues on a stack, and one function serves all operators.",
+        "still true",
+        "A template gives every unboxed kernel its boxed form. libtorch_cpu.so has over 10,000 of these adapters.",
         Source("aten/src/ATen/core/boxing/impl/make_boxed_from_unboxed_functor.h", "make_boxed_from_unboxed_functor"),
         (BOXED, UNBOXED),
         "examples/vmap.py",
@@ -28,8 +27,8 @@ BOXING = (
         "The signature of a boxed kernel",
         "2020",
         "A boxed kernel is void f(const OperatorHandle& op, Stack* stack) (KernelFunction.h).",
-        "so with a change",
-        "There is a second form with a DispatchKeySet between the two, for kernels that redispatch; both are in "
+        "true with a change",
+        "There is a second form with a DispatchKeySet between the two, for kernels that redispatch. Both are in "
         "BoxedKernel.h.",
         Source("aten/src/ATen/core/boxing/BoxedKernel.h", "BoxedKernelFunction_withDispatchKeys"),
         (BOXED, seen(ev.KernelEntered, kernel="*Fallback"), LOOP),
@@ -41,9 +40,9 @@ BOXING = (
         "2020",
         "batchedTensorForLoopFallback (BatchedFallback.cpp) slices along the batch, calls the operator for each "
         "example and stacks the results.",
-        "so with a change",
-        "There are two functions of that name. torch.vmap has the one in functorch/BatchedFallback.cpp, at the key "
-        "FuncTorchBatched; the one of then, at the key Batched, is in LegacyBatchedFallback.cpp.",
+        "true with a change",
+        "There are two functions of that name. torch.vmap uses the one in functorch/BatchedFallback.cpp, for the key "
+        "FuncTorchBatched. The old one, for the key Batched, is in LegacyBatchedFallback.cpp.",
         Source("aten/src/ATen/functorch/BatchedFallback.h", "batchedTensorForLoopFallback"),
         (LOOP, seen(ev.Dispatched, key="FuncTorchBatched")),
         "examples/chains/vmap.py",
@@ -53,9 +52,9 @@ BOXING = (
         "add under vmap",
         "2020",
         "torch.add under vmap adds example by example: torch.stack([x[0] + y[0], ...]).",
-        "no longer so",
-        "add has a batch rule, which adds the whole batch at once. 600 operators have one, 341 are taken apart, and "
-        "2,657 are left to the loop.",
+        "no longer true",
+        "add has a batch rule, which adds the whole batch at once. 600 operators have a batch rule, 341 are "
+        "decomposed, and 2,657 use the loop.",
         Source("aten/src/ATen/functorch/BatchRulesBinaryOps.cpp", "_binary_pointwise_helper"),
         (RULE, seen(ev.Dispatched, operator="aten::add.Tensor", key="FuncTorchBatched")),
         "examples/chains/vmap.py",
@@ -64,9 +63,9 @@ BOXING = (
         "sin-under-vmap",
         "torch.sin under vmap",
         "2020",
-        "torch.sin is called unboxed, has a boxed batching kernel and an unboxed one for the CPU; the dispatcher boxes "
-        "and unboxes in between.",
-        "so with a change",
+        "torch.sin is called unboxed, has a boxed batching kernel and an unboxed one for the CPU. The dispatcher "
+        "boxes and unboxes in between.",
+        "true with a change",
         "The boxed kernels on the way are those of functorch's front and back (DynamicLayer.cpp). The batch rule "
         "between them is unboxed.",
         Source("aten/src/ATen/functorch/DynamicLayer.cpp", "dynamicLayerFrontFallback"),
@@ -79,13 +78,13 @@ BOXING = (
     ),
     PastStatement(
         "gains-and-price-of-boxing",
-        "What boxing gains, what it costs",
+        "The gain and the cost of boxing",
         "2020",
-        "Boxing gains one kernel to maintain in place of a thousand, and smaller binaries; its price is that boxed "
-        "calls are slower than generated code.",
-        "still so",
-        "One loop serves 2,657 operators. A call of a kernel that does nothing took more than twice as long "
-        "boxed, measured on one CPU with benchmarks/boxed_calls.cpp.",
+        "With boxing there is one kernel to maintain instead of a thousand, and binaries are smaller. In return, "
+        "boxed calls are slower than generated code.",
+        "still true",
+        "One loop serves 2,657 operators. A boxed call of a kernel that does nothing took more than twice as long, "
+        "measured on one CPU with benchmarks/boxed_calls.cpp.",
         Source("aten/src/ATen/core/boxing/impl/boxing.h", "boxArgs"),
         (BOXED, UNBOXED),
         "examples/vmap.py",
@@ -95,8 +94,8 @@ BOXING = (
         "The interpreter for mobile",
         "2020",
         "The Lite Interpreter for mobile is boxed.",
-        "still so",
-        "It is still among PyTorch's sources, and its run takes a Stack.",
+        "still true",
+        "It is still in PyTorch's sources, and its run() takes a Stack.",
         Source("torch/csrc/jit/mobile/interpreter.h", "Stack"),
         (BOXED,),
         "examples/vmap.py",

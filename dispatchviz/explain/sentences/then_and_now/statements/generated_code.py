@@ -1,4 +1,4 @@
-"""What was said of the code generators."""
+"""Older statements about the code generators."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ AUTOGRAD = seen(ev.KernelEntered, kernel="VariableType::*")
 GENERATED_CODE = (
     PastStatement(
         "what-is-generated",
-        "What is generated",
+        "The generated code",
         "later",
-        "The generator runs in the build, reads yaml and writes C++. It spares people bindings, C++ API, autograd, "
-        "registrations, factory functions and torch.jit.trace, for some 2,000 operators.",
-        "still so",
-        "native_functions.yaml has 2,584 entries today. Kernels for tracing are written for 3,101 operators.",
+        "The generator runs in the build, reads yaml and writes C++. It writes the bindings, the C++ API, autograd, "
+        "registrations, factory functions and torch.jit.trace for some 2,000 operators.",
+        "still true",
+        "native_functions.yaml has 2,584 entries today. It writes kernels for tracing for 3,101 operators.",
         Source("torchgen/gen.py", "parse_native_yaml"),
         (BINDING, AUTOGRAD),
         "examples/forum.py",
@@ -27,10 +27,10 @@ GENERATED_CODE = (
         "Where the generator begins",
         "later",
         "torchgen/gen.py is the entry point, an entry of the yaml file is a NativeFunction (torchgen/model.py), and "
-        "there are templates such as Functions.h. Autograd has an entry point of its own.",
-        "still so",
-        "That of autograd is tools/autograd/gen_autograd.py. An installed PyTorch has all of it, in the package "
-        "torchgen.",
+        "there are templates such as Functions.h. Autograd has its own entry point.",
+        "still true",
+        "The entry point of autograd is tools/autograd/gen_autograd.py. An installed PyTorch has all of this in the "
+        "package torchgen.",
         Source("torchgen/model.py", "NativeFunction"),
         (BINDING, AUTOGRAD),
         "examples/forum.py",
@@ -39,9 +39,10 @@ GENERATED_CODE = (
         "yaml-of-add",
         "The entry of add",
         "later",
-        "add.out has device_check, structured, structured_inherits, ufunc_inner_loop, dispatch (SparseCPU, SparseCUDA, "
-        "SparseCsrCPU, SparseCsrCUDA, MkldnnCPU, MPS) and tags; add.Tensor has structured_delegate and variants.",
-        "so with a change",
+        "add.out has device_check, structured, structured_inherits, ufunc_inner_loop, dispatch (SparseCPU, "
+        "SparseCUDA, SparseCsrCPU, SparseCsrCUDA, MkldnnCPU, MPS) and tags. add.Tensor has structured_delegate and "
+        "variants.",
+        "true with a change",
         "All of these are still there. dispatch names more keys: SparseMeta, SparseMPS, SparseCsrMeta and MTIA.",
         Source(YAML, "ufunc_inner_loop"),
         (
@@ -54,9 +55,10 @@ GENERATED_CODE = (
         "four-parts-of-a-call",
         "The parts of a call",
         "later",
-        "A call passes a binding, the C++ API, an autograd kernel and a backend kernel; most of it is generated.",
-        "still so",
-        "For torch.add(x, y) these are THPVariable_add, at::Tensor::add, VariableType::add_Tensor and "
+        "A call goes through a binding, the C++ API, an autograd kernel and a backend kernel. Most of this code is "
+        "generated.",
+        "still true",
+        "For torch.add(x, y), these are THPVariable_add, at::Tensor::add, VariableType::add_Tensor and "
         "wrapper_CPU_add_Tensor, all four generated.",
         Source("build/aten/src/ATen/core/TensorBody.h", "add"),
         (seen(ev.BindingEntered, function="torch.add"), BINDING),
