@@ -61,8 +61,16 @@ MISTAKES = {
         ["codegen", "add_", "--file", "ADInplaceOrView"],
         "did you mean ADInplaceOrViewType_0.cpp? It writes into: python_variable",
     ),
+<<<<<<< HEAD
+    "no file of code": (
+        ["codegen", "add_", "--file", "zzz"],
+        "into 'zzz'. It writes into: python_variable_methods.cpp",
+    ),
+    "no text": (["codegen", "xlogy.Tensor", "--file", "VariableType"], "codegen xlogy.Tensor --real shows them"),
+=======
     "no file of code": (["codegen", "add_", "--file", "zzz"], "'zzz'. It writes into: python_variable_methods.cpp"),
     "no text": (["codegen", "xlogy.Tensor", "--file", "VariableType"], "codegen xlogy.Tensor --real shows it"),
+>>>>>>> main
     "file and classes": (
         ["codegen", "add", "--file", "x", "--structured"],
         "cannot be combined with --file",

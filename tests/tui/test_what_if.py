@@ -329,7 +329,7 @@ async def test_typed_text_that_is_no_change_shows_a_reason(tmp_path: Path) -> No
 
 
 REFUSED = {
-    "no_gard": "there is no change 'no_gard'; there are no_grad,",
+    "no_gard": "there is no change 'no_gard'; the changes are no_grad,",
     "device gpu x": "there is no device 'gpu': write cpu, cuda, cuda:1 or meta",
     "dtype float64 q": "the line does not read q; names on it are",
     "line 99: skip": "the line has no statement",

@@ -70,7 +70,7 @@ def _of_one(run: Run, event: ev.AnyEvent) -> Said:
             return Said(short, f"{capital(run.where)} an error is raised. {why}")
         case ev.NodeCreated():
             kernel = around(run.trace, event.seq, ev.KernelEntered)
-            who = f"{kernel.kernel} makes" if kernel is not None else "there is"
+            who = f"{kernel.kernel} records" if kernel is not None else "there is"
             return Said(short, f"Only {run.where} {who} {plain_node(event.name)}. {why}")
         case ev.Dispatched():
             return Said(short, f"Only {run.where} {event.operator} is called here. {why}")
@@ -166,9 +166,9 @@ def _node_or_none(first: Run, second: Run, a: int, b: int) -> Said:
     assert isinstance(reason, ev.NoNodeMade)
     name = plain_node(event.name)
     kernel = around(made.trace, node, ev.KernelEntered)
-    who = f"{kernel.kernel} makes" if kernel is not None else "there is"
+    who = f"{kernel.kernel} records" if kernel is not None else "there is"
     why = why_here(none.trace, not_made)
-    text = f"{capital(made.where)} {who} {name}. {capital(none.where)} it makes none. {why}"
+    text = f"{capital(made.where)} {who} {name}. {capital(none.where)} it records none. {why}"
     return Said(f"{name} {made.where}, no Node {none.where}: {reason.why}", text)
 
 
@@ -235,8 +235,14 @@ def _why_keys(first: Run, second: Run, one: ev.Dispatched, other: ev.Dispatched)
     shared, _, rest = ours.partition(". ")
     if rest and theirs.startswith(f"{shared}. "):
         others = theirs.removeprefix(f"{shared}. ")
-        return f"{higher}: {shared}. {capital(first.where)}: {rest} {capital(second.where)}: {others}"
+        return f"{higher}: {shared}. {_where(first, rest)} {_where(second, others)}"
     return " ".join(_why_key(run, call, found, higher, lower) for run, call, found in pairs)
+
+
+def _where(run: Run, sentence: str) -> str:
+    """Return a sentence about one run: ``In A it is the highest key left, so it wins.``"""
+    place = capital(run.where)
+    return f"{place} it {sentence[3:]}" if sentence.startswith("It ") else f"{place}: {sentence}"
 
 
 def _why_key(run: Run, call: ev.Dispatched, found: dict[str, str], higher: str, lower: str) -> str:

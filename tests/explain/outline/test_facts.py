@@ -181,7 +181,7 @@ def test_first_node_names_the_highest_key_of_its_call() -> None:
     first = first_node(traced("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\n"))
     assert first is not None
     assert first.text.startswith(
-        "Line 3 makes the first Node, MulBackward0. AutogradCPU is the highest key left, so it wins"
+        "Line 3 creates the first Node, MulBackward0. AutogradCPU is the highest key left, so it wins"
     )
 
 
@@ -191,7 +191,7 @@ def test_node_of_a_function_is_made_outside_calls() -> None:
     assert first is not None
     assert isinstance(trace[first.step], ev.NodeCreated)
     assert first.text.startswith(
-        "Line 13 makes the first Node, SquareBackward. A Function creates its Node before its forward"
+        "Line 13 creates the first Node, SquareBackward. A Function creates its Node before its forward"
     )
 
 

@@ -162,7 +162,7 @@ def test_kernel_function_and_engine_keep_a_node() -> None:
     add = next(event.seq for event in trace if isinstance(event, ev.Dispatched) and "add" in event.operator)
     assert kept(trace, "DoubleBackward", add) == ["the forward of its Function, as ctx"]
     runs = next(event for event in trace if isinstance(event, ev.NodeStarted) and event.name == "ExpBackward0")
-    assert kept(trace, "ExpBackward0", runs.seq) == ["SumBackward0, by its edge 0", "the engine: it runs"]
+    assert kept(trace, "ExpBackward0", runs.seq) == ["SumBackward0, through its edge 0", "the engine: it runs"]
     assert kept(trace, "SumBackward0", runs.seq) == ["the backward pass that runs: it is its root"]
     queued = next(event for event in trace if isinstance(event, ev.NodeQueued) and event.node == runs.node)
     assert kept(trace, "ExpBackward0", queued.seq)[-1] == "the engine: it waits in the ready queue"
@@ -175,7 +175,7 @@ def test_written_tensor_no_longer_keeps_its_old_node() -> None:
     trace = traced(ENGINE)
     end = len(trace) - 1
     assert kept(trace, "MulBackward0", end) == [
-        "ExpBackward0 (n6), by its edge 0",
+        "ExpBackward0 (n6), through its edge 0",
         "no longer y: after this step it has ExpBackward0 (n6) as its grad_fn",
     ]
 

@@ -32,7 +32,7 @@ RUNS = "When does the engine run it?"
 
 
 def answers_about(trace: Trace, node: int, at: int) -> dict[str, Question]:
-    return {each.answers_about: each for each in node_questions(trace, node, at)}
+    return {each.asked: each for each in node_questions(trace, node, at)}
 
 
 class Numbering(ProgramRecorder):

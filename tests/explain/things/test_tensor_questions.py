@@ -21,7 +21,7 @@ from .traces import SUBJECTS, tensors, traces
 
 
 def answers_about(trace: Trace, tensor: int, at: int) -> dict[str, Question]:
-    return {each.answers_about: each for each in tensor_questions(trace, tensor, at, uses(trace).finish())}
+    return {each.asked: each for each in tensor_questions(trace, tensor, at, uses(trace).finish())}
 
 
 def is_within(trace: Trace, step: int, outer: int) -> bool:

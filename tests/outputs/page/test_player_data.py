@@ -143,7 +143,9 @@ def test_unregistered_operator_suggests_no_command() -> None:
     page = Decoded(json.loads(msgspec.json.encode({**data, "lines": lines.data()})))
     track, at = page.data["registration"]["rows"], trace.steps_of(ev.Dispatched)[0]
     shown = [text for row in page.rows(track, at) or () for text, _ in row[0]]
-    assert shown == ["other::op is not an operator of PyTorch, and the trace has no registration of it up to this step."]
+    assert shown == [
+        "other::op is not an operator of PyTorch, and the trace has no registration of it up to this step."
+    ]
 
 
 def test_page_says_what_cuda_is_if_the_program_uses_it() -> None:
