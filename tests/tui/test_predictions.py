@@ -328,10 +328,10 @@ async def test_prediction_game_on_the_screen_counts_guesses() -> None:
         assert type(reader.app.screen_stack[-1]) is GuessesScreen
         assert reader.sees(
             "1 of 2 right, 2 skipped (Enter goes there",
-            "✗ the fallback of BackendSelect, one for all operators · it was the kernel",
+            "✗ the fallback of BackendSelect, one for all operators · answer: the kernel",
         )
         await reader.press("escape")
-        assert reader.sees("No more questions: 1 of 2 right, 2 skipped")
+        assert reader.sees("Predict mode ended: 1 of 2 right, 2 skipped")
         assert not reader.sees("predict:")
         await reader.press("c")
         assert not covered(reader)
