@@ -68,7 +68,7 @@ class PyTorchRun:
 
 def run_on_pytorch(source: str, position: int) -> PyTorchRun:
     """Run a program up to its statement ``position``, counted from 0. An error is stored in ``run.error``."""
-    _as_in_a_new_process()
+    _reset_settings()
     run, passes = Run(torch, source), Passes()
     *before, last = ast.parse(source).body[: position + 1]
     for statement in before:

@@ -35,7 +35,7 @@ ALL = programs()
 
 
 def differences(source: str, counts: Counter[tuple[str, str]]) -> Iterator[str]:
-    """Yield every claim of a program that PyTorch contradicts. ``counts`` gets the numbers of checks by kind of sentence.
+    """Yield every claim of a program that PyTorch contradicts. ``counts`` counts the checks by kind of sentence.
 
     It also yields wrong predictions of backward errors at the end of the program.
     """

@@ -265,7 +265,7 @@ def test_failed_write_of_guesses_is_reported(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_next_question_is_searched_nearby() -> None:
-    """In a loop whose topics are all done, only a few steps are read, no matter how long it is."""
+    """Only a few steps of a loop are read if all its topics are done, no matter how long it is."""
     trace = traced("import torch\nx = torch.ones(2)\nfor i in range(300):\n    x = x * 2.0\n")
     session, begin = Session(trace, 0, level=ALL), line(trace, 4)
     shown(session, started(session))
