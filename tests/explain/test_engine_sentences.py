@@ -84,8 +84,8 @@ def test_sentence_for_each_way_to_write_grad(how: str, text: str) -> None:
             "t8 is stored in the input buffer of MulBackward0. It is the first gradient to arrive there.",
         ),
         (
-            (ev.GradientBuffered, 0, 1, 8, "added in place", "nobody else holds it"),
-            "Several gradients meet at MulBackward0, input 1, so t8 is added in place (nothing else holds it).",
+            (ev.GradientBuffered, 0, 1, 8, "added in place", "only the buffer holds it"),
+            "Several gradients meet at MulBackward0, input 1, so t8 is added in place (only the buffer holds it).",
         ),
         (
             (ev.GradientReduced, 8, 9, (2,)),
