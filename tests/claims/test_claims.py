@@ -35,7 +35,7 @@ ALL = programs()
 
 
 def differences(source: str, counts: Counter[tuple[str, str]]) -> Iterator[str]:
-    """Yield every claim of a program that PyTorch contradicts. ``counts`` gets the numbers of checks by kind of sentence.
+    """Yield every claim of a program that PyTorch contradicts. ``counts`` gets the numbers of checks by kind.
 
     And what was predicted of backward at its end, in the runs that are there.
     """

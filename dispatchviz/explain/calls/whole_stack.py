@@ -260,7 +260,7 @@ def _between(trace: Trace, kernel: ev.KernelEntered, entry: Frame) -> list[Frame
 def _with_stack(trace: Trace, call: ev.Dispatched, inner: list[Frame]) -> list[Frame]:
     """The frames of a call, with the content of its stack as a note on the first frame that has one."""
     recorded = stack_at(trace, call)
-    if recorded is None or not (values := stack_values(trace, told)):
+    if recorded is None or not (values := stack_values(trace, recorded)):
         return inner
     boxes = next((at for at, frame in enumerate(inner) if frame.title == WRAPPED.function), None)
     first, text = (0, STACK) if boxes is None else (boxes, BOXES)
